@@ -1,0 +1,168 @@
+// swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+// The order below is the order of the road: what stands lower may import what stands higher, never the
+// other way round. Tests/ArchitectureTests compares this file with the table in ARCHITECTURE.md.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+func nio(_ module: String) -> Target.Dependency { .product(name: module, package: "swift-nio") }
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+let systemLibraries: [Target] = [
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+]
+
+let libraries: [Target] = [
+    library("CBOR", []),
+    library("CTAP", ["CBOR", crypto]),
+    library("CaBLE", ["CBOR", crypto, cryptoExtras]),
+    library("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
+    library("QRCode", ["CQREncode"]),
+    library("SystemBus", ["CSystemd"]),
+    library("BLEAdvert", ["CaBLE", "SystemBus"]),
+    library(
+        "DataChannel",
+        [
+            "CaBLE", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+            nio("NIOConcurrencyHelpers"), nioSSL,
+        ]
+    ),
+    library("Authenticator", ["CTAP", crypto]),
+    library("Vault", ["CBOR", "CTAP", "Authenticator", crypto, cryptoExtras]),
+    library("Pinentry", []),
+    library("ServiceSupport", [logging]),
+    library("HybridSession", ["CaBLE", "CTAP", "BLEAdvert", "DataChannel"]),
+    library(
+        "RelayCore",
+        [
+            "CaBLE", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+            nio("NIOConcurrencyHelpers"), nioSSL, logging, metrics,
+        ]
+    ),
+    library("VirtualBlueZ", ["SystemBus"]),
+]
+
+let executables: [Target] = [
+    executable("HybridRelay", ["CaBLE", "RelayCore", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging]),
+    executable(
+        "HybridClient",
+        ["CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "HybridSession", "ServiceSupport"]
+    ),
+    executable(
+        "HybridAuth",
+        [
+            "CaBLE", "CTAP", "BLEAdvert", "DataChannel", "Authenticator", "Vault", "Pinentry", "HybridSession",
+            "ServiceSupport", crypto,
+        ]
+    ),
+    executable(
+        "HybridLab",
+        [
+            "CBOR", "CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "Authenticator", "HybridSession",
+            "RelayCore", "VirtualBlueZ", "SystemBus", "ServiceSupport", crypto, x509, nioSSL, nio("NIOCore"),
+            nio("NIOPosix"), logging,
+        ]
+    ),
+]
+
+let testTargets: [Target] = [
+    .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: settings),
+    tests("CBORTests", ["CBOR", "TestSupport"]),
+    tests("CTAPTests", ["CTAP", "CBOR", "TestSupport", crypto]),
+    tests("CaBLETests", ["CaBLE", "CBOR", "COpenSSL", "TestSupport", crypto, cryptoExtras]),
+    tests("WebAuthnTests", ["WebAuthn", "CTAP", "CBOR", "TestSupport", crypto]),
+    tests("QRCodeTests", ["QRCode", "TestSupport"]),
+    tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
+    tests(
+        "DataChannelTests",
+        ["DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), logging]
+    ),
+    tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
+    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "TestSupport", crypto, cryptoExtras]),
+    tests("PinentryTests", ["Pinentry", "TestSupport"]),
+    tests(
+        "RelayCoreTests",
+        [
+            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            nio("NIOHTTP1"), nio("NIOWebSocket"), nioSSL, logging,
+        ]
+    ),
+    tests("CeremonyTests", ["CaBLE", "CTAP", "CBOR", "TestSupport"]),
+    tests("ArchitectureTests", ["TestSupport"]),
+]
+
+let package = Package(
+    name: "hybrid",
+    products: [
+        .library(name: "CBOR", targets: ["CBOR"]),
+        .library(name: "CTAP", targets: ["CTAP"]),
+        .library(name: "CaBLE", targets: ["CaBLE"]),
+        .library(name: "WebAuthn", targets: ["WebAuthn"]),
+        .library(name: "BLEAdvert", targets: ["BLEAdvert"]),
+        .library(name: "DataChannel", targets: ["DataChannel"]),
+        .library(name: "Authenticator", targets: ["Authenticator"]),
+        .library(name: "HybridSession", targets: ["HybridSession"]),
+        .library(name: "RelayCore", targets: ["RelayCore"]),
+        .executable(name: "hybrid-relay", targets: ["HybridRelay"]),
+        .executable(name: "hybrid-client", targets: ["HybridClient"]),
+        .executable(name: "hybrid-auth", targets: ["HybridAuth"]),
+        .executable(name: "hybrid-lab", targets: ["HybridLab"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+        .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.1")),
+        .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
+        .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
+        .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
+        .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6")),
+    ],
+    targets: systemLibraries + libraries + executables + testTargets,
+    swiftLanguageModes: [.v6]
+)
+
+// DEV-ONLY
+if let only = Context.environment["HYBRID_ONLY"] {
+    var keep = Set(only.split(separator: ",").map(String.init))
+    var grew = true
+    while grew {
+        grew = false
+        for t in package.targets where keep.contains(t.name) {
+            for d in t.dependencies {
+                switch d {
+                case .byNameItem(let name, condition: _): if keep.insert(name).inserted { grew = true }
+                default: break
+                }
+            }
+        }
+    }
+    package.targets.removeAll { !keep.contains($0.name) }
+    package.products.removeAll()
+}

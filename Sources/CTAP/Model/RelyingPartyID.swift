@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Name of a relying party: a lower-case domain in A-label form (or `localhost`), at most 253 characters.
+///
+/// Anything else is refused where bytes come in, so that what a person is shown is always one plain host
+/// name: no Unicode look-alikes, no IP address, no port, no trailing dot.
+public struct RelyingPartyID: Hashable, Sendable {
+    /// The domain.
+    public let text: String
+
+    /// Takes a lower-case A-label domain; anything else is `nil`.
+    public init?(_ text: some StringProtocol) {
+        let characters = Array(text.utf8)
+        guard (1...253).contains(characters.count) else { return nil }
+        let labels = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.allSatisfy(Self.isLabel), let last = labels.last else { return nil }
+        // A name that ends in a number is read as an IPv4 address by browsers.
+        guard !last.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        self.text = String(text)
+    }
+
+    /// SHA-256 of the name, as it stands at the start of authenticator data.
+    public var hash: RelyingPartyIDHash {
+        RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
+    }
+
+    private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
+        guard (1...63).contains(label.count), let first = label.first, let last = label.last else { return false }
+        let hyphen = UInt8(ascii: "-")
+        guard first != hyphen, last != hyphen else { return false }
+        return label.allSatisfy { character in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(character) || character == hyphen
+        }
+    }
+}
+
+extension RelyingPartyID: CustomStringConvertible {
+    /// The domain.
+    public var description: String { text }
+}
+
+/// SHA-256 of a relying party ID, 32 bytes.
+public struct RelyingPartyIDHash: Hashable, Sendable {
+    /// The 32 bytes.
+    public let bytes: [UInt8]
+
+    init(digest: [UInt8]) { self.bytes = digest }
+
+    /// Takes exactly 32 bytes; anything else is `nil`.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 32 else { return nil }
+        self.bytes = Array(bytes)
+    }
+}

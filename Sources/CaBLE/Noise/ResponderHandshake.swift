@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Crypto
+
+/// The phone's side of the handshake: made when the tunnel is open, consumed by message 1.
+///
+/// A message 1 whose tag does not verify gets no answer at all: its sender has not heard the advert.
+public struct ResponderHandshake: ~Copyable, Sendable {
+    private let pattern: HandshakePattern
+    private var state: SymmetricState
+    private let ephemeral: P256.KeyAgreement.PrivateKey
+    private let clientKey: P256.KeyAgreement.PublicKey?
+    private let ownStatic: P256.KeyAgreement.PrivateKey?
+
+    /// A handshake with the client whose key stood in the QR (Noise `KNpsk0`).
+    public init(clientKey: P256.KeyAgreement.PublicKey, psk: PSK, ephemeral: P256.KeyAgreement.PrivateKey) {
+        self.pattern = .qr
+        self.state = HandshakePattern.qr.start(staticKey: clientKey, psk: psk)
+        self.ephemeral = ephemeral
+        self.clientKey = clientKey
+        self.ownStatic = nil
+    }
+
+    /// A handshake with a linked client, under this phone's static key (Noise `NKpsk0`).
+    public init(
+        authenticatorKey: P256.KeyAgreement.PrivateKey,
+        psk: PSK,
+        ephemeral: P256.KeyAgreement.PrivateKey
+    ) {
+        self.pattern = .linked
+        self.state = HandshakePattern.linked.start(staticKey: authenticatorKey.publicKey, psk: psk)
+        self.ephemeral = ephemeral
+        self.clientKey = nil
+        self.ownStatic = authenticatorKey
+    }
+
+    /// Checks the client's message and gives the answer and the keys of the channel.
+    ///
+    /// - Throws: ``HandshakeError``; the handshake is gone then, and nothing must be answered.
+    public consuming func answer(_ message1: HandshakeMessage) throws(HandshakeError) -> HandshakeAnswer {
+        let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message1.point)
+        var state = self.state
+        state.mixEphemeral(message1.point)
+        if pattern == .linked, let ownStatic { try state.mixShared(ownStatic, peer) }
+        try state.openEmptyPayload(message1.tag)
+        let point = Array(ephemeral.publicKey.x963Representation)
+        state.mixEphemeral(point)
+        try state.mixShared(ephemeral, peer)
+        if pattern == .qr, let clientKey { try state.mixShared(ephemeral, clientKey) }
+        let message2 = HandshakeMessage(point: point, tag: try state.sealEmptyPayload())
+        let keys = state.split()
+        return HandshakeAnswer(
+            message2: message2,
+            keys: ChannelKeys(
+                sending: keys.responderToInitiator,
+                receiving: keys.initiatorToResponder,
+                handshakeHash: HandshakeHash(digest: state.hash)
+            )
+        )
+    }
+}
+
+/// What a phone has once message 1 is verified.
+public struct HandshakeAnswer: ~Copyable, Sendable {
+    /// What goes back to the client.
+    public let message2: HandshakeMessage
+    /// The keys of the channel.
+    public let keys: ChannelKeys
+}

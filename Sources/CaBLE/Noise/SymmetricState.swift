@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Noise's symmetric state for the one suite that hybrid uses: P-256, AES-256-GCM, SHA-256.
+///
+/// Every encryption of the two patterns comes right after a MixKey, so the nonce is always zero and each key
+/// is used once; handshake payloads are empty.
+struct SymmetricState {
+    /// The running hash `h`; public at the end as the channel binding.
+    private(set) var hash: [UInt8]
+    private var chainingKey: SymmetricKey
+    private var key: SymmetricKey?
+
+    /// Starts from a protocol name of at most 32 bytes, which is padded with zeros, not hashed.
+    init(protocolName: StaticString) {
+        var name = protocolName.withUTF8Buffer { Array($0) }
+        precondition(name.count <= 32, "a longer name would have to be hashed")
+        name += [UInt8](repeating: 0, count: 32 - name.count)
+        self.hash = name
+        self.chainingKey = SymmetricKey(data: name)
+    }
+
+    mutating func mixHash(_ data: [UInt8]) {
+        hash = Array(SHA256.hash(data: hash + data))
+    }
+
+    mutating func mixKey(_ material: SymmetricKey) {
+        let output = expand(material, length: 64)
+        chainingKey = output.part(0..<32)
+        key = output.part(32..<64)
+    }
+
+    mutating func mixKeyAndHash(_ material: SymmetricKey) {
+        let output = expand(material, length: 96)
+        chainingKey = output.part(0..<32)
+        mixHash(output.part(32..<64).withUnsafeBytes { Array($0) })
+        key = output.part(64..<96)
+    }
+
+    /// The 16-byte tag of an empty payload.
+    mutating func sealEmptyPayload() throws(HandshakeError) -> [UInt8] {
+        guard let key else { throw .outOfOrder }
+        do {
+            let box = try AES.GCM.seal([UInt8](), using: key, nonce: Self.zeroNonce(), authenticating: hash)
+            let tag = Array(box.tag)
+            self.key = nil
+            mixHash(tag)
+            return tag
+        } catch {
+            throw .outOfOrder
+        }
+    }
+
+    /// Checks the 16-byte tag of an empty payload.
+    mutating func openEmptyPayload(_ tag: [UInt8]) throws(HandshakeError) {
+        guard let key else { throw .outOfOrder }
+        // Any error of `open` means the same thing; CryptoKit's cases differ between platforms.
+        do {
+            let box = try AES.GCM.SealedBox(nonce: Self.zeroNonce(), ciphertext: [UInt8](), tag: tag)
+            _ = try AES.GCM.open(box, using: key, authenticating: hash)
+        } catch {
+            throw .notAuthentic
+        }
+        self.key = nil
+        mixHash(tag)
+    }
+
+    /// The two traffic keys: from initiator to responder, and back.
+    func split() -> (initiatorToResponder: SymmetricKey, responderToInitiator: SymmetricKey) {
+        let output = expand(SymmetricKey(data: [UInt8]()), length: 64)
+        return (output.part(0..<32), output.part(32..<64))
+    }
+
+    private func expand(_ material: SymmetricKey, length: Int) -> SymmetricKey {
+        chainingKey.withUnsafeBytes { salt in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: material,
+                salt: salt,
+                info: [UInt8](),
+                outputByteCount: length
+            )
+        }
+    }
+
+    private static func zeroNonce() throws -> AES.GCM.Nonce {
+        try AES.GCM.Nonce(data: [UInt8](repeating: 0, count: 12))
+    }
+}

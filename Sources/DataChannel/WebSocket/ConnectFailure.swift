@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+
+/// Tells apart a name that does not resolve, a port where nobody listens, and a network that does not reach.
+enum ConnectFailure {
+    static func explained(_ error: NIOConnectionError, host: String) -> TunnelError {
+        guard !error.connectionErrors.isEmpty else { return .hostNotFound(host) }
+        let causes = error.connectionErrors.map(\.error)
+        if causes.contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) { return .connectionRefused(host) }
+        if causes.contains(where: { if case ChannelError.connectTimeout = $0 { true } else { false } }) {
+            return .timedOut(.connecting)
+        }
+        let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no route"
+        return .unreachable(host: host, reason: reason)
+    }
+}

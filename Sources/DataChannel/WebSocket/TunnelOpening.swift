@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CaBLE
+internal import NIOConcurrencyHelpers
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import NIOTLS
+internal import NIOWebSocket
+
+typealias FrameChannel = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
+
+/// A tunnel that the relay has accepted.
+struct OpenedTunnel: Sendable {
+    let channel: FrameChannel
+    /// The routing ID, if the path was `new`.
+    let routingID: RoutingID?
+}
+
+/// From nothing to an accepted WebSocket: name, TCP, TLS, request, answer; each step bounded in time.
+struct TunnelOpening: Sendable {
+    let location: RelayLocation
+    let path: TunnelPath
+    let bearerToken: BearerToken?
+
+    private struct Progress {
+        var stage = TunnelStage.connecting
+        var timedOut = false
+        var head: HTTPResponseHead?
+        var channel: (any Channel)?
+    }
+
+    private let progress = NIOLockedValueBox(Progress())
+
+    init(location: RelayLocation, path: TunnelPath, bearerToken: BearerToken?) {
+        self.location = location
+        self.path = path
+        self.bearerToken = bearerToken
+    }
+
+    func open() async throws -> OpenedTunnel {
+        let tls = try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
+        return try await withTaskCancellationHandler {
+            do {
+                let upgrade = try await connect(tls)
+                let opened = try await upgrade.get()
+                try Task.checkCancellation()
+                return opened
+            } catch {
+                progress.withLockedValue { $0.channel }?.close(promise: nil)
+                try Task.checkCancellation()
+                throw explained(error)
+            }
+        } onCancel: {
+            progress.withLockedValue { $0.channel }?.close(promise: nil)
+        }
+    }
+
+    private func connect(_ tls: NIOSSLContext) async throws -> EventLoopFuture<OpenedTunnel> {
+        let target = location.target
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.seconds(Int64(location.timeouts.connect)))
+            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .connect(host: target.host, port: target.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    progress.withLockedValue { $0.channel = channel }
+                    return try configure(channel, tls)
+                }
+            }
+    }
+
+    private func configure(_ channel: any Channel, _ tls: NIOSSLContext) throws -> EventLoopFuture<OpenedTunnel> {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: location.domain.host))
+        let observer = OpeningObserver(progress: { stage in progress.withLockedValue { $0.stage = stage } })
+        try pipeline.addHandler(observer)
+        let encoder = HTTPRequestEncoder()
+        // The relay may send its first frame right behind its answer: bytes left over must go on to the decoder.
+        let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
+        let recorder = ResponseHeadRecorder { head in progress.withLockedValue { $0.head = head } }
+        let upgrader = NIOTypedWebSocketClientUpgrader<OpenedTunnel>(
+            maxFrameSize: Limits.messageBytes,
+            upgradePipelineHandler: { channel, head in
+                channel.eventLoop.makeCompletedFuture { try accept(channel, head) }
+            }
+        )
+        let upgrade = NIOTypedHTTPClientUpgradeHandler<OpenedTunnel>(
+            httpHandlers: [encoder, decoder, recorder],
+            upgradeConfiguration: .init(
+                upgradeRequestHead: requestHead(),
+                upgraders: [upgrader],
+                notUpgradingCompletionHandler: { channel in
+                    channel.eventLoop.makeFailedFuture(refusal())
+                }
+            )
+        )
+        try pipeline.addHandlers([encoder, decoder, recorder, upgrade])
+        let deadline = channel.eventLoop.scheduleTask(
+            in: .seconds(Int64(location.timeouts.connect + location.timeouts.open))
+        ) {
+            progress.withLockedValue { $0.timedOut = true }
+            channel.close(promise: nil)
+        }
+        let result = upgrade.upgradeResultFuture
+        result.whenComplete { _ in deadline.cancel() }
+        channel.closeFuture.whenComplete { _ in deadline.cancel() }
+        return result
+    }
+
+    private func requestHead() -> HTTPRequestHead {
+        var headers = HTTPHeaders()
+        headers.add(name: "Host", value: location.domain.host)
+        headers.add(name: "Sec-WebSocket-Protocol", value: TunnelPath.subprotocol)
+        if let bearerToken { headers.add(name: "Authorization", value: "Bearer \(bearerToken.text)") }
+        return HTTPRequestHead(version: .http1_1, method: .GET, uri: path.text, headers: headers)
+    }
+
+    /// NIO checks `Sec-WebSocket-Accept` and nothing else of the relay's answer.
+    private func accept(_ channel: any Channel, _ head: HTTPResponseHead) throws -> OpenedTunnel {
+        guard head.headers["Sec-WebSocket-Protocol"] == [TunnelPath.subprotocol] else {
+            throw TunnelError.relayMisbehaved("it did not choose the sub-protocol \(TunnelPath.subprotocol)")
+        }
+        guard head.headers["Sec-WebSocket-Extensions"].isEmpty else {
+            throw TunnelError.relayMisbehaved("it chose an extension nobody offered")
+        }
+        var routingID: RoutingID?
+        if case .new = path {
+            let values = head.headers[TunnelPath.routingIDHeader]
+            guard values.count == 1, let id = RoutingID(hex: values[0]) else {
+                throw TunnelError.relayMisbehaved("it gave no routing ID")
+            }
+            routingID = id
+        }
+        try channel.pipeline.syncOperations.addHandlers([
+            WebSocketPolicyHandler(),
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 0,
+                maxAccumulatedFrameCount: 1024,
+                maxAccumulatedFrameSize: Limits.messageBytes
+            ),
+        ])
+        return OpenedTunnel(
+            channel: try FrameChannel(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2),
+                    isOutboundHalfClosureEnabled: false
+                )
+            ),
+            routingID: routingID
+        )
+    }
+
+    private func refusal() -> TunnelError {
+        guard let status = progress.withLockedValue({ $0.head?.status.code }) else { return .connectionLost }
+        switch status {
+        case 404: return .tunnelNotFound
+        case 401, 403: return .notAuthorised
+        case 429, 503: return .relayBusy
+        case 101: return .relayMisbehaved("its WebSocket handshake is not valid")
+        default: return .refused(status: Int(status))
+        }
+    }
+
+    private func explained(_ error: any Error) -> TunnelError {
+        let (stage, timedOut) = progress.withLockedValue { ($0.stage, $0.timedOut) }
+        let host = location.target.host
+        if timedOut { return .timedOut(stage) }
+        if let error = error as? TunnelError { return error }
+        if let error = TunnelTLS.failure(error, host: location.domain.host) { return error }
+        if let error = error as? NIOConnectionError { return ConnectFailure.explained(error, host: host) }
+        if let error = error as? ChannelError, case .connectTimeout = error { return .timedOut(.connecting) }
+        if error is HTTPParserError || error is NIOHTTPDecoderError {
+            return .relayMisbehaved("it does not speak HTTP")
+        }
+        if let error = error as? IOError {
+            return error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+                ? .connectionLost : .unreachable(host: host, reason: "\(error)")
+        }
+        return .connectionLost
+    }
+}
