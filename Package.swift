@@ -1,15 +1,19 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
 // The order below is the order of the road: what stands lower may import what stands higher, never the
 // other way round. Tests/ArchitectureTests compares this file with the table in ARCHITECTURE.md.
 
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-]
+// Set by CI: a warning of a newer compiler must not keep a user from building.
+let strictness: [SwiftSetting] =
+    Context.environment["HYBRID_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + strictness
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -19,6 +23,7 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 func nio(_ module: String) -> Target.Dependency { .product(name: module, package: "swift-nio") }
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -86,7 +91,7 @@ let executables: [Target] = [
         "HybridLab",
         [
             "CBOR", "CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "Authenticator", "HybridSession",
-            "RelayCore", "VirtualBlueZ", "SystemBus", "ServiceSupport", crypto, x509, nioSSL, nio("NIOCore"),
+            "RelayCore", "VirtualBlueZ", "SystemBus", "ServiceSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"),
             nio("NIOPosix"), logging,
         ]
     ),
@@ -137,6 +142,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+        .package(url: "https://github.com/apple/swift-asn1", .upToNextMinor(from: "1.7.4")),
         .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.1")),
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),

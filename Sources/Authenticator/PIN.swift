@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Crypto
+internal import Crypto
 
 /// A PIN as it was typed: UTF-8, in memory that is wiped on release, never printed.
 public struct PIN: Sendable {

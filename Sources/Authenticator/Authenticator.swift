@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CTAP
+internal import Crypto
+
+/// The authenticator: CTAP requests in, responses out, with a person and a store of passkeys in between.
+///
+/// **Actors.** A client has sent a request through an encrypted channel. The *user* is asked through
+/// ``UserInteraction``. Passkeys lie in a ``CredentialStore``, locked.
+///
+/// **Steps**, for each request anew: the user is asked for the PIN under the name of the relying party; the PIN
+/// opens the store; passkeys are looked up; the user confirms the account; a key is made or used; the store is
+/// locked. What the client must not learn without consent (whether there is a passkey, whether it is excluded) is
+/// told to the user first.
+///
+/// **Trust.** The relying party's ID is vouched for by the client alone, which is why the user sees it before
+/// anything happens. Requests are hostile until then: they were parsed within bounds and change nothing.
+public actor Authenticator {
+    /// How often a PIN may be tried in one request.
+    public static let pinAttempts = 3
+
+    /// This model of authenticator.
+    public static let aaguid = AAGUID(
+        fixed: (0x9d, 0x1c, 0x6f, 0x3a, 0x5e, 0x42, 0x4b, 0x8e, 0x8a, 0x57, 0x2f, 0x0b, 0xc4, 0x61, 0xd3, 0x70)
+    )
+
+    /// What it says of itself.
+    public static let info = AuthenticatorInfo(
+        versions: ["FIDO_2_0"],
+        aaguid: aaguid,
+        options: ["rk": true, "uv": true],
+        transports: ["hybrid", "internal"],
+        algorithms: [.es256]
+    )
+
+    private let store: any CredentialStore
+    private let user: any UserInteraction
+
+    /// Why the last request was not fulfilled, if it was not.
+    public private(set) var lastFailure: AuthenticatorFailure?
+    /// How many requests created or used a passkey.
+    public private(set) var fulfilled = 0
+
+    /// An authenticator over a store and a person.
+    public init(store: any CredentialStore, user: any UserInteraction) {
+        self.store = store
+        self.user = user
+    }
+
+    /// Answers one request; a cancelled task answers *cancelled* and changes nothing.
+    public func answer(_ request: CTAPRequest) async -> CTAPResponse {
+        do throws(AuthenticatorFailure) {
+            let response: CTAPResponse
+            switch request {
+            case .makeCredential(let request):
+                response = .success(try await makeCredential(request).encoded)
+                fulfilled += 1
+            case .getAssertion(let request):
+                response = .success(try await getAssertion(request).encoded)
+                fulfilled += 1
+            case .getInfo:
+                response = .success(Self.info.encoded)
+            case .selection:
+                // Phones serve one client at a time; there is nothing to select.
+                return .failure(.invalidCommand)
+            }
+            lastFailure = nil
+            return response
+        } catch {
+            lastFailure = error
+            return .failure(error.status)
+        }
+    }
+
+    private func makeCredential(
+        _ request: MakeCredentialRequest
+    ) async throws(AuthenticatorFailure) -> MakeCredentialResponse {
+        guard request.algorithms.contains(.es256) else { throw .noSupportedAlgorithm }
+        let relyingParty = request.relyingParty.id
+        let opened = try await verifiedStore(for: .create(relyingParty))
+        return try await locking(opened) { () async throws(AuthenticatorFailure) in
+            let excluded = Set(request.excludeList.filter(\.isPublicKey).map(\.id))
+            let existing = try await self.passkeys(in: opened, for: relyingParty)
+            guard !existing.contains(where: { excluded.contains($0.id) }) else {
+                try await self.told(.alreadyRegistered, relyingParty)
+                throw .alreadyRegistered
+            }
+            try await self.asking { () async throws(UserRefusal) in
+                try await self.user.confirmCreation(of: request.user, for: relyingParty)
+            }
+            let passkey = Passkey(
+                id: CredentialID.random(),
+                relyingParty: relyingParty,
+                user: request.user,
+                privateKey: P256.Signing.PrivateKey(compactRepresentable: false),
+                isBackupEligible: true
+            )
+            try self.checkCancellation()
+            do throws(StoreFailure) {
+                // Durable before the client hears of it: a passkey the site knows must never be lost here.
+                try await opened.add(passkey)
+            } catch {
+                throw AuthenticatorFailure(error)
+            }
+            return MakeCredentialResponse(authenticatorData: self.authenticatorData(for: passkey, opened, isNew: true))
+        }
+    }
+
+    private func getAssertion(
+        _ request: GetAssertionRequest
+    ) async throws(AuthenticatorFailure) -> GetAssertionResponse {
+        // A silent look for passkeys would tell a client what the user has not agreed to tell.
+        guard request.userPresence else { throw .silentRequest }
+        let relyingParty = request.relyingPartyID
+        let opened = try await verifiedStore(for: .signIn(relyingParty))
+        return try await locking(opened) { () async throws(AuthenticatorFailure) in
+            let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
+            let candidates = try await self.passkeys(in: opened, for: relyingParty)
+                .filter { request.allowList.isEmpty || allowed.contains($0.id) }
+            guard !candidates.isEmpty else {
+                try await self.told(.noPasskey, relyingParty)
+                throw .noPasskey
+            }
+            let index = try await self.asking { () async throws(UserRefusal) in
+                try await self.user.chooseAccount(candidates.map(\.user), for: relyingParty)
+            }
+            guard candidates.indices.contains(index) else { throw .declined }
+            try self.checkCancellation()
+            return try self.assertion(by: candidates[index], for: request, opened)
+        }
+    }
+
+    private func assertion(
+        by passkey: Passkey,
+        for request: GetAssertionRequest,
+        _ opened: any UnlockedCredentialStore
+    ) throws(AuthenticatorFailure) -> GetAssertionResponse {
+        let data = authenticatorData(for: passkey, opened, isNew: false)
+        let signature: [UInt8]
+        do {
+            let signed = try passkey.privateKey.signature(for: data.encoded + request.clientDataHash.bytes)
+            signature = Array(signed.derRepresentation)
+        } catch {
+            throw .internalFault("the key could not sign")
+        }
+        // Who signed in without saying who they are is told by the handle alone; names stay here, as on phones.
+        let discovered = request.allowList.isEmpty
+        return GetAssertionResponse(
+            credential: CredentialDescriptor(id: passkey.id),
+            authenticatorData: data,
+            signature: signature,
+            user: discovered ? UserEntity(id: passkey.user.id, name: "", displayName: "") : nil,
+            userSelected: discovered
+        )
+    }
+
+    private func authenticatorData(
+        for passkey: Passkey,
+        _ opened: any UnlockedCredentialStore,
+        isNew: Bool
+    ) -> AuthenticatorData {
+        var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
+        if passkey.isBackupEligible { flags.insert(.backupEligible) }
+        if passkey.isBackupEligible && opened.isBackedUp { flags.insert(.backedUp) }
+        return AuthenticatorData(
+            relyingPartyIDHash: passkey.relyingParty.hash,
+            flags: flags,
+            // Passkeys that may live on several devices can't count their uses; 0 says so.
+            signatureCount: 0,
+            attestedCredential: isNew
+                ? AttestedCredential(
+                    aaguid: Self.aaguid,
+                    id: passkey.id,
+                    publicKey: COSEKey(passkey.privateKey.publicKey)
+                ) : nil
+        )
+    }
+}
+
+// MARK: - The person and the store
+
+extension Authenticator {
+    private func verifiedStore(
+        for operation: RequestedOperation
+    ) async throws(AuthenticatorFailure) -> any UnlockedCredentialStore {
+        var problem: PINProblem?
+        for _ in 0..<Self.pinAttempts {
+            let asked = problem
+            let pin = try await asking { () async throws(UserRefusal) in
+                try await self.user.askPIN(for: operation, problem: asked)
+            }
+            do throws(UnlockFailure) {
+                return try await store.unlock(with: pin)
+            } catch {
+                guard case .wrongPIN(let attemptsLeft) = error else { throw AuthenticatorFailure(error) }
+                problem = .wrong(attemptsLeft: attemptsLeft)
+            }
+        }
+        throw .wrongPIN
+    }
+
+    /// Runs `body` and locks the store, whatever happens.
+    private func locking<Result: Sendable>(
+        _ opened: any UnlockedCredentialStore,
+        _ body: () async throws(AuthenticatorFailure) -> Result
+    ) async throws(AuthenticatorFailure) -> Result {
+        do throws(AuthenticatorFailure) {
+            let result = try await body()
+            await opened.lock()
+            return result
+        } catch {
+            await opened.lock()
+            throw error
+        }
+    }
+
+    private func asking<Result: Sendable>(
+        _ body: () async throws(UserRefusal) -> Result
+    ) async throws(AuthenticatorFailure) -> Result {
+        try checkCancellation()
+        do throws(UserRefusal) {
+            return try await body()
+        } catch {
+            try checkCancellation()
+            switch error {
+            case .declined: throw .declined
+            case .timedOut: throw .userTimedOut
+            case .unavailable(let sentence): throw .userUnavailable(sentence)
+            }
+        }
+    }
+
+    private func told(_ notice: Notice, _ relyingParty: RelyingPartyID) async throws(AuthenticatorFailure) {
+        try await asking { () async throws(UserRefusal) in
+            try await self.user.tell(notice, relyingParty: relyingParty)
+        }
+    }
+
+    private func passkeys(
+        in opened: any UnlockedCredentialStore,
+        for relyingParty: RelyingPartyID
+    ) async throws(AuthenticatorFailure) -> [Passkey] {
+        do throws(StoreFailure) {
+            return try await opened.passkeys(for: relyingParty)
+        } catch {
+            throw AuthenticatorFailure(error)
+        }
+    }
+
+    private func checkCancellation() throws(AuthenticatorFailure) {
+        if Task.isCancelled { throw .cancelled }
+    }
+}
+
+extension AAGUID {
+    // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+    typealias Sixteen = (
+        UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8
+    )
+
+    init(fixed bytes: Sixteen) {
+        self = withUnsafeBytes(of: bytes) { AAGUID(bytes: Array($0)) } ?? .zero
+    }
+}
+
+extension CredentialID {
+    /// 32 random bytes.
+    static func random() -> CredentialID {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        guard let id = CredentialID(bytes: bytes) else { preconditionFailure("32 bytes are a credential ID") }
+        return id
+    }
+}

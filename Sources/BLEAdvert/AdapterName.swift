@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name of a Bluetooth adapter, such as `hci0`.
+public struct AdapterName: Hashable, Sendable {
+    /// The adapter's number.
+    let number: UInt16
+
+    /// Takes `hci` and one to five digits without a leading zero; anything else is `nil`.
+    public init?(_ text: String) {
+        guard text.hasPrefix("hci") else { return nil }
+        let digits = text.dropFirst(3)
+        guard let number = UInt16(digits), String(number) == digits else { return nil }
+        self.number = number
+    }
+
+    /// The name as the kernel and BlueZ write it.
+    public var text: String {
+        "hci\(number)"
+    }
+
+    /// BlueZ's object for the adapter.
+    var path: String {
+        "/org/bluez/" + text
+    }
+
+    /// Reads the name from the path of BlueZ's object.
+    init?(path: String) {
+        let prefix = "/org/bluez/"
+        guard path.hasPrefix(prefix) else { return nil }
+        self.init(String(path.dropFirst(prefix.count)))
+    }
+}
+
+extension AdapterName: CustomStringConvertible {
+    /// The name as the kernel and BlueZ write it.
+    public var description: String { text }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+public import CaBLE
+internal import SystemBus
+
+/// Service data that has the shape of an advert; whether it is for us only its decryption tells.
+public struct HeardAdvert: Sendable {
+    /// The first 20 bytes.
+    public let advert: Advert
+    /// What follows them, unauthenticated; CTAP 2.3 puts a CBOR map there.
+    public let suffix: [UInt8]
+    /// The UUID under which the bytes were sent.
+    public let serviceUUID: AdvertServiceUUID
+    /// Signal strength in dBm, if the radio told.
+    public let rssi: Int?
+
+    /// Reads the properties of a Device1 object; there may be an advert under each of the UUIDs.
+    static func all(in properties: [String: BusValue]) -> [HeardAdvert] {
+        guard let services = properties["ServiceData"]?.fields else { return [] }
+        var rssi: Int?
+        // 127 is the controller's word for "not available".
+        if case .int16(let strength) = properties["RSSI"], strength != 127 { rssi = Int(strength) }
+        return AdvertServiceUUID.allCases.compactMap { uuid in
+            let data = services.first { $0.key.lowercased() == uuid.fullText }?.value.octets
+            guard let data, let advert = Advert(serviceData: data) else { return nil }
+            return HeardAdvert(
+                advert: advert,
+                suffix: Array(data.dropFirst(Advert.length)),
+                serviceUUID: uuid,
+                rssi: rssi
+            )
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why the Bluetooth radio cannot be used, each cause apart.
+public enum RadioError: Error, Equatable, Sendable {
+    /// No system bus answers.
+    case noSystemBus
+    /// bluetoothd is not on the bus.
+    case noBluetoothService
+    /// bluetoothd knows no adapter.
+    case noAdapter
+    /// There is no adapter of this name.
+    case adapterNotFound(AdapterName)
+    /// The adapter is switched off or blocked.
+    case adapterOff(AdapterName)
+    /// The bus or bluetoothd refuses this user; with their words.
+    case notPermitted(String)
+    /// Other programs use all the adverts the adapter can send at one time.
+    case noFreeAdvertisingSlot(AdapterName)
+    /// bluetoothd went away while it was in use.
+    case bluetoothServiceGone
+    /// bluetoothd did not answer in time.
+    case timedOut
+    /// Anything else; with bluetoothd's words.
+    case failed(String)
+
+    /// One line that says the cause and the remedy.
+    public var sentence: String {
+        switch self {
+        case .noSystemBus:
+            "No D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS."
+        case .noBluetoothService:
+            "The Bluetooth service is not running; install bluez and start it: systemctl start bluetooth."
+        case .noAdapter:
+            "No Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list."
+        case .adapterNotFound(let adapter):
+            "There is no Bluetooth adapter \(adapter); bluetoothctl list and ls /sys/class/bluetooth show which there are."
+        case .adapterOff(let adapter):
+            "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on."
+        case .notPermitted(let words):
+            "This user may not use Bluetooth (\(words)); log in at the machine, or join the group bluetooth."
+        case .noFreeAdvertisingSlot(let adapter):
+            "Other programs use every advertising slot of \(adapter); stop one of them, or name another adapter."
+        case .bluetoothServiceGone:
+            "The Bluetooth service stopped; see journalctl -u bluetooth, and try again."
+        case .timedOut:
+            "The Bluetooth service did not answer in time; restart it: systemctl restart bluetooth."
+        case .failed(let words):
+            "Bluetooth failed (\(words)); see journalctl -u bluetooth."
+        }
+    }
+}

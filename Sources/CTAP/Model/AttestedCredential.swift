@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A new credential inside authenticator data (WebAuthn Level 3 §6.5.1).
+///
+/// 16 bytes AAGUID ‖ 2 bytes length, big-endian ‖ credential ID ‖ public key as COSE, which ends where its
+/// CBOR ends.
+public struct AttestedCredential: Hashable, Sendable {
+    /// Model of the authenticator, or name of the passkey provider.
+    public let aaguid: AAGUID
+    /// Name of the credential.
+    public let id: CredentialID
+    /// Its public key.
+    public let publicKey: COSEKey
+
+    /// A credential from its parts.
+    public init(aaguid: AAGUID, id: CredentialID, publicKey: COSEKey) {
+        self.aaguid = aaguid
+        self.id = id
+        self.publicKey = publicKey
+    }
+
+    /// The bytes.
+    public var encoded: [UInt8] {
+        let length = UInt16(truncatingIfNeeded: id.bytes.count)
+        return aaguid.bytes + [UInt8(length >> 8), UInt8(length & 0xFF)] + id.bytes + publicKey.encoded
+    }
+
+    /// Reads a credential at the start of the bytes and tells how many it took.
+    static func prefix(
+        of bytes: ArraySlice<UInt8>
+    ) throws(AuthenticatorDataError) -> (credential: AttestedCredential, length: Int) {
+        guard bytes.count >= 18, let aaguid = AAGUID(bytes: bytes.prefix(16)) else { throw .truncated }
+        let idLength = bytes.dropFirst(16).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        guard (1...CredentialID.maximumLength).contains(idLength) else { throw .credentialIDLength }
+        guard bytes.count >= 18 + idLength, let id = CredentialID(bytes: bytes.dropFirst(18).prefix(idLength)) else {
+            throw .truncated
+        }
+        do throws(COSEKeyError) {
+            let (key, keyLength) = try COSEKey.prefix(of: bytes.dropFirst(18 + idLength))
+            return (AttestedCredential(aaguid: aaguid, id: id, publicKey: key), 18 + idLength + keyLength)
+        } catch {
+            throw .publicKey(error)
+        }
+    }
+}
+
+extension AAGUID {
+    /// Sixteen zeros: no model is named.
+    public static let zero = AAGUID()
+
+    private init() { bytes = [UInt8](repeating: 0, count: 16) }
+}

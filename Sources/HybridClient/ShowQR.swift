@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import BLEAdvert
+internal import CTAP
+internal import DataChannel
+internal import Glibc
+internal import HybridSession
+internal import ServiceSupport
+internal import WebAuthn
+
+/// `hybrid-client show-qr`: one ceremony, from a website's request to the answer for its server.
+struct ShowQR: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show-qr",
+        abstract: "Show a code, let a phone answer it, print the answer.",
+        discussion: """
+            The request is {"publicKey": …} with the options a website gives to navigator.credentials.create() or \
+            get(), as JSON. Standard output carries the answer as JSON and nothing else; the code and what happens \
+            stand on standard error.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The website's request; a dash reads standard input.", valueName: "file|-"))
+    var request: String
+
+    @Option(help: ArgumentHelp("The website, such as https://example.com.", valueName: "origin"))
+    var origin: String
+
+    @Option(help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.svg"))
+    var qrOutput: String?
+
+    @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
+    var printUrl = false
+
+    @Option(help: ArgumentHelp("Trust these certificates (PEM) instead of the system's.", valueName: "file"))
+    var cacert: String?
+
+    @Option(
+        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
+        transform: { text in
+            guard let detour = Detour(text) else { throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.") }
+            return detour
+        }
+    )
+    var connectTo: Detour?
+
+    @Option(
+        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
+        transform: { text in
+            guard let name = AdapterName(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
+            return name
+        }
+    )
+    var adapter: AdapterName?
+
+    @Option(help: ArgumentHelp("How long to wait for a phone, and then for its user, in seconds.", valueName: "s"))
+    var timeout: Int = 120
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        if let qrOutput, !qrOutput.hasSuffix(".svg") {
+            throw ValidationError("--qr-output takes a file name that ends in .svg.")
+        }
+    }
+
+    func run() async throws {
+        let ceremony = try RequestInput(path: request, origin: origin).ceremony()
+        let display = CodeDisplay(printsText: printUrl, file: qrOutput)
+        let ending = await withTerminationSignals { try await perform(ceremony, display) }
+        display.cleanUp()
+        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        StandardOutput.writeLine(try ending.result.get())
+    }
+
+    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay) async throws -> [UInt8] {
+        let radio: BluetoothRadio
+        do {
+            radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
+        } catch {
+            throw CommandFailure(error)
+        }
+        if radio.isVirtual { StandardError.writeLine("hybrid-client: VIRTUAL RADIO: no proximity proof") }
+        do {
+            let answer = try await perform(ceremony, display, radio)
+            await radio.close()
+            return answer
+        } catch {
+            await radio.close()
+            throw error
+        }
+    }
+
+    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay, _ radio: BluetoothRadio) async throws -> [UInt8] {
+        var timeouts = ClientTimeouts()
+        timeouts.untilHeard = .seconds(timeout)
+        timeouts.untilAnswered = .seconds(timeout)
+        let session = ClientSession(
+            radio: radio,
+            route: RelayRoute(detour: connectTo, trustedCertificates: cacert),
+            timeouts: timeouts
+        )
+        let result: ClientResult
+        do {
+            result = try await session.perform(ceremony.ctapRequest, events: display.show)
+        } catch let failure as ClientFailure {
+            if let trouble = display.trouble { throw trouble }
+            throw CommandFailure(failure)
+        }
+        guard result.response.status == .success else {
+            throw PhoneRefusal.failure(result.response.status, for: ceremony.relyingPartyID)
+        }
+        do {
+            return try ceremony.responseJSON(body: result.response.body, transports: result.info.transports)
+        } catch {
+            throw CommandFailure(error.sentence, status: .dataError)
+        }
+    }
+}
+
+extension CommandFailure {
+    init(_ failure: some ExplainedFailure) {
+        self.init(failure.sentence, status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software)
+    }
+}

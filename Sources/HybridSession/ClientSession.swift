@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import BLEAdvert
+public import CTAP
+public import CaBLE
+internal import Crypto
+internal import DataChannel
+
+/// The desktop's side of a ceremony, from a QR code to the phone's answer. Read it beside
+/// ``AuthenticatorSession``, which is its mirror.
+///
+/// ```
+/// desktop                        relay                        phone
+///    │ draws the QR ───────────── light ──────────────────────→ │
+///    │ hears the advert ←──────── radio ─────────────────────── │
+///    │ joins the tunnel ────────→ │ ←────────────────────────── │
+///    │ handshake 1 ─────────────────────────────────────────→   │
+///    │ ←───────────────────────────────── handshake 2, getInfo  │
+///    │ CTAP request ────────────────────────────────────────→   │ asks its user
+///    │ ←──────────────────────────────────────── CTAP response  │
+///    │ shutdown ────────────────────────────────────────────→   │
+/// ```
+///
+/// Each stage is a value that the next one consumes, so none can be left out or run twice.
+public struct ClientSession: Sendable {
+    /// How the phone is heard.
+    public let radio: BluetoothRadio
+    /// How relays are reached; the relay itself is named by the phone.
+    public let route: RelayRoute
+    /// How long each wait may take.
+    public let timeouts: ClientTimeouts
+
+    /// A session over a radio and a route.
+    public init(radio: BluetoothRadio, route: RelayRoute, timeouts: ClientTimeouts = ClientTimeouts()) {
+        self.radio = radio
+        self.route = route
+        self.timeouts = timeouts
+    }
+
+    /// Runs one ceremony; events come in order, the first with the text of the QR.
+    ///
+    /// - Throws: ``ClientFailure``, `CancellationError`.
+    public func perform(
+        _ request: CTAPRequest,
+        events: @escaping @Sendable (ClientEvent) -> Void
+    ) async throws -> ClientResult {
+        let drawn = DrawnOffer(hint: request.hint)
+        let heard = try await drawn.awaitPhone(radio, timeouts.untilHeard) { events(.drawn(drawn.offer)) }
+        events(.phoneHeard)
+        let location = try heard.location(route)
+        events(.connecting(location.domain))
+        return try await explaining {
+            try await WebSocketTunnel.withTunnel(heard.path, at: location) { tunnel in
+                let connected = try await heard.shakeHands(over: tunnel, timeouts.handshake)
+                let phone = try await connected.meet(timeouts.handshake)
+                events(.waitingForUser)
+                let response = try await phone.exchange(request, timeouts.untilAnswered)
+                await phone.shutDown()
+                return ClientResult(response: response, info: phone.info)
+            }
+        }
+    }
+}
+
+/// The phone's answer, and what it said of itself.
+public struct ClientResult: Sendable {
+    /// The answer; its status may be a refusal.
+    public let response: CTAPResponse
+    /// The phone's getInfo.
+    public let info: AuthenticatorInfo
+}
+
+/// How long a client waits.
+public struct ClientTimeouts: Sendable {
+    /// Until a phone is heard.
+    public var untilHeard: Duration = .seconds(120)
+    /// For each message of the handshake.
+    public var handshake: Duration = .seconds(15)
+    /// Until the user has answered on the phone.
+    public var untilAnswered: Duration = .seconds(120)
+
+    /// The usual bounds.
+    public init() {}
+}
+
+/// What happened; each comes once.
+public enum ClientEvent: Sendable {
+    /// The radio listens: the QR may be shown now.
+    case drawn(QROffer)
+    /// An advert opened under this QR's key.
+    case phoneHeard
+    /// The tunnel at this relay is being joined.
+    case connecting(TunnelDomain)
+    /// The request is sent; the phone asks its user.
+    case waitingForUser
+}

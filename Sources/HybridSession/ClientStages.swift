@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BLEAdvert
+internal import CTAP
+internal import CaBLE
+internal import Crypto
+internal import DataChannel
+
+/// Stage 1: keys are drawn and the QR can be shown.
+struct DrawnOffer: Sendable {
+    let offer: QROffer
+    private let clientKey: P256.KeyAgreement.PrivateKey
+
+    init(hint: RequestHint) {
+        var generator = SystemRandomNumberGenerator()
+        clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        offer = QROffer(
+            clientKey: clientKey.publicKey,
+            secret: QRSecret(using: &generator),
+            created: UInt64(max(0, WallClock.secondsSince1970)),
+            hint: hint
+        )
+    }
+
+    /// Listens first and shows then, so that no advert is missed; the first that opens decides.
+    func awaitPhone(
+        _ radio: BluetoothRadio,
+        _ limit: Duration,
+        listening: @escaping @Sendable () -> Void
+    ) async throws -> HeardPhone {
+        let key = offer.secret.eidKey
+        do {
+            let eid = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
+                try await radio.withScan { adverts in
+                    listening()
+                    for try await heard in adverts {
+                        if let eid = EID.open(heard.advert, with: key) { return eid }
+                    }
+                    throw RadioError.bluetoothServiceGone
+                }
+            }
+            return HeardPhone(offer: offer, clientKey: clientKey, eid: eid)
+        } catch let error as RadioError {
+            throw ClientFailure.radio(error)
+        }
+    }
+}
+
+/// Stage 2: the advert is open; it names the relay and is half of the pre-shared key.
+struct HeardPhone: Sendable {
+    let offer: QROffer
+    let clientKey: P256.KeyAgreement.PrivateKey
+    let eid: EID
+
+    var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
+
+    func location(_ route: RelayRoute) throws -> RelayLocation {
+        guard let domain = eid.domain else { throw ClientFailure.unknownRelay }
+        return route.location(of: domain)
+    }
+
+    func shakeHands(over tunnel: WebSocketTunnel, _ limit: Duration) async throws -> ConnectedPhone {
+        let handshake = try InitiatorHandshake(
+            clientKey: clientKey,
+            psk: offer.secret.psk(heard: eid),
+            ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        )
+        try await tunnel.send(WireMessage(bytes: handshake.message1.bytes))
+        let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
+            try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
+        }
+        let keys = try handshake.finish(message2)
+        return ConnectedPhone(channel: EncryptedChannel(over: tunnel, keys: keys))
+    }
+}
+
+/// Stage 3: the channel is secret; the phone introduces itself.
+struct ConnectedPhone: Sendable {
+    let channel: EncryptedChannel
+
+    func meet(_ limit: Duration) async throws -> ReadyPhone {
+        let message = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
+            try await channel.receivePostHandshake()
+        }
+        guard message.features.contains(.ctap), let encoded = message.info else { throw ClientFailure.phoneLacksCTAP }
+        do {
+            return ReadyPhone(channel: channel, info: try AuthenticatorInfo(parsing: encoded.bytes))
+        } catch {
+            throw ClientFailure.phoneMisbehaved("its description of itself can't be read")
+        }
+    }
+}
+
+/// Stage 4: a phone that takes requests, one at a time.
+struct ReadyPhone: Sendable {
+    let channel: EncryptedChannel
+    let info: AuthenticatorInfo
+
+    /// News from the phone may come at any time and are no answer.
+    static let mostUpdates = 16
+
+    func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
+        try await channel.send(.ctap(CTAPPayload(bytes: request.encoded)))
+        return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
+            for _ in 0...Self.mostUpdates {
+                switch try await channel.receive() {
+                case .ctap(let payload): return try CTAPResponse(parsing: payload.bytes)
+                // Links are not kept yet; an update that can be read is all that is asked of it.
+                case .update: continue
+                // webauthn-rs's phone says goodbye although only clients should; it will not answer any more.
+                case .shutdown: throw TunnelError.closed(code: 1000)
+                case .json: throw ClientFailure.phoneMisbehaved("it answered with JSON where CTAP was asked")
+                }
+            }
+            throw ClientFailure.phoneMisbehaved("it sends news without end")
+        }
+    }
+
+    /// Tells the phone that the ceremony is over; it may be gone already, which is as good.
+    func shutDown() async {
+        try? await channel.send(.shutdown)
+    }
+}
+
+extension CTAPRequest {
+    var hint: RequestHint { command == .makeCredential ? .makeCredential : .getAssertion }
+}

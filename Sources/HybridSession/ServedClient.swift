@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CTAP
+internal import CaBLE
+internal import DataChannel
+
+/// Stage 3: a client that may ask, one request at a time.
+///
+/// Reading goes on while the user is being asked: a client that cancels closes the tunnel or sends *shutdown*, and the
+/// question must be taken down then. A second request before the first is answered is a fault of the client.
+struct ServedClient: Sendable {
+    let channel: EncryptedChannel
+
+    /// A client that sends more than this is not one.
+    static let mostMessages = 64
+
+    private enum Step: Sendable {
+        case received(ChannelMessage)
+        case ended(any Error)
+        case answered(CTAPResponse)
+        case idle
+    }
+
+    func serve(
+        _ timeouts: AuthenticatorTimeouts,
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
+    ) async throws -> AuthenticatorEnd {
+        try await withThrowingTaskGroup(of: Step.self) { group in
+            defer { group.cancelAll() }
+            var (isBusy, received, wait) = (false, 0, 0)
+            group.addTask { await next() }
+            addIdleTimer(timeouts, &group)
+            while let step = try await group.next() {
+                switch step {
+                case .answered(let response):
+                    isBusy = false
+                    events(.answered(response.status))
+                    try await channel.send(.ctap(CTAPPayload(bytes: response.encoded)))
+                    wait += 1
+                    addIdleTimer(timeouts, &group)
+                case .idle:
+                    // A timer that was set before a request came belongs to an earlier wait.
+                    wait -= 1
+                    if !isBusy, wait < 0 { throw AuthenticatorSessionFailure.clientSilent }
+                case .ended(let error):
+                    try Task.checkCancellation()
+                    guard Self.isEnd(error) else { throw error }
+                    return isBusy ? .clientLeftDuringRequest : .clientLeft
+                case .received(.shutdown):
+                    return isBusy ? .clientLeftDuringRequest : .shutDown
+                case .received(.update):
+                    break
+                case .received(.json):
+                    throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
+                case .received(.ctap(let payload)):
+                    guard !isBusy else {
+                        throw AuthenticatorSessionFailure.clientMisbehaved("it asked again before it was answered")
+                    }
+                    isBusy = true
+                    let parsed = Result { () throws(CTAPRequestError) in try CTAPRequest(parsing: payload.bytes) }
+                    events(.request(try? parsed.get().command))
+                    group.addTask {
+                        switch parsed {
+                        case .success(let request): .answered(await answer(request))
+                        case .failure(let error): .answered(.failure(error.status))
+                        }
+                    }
+                }
+                if case .received = step {
+                    received += 1
+                    guard received < Self.mostMessages else {
+                        throw AuthenticatorSessionFailure.clientMisbehaved("it asks without end")
+                    }
+                    group.addTask { await next() }
+                }
+            }
+            return .clientLeft
+        }
+    }
+
+    private func addIdleTimer(_ timeouts: AuthenticatorTimeouts, _ group: inout ThrowingTaskGroup<Step, any Error>) {
+        group.addTask {
+            try? await Task.sleep(for: timeouts.untilRequest)
+            return .idle
+        }
+    }
+
+    private func next() async -> Step {
+        do {
+            return .received(try await channel.receive())
+        } catch {
+            return .ended(error)
+        }
+    }
+
+    private static func isEnd(_ error: any Error) -> Bool {
+        switch error {
+        case TunnelError.closed, TunnelError.connectionLost: true
+        default: false
+        }
+    }
+}

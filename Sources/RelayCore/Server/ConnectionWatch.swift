@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// The connections of one event loop, looked at by one timer: no connection has a timer of its own.
+///
+/// Belongs to its event loop; only that may touch it.
+final class ConnectionWatch {
+    private let registry: TunnelRegistry
+    private let eventLoop: any EventLoop
+    private var connections: [ObjectIdentifier: TunnelHandler] = [:]
+    private var whenEmpty: EventLoopPromise<Void>?
+
+    /// Watches the connections of the event loop that it is created on.
+    init(registry: TunnelRegistry, eventLoop: any EventLoop) {
+        self.registry = registry
+        self.eventLoop = eventLoop
+    }
+
+    /// A connection begins; while the relay goes down it is turned away.
+    func add(_ handler: TunnelHandler) {
+        connections[ObjectIdentifier(handler)] = handler
+        if whenEmpty != nil { handler.hangUp() }
+    }
+
+    /// A connection is closed.
+    func remove(_ handler: TunnelHandler) {
+        connections[ObjectIdentifier(handler)] = nil
+        if connections.isEmpty { whenEmpty?.succeed() }
+    }
+
+    /// Looks at every connection's deadline, and reports which tunnels carried data.
+    func sweep() {
+        let now = NIODeadline.now()
+        var active: [TunnelKey] = []
+        // A connection may leave while it is looked at, so this goes over a copy.
+        for handler in connections.values {
+            handler.checkDeadline(now: now)
+            if let key = handler.takeActivity() { active.append(key) }
+        }
+        registry.sweep(active: active)
+    }
+
+    /// Takes no more connections, ends those there are, and succeeds when all are closed.
+    ///
+    /// Those still open after `grace` are cut off.
+    func close(grace: TimeAmount) -> EventLoopFuture<Void> {
+        if let whenEmpty { return whenEmpty.futureResult }
+        let promise = eventLoop.makePromise(of: Void.self)
+        whenEmpty = promise
+        guard !connections.isEmpty else {
+            promise.succeed()
+            return promise.futureResult
+        }
+        for handler in connections.values { handler.shutDown() }
+        let deadline = eventLoop.assumeIsolated().scheduleTask(in: grace) {
+            for handler in self.connections.values { handler.hangUp() }
+        }
+        promise.futureResult.assumeIsolated().whenComplete { _ in deadline.cancel() }
+        return promise.futureResult
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionWatch: Sendable {}

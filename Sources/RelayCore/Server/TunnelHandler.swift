@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CaBLE
+internal import NIOCore
+
+/// One connection, from its first byte to its last: request head, upgrade, frames, goodbye.
+///
+/// It is the only handler behind TLS. Frames go straight from one end's handler to the other's; the two may live
+/// on different event loops, so whatever is for the other goes through ``TunnelMember/perform(_:)``.
+///
+/// *Backpressure.* What was passed on and not yet taken by the other end's socket is counted; above a window
+/// this end is not read. The other end gives the credit back when its socket accepts bytes. Before a client has
+/// come the window is `limits.earlyBytes`. A paused end is still noticed when it hangs up: NIO reads a socket
+/// to its end as soon as that is known.
+///
+/// *The end.* Whoever ends the tunnel tells the registry, which has both ends say goodbye: the close frame is
+/// written, the socket's own direction is shut, and what still comes in is dropped until the other side hangs
+/// up, so that no reset overtakes the close frame. `limits.farewell` bounds that.
+final class TunnelHandler {
+    /// What may be on its way to the other end, in bytes, before this end is not read any further.
+    private static let window = 128 << 10
+    /// Credit is given back in lots of this size, in bytes, to spare the event loops a wake-up per message.
+    private static let creditLot = 32 << 10
+
+    private enum Phase {
+        case head
+        case waiting
+        case paired(TunnelMember)
+        /// The last word is said; input is dropped.
+        case leaving
+    }
+
+    private let registry: TunnelRegistry
+    private let limits: RelayLimits
+    private let watch: ConnectionWatch
+    private var context: ChannelHandlerContext?
+    private var phase = Phase.head
+    private var deadline: NIODeadline?
+
+    private var head: RequestHeadReader
+    private var frames: FrameReader
+    private var place: (key: TunnelKey, side: TunnelSide)?
+
+    /// Frames of a phone whose client has not come yet.
+    private var early = ByteBuffer()
+    /// A ping's payload that is still to be answered; a later ping replaces it.
+    private var pendingPong: [UInt8]?
+    /// Passed on to the other end and not taken by its socket yet, in bytes.
+    private var inFlight = 0
+    /// Taken from the other end and not yet credited, in bytes.
+    private var owed = 0
+    /// Whether the channel asked to be read while this end was paused.
+    private var isReadHeld = false
+    private var sentCost = 0
+    private var receivedCost = 0
+    private var hasCarriedData = false
+
+    init(registry: TunnelRegistry, limits: RelayLimits, watch: ConnectionWatch) {
+        self.registry = registry
+        self.limits = limits
+        self.watch = watch
+        head = RequestHeadReader(maximumLength: limits.headBytes)
+        frames = FrameReader(maximumMessage: limits.messageBytes)
+    }
+}
+
+@available(*, unavailable)
+extension TunnelHandler: Sendable {}
+
+// MARK: - The channel
+
+extension TunnelHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        deadline = .now() + limits.headTime
+        watch.add(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        leave()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        switch phase {
+        case .head: readHead(bytes, context: context)
+        case .waiting, .paired: readFrames(bytes)
+        case .leaving: break
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            giveCredit()
+            answerPing()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isPaused {
+            isReadHeld = true
+        } else {
+            context.read()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A socket or TLS that fails is an end that went away; channelInactive tells the tunnel.
+        context.close(promise: nil)
+    }
+
+    private func leave() {
+        guard context != nil else { return }
+        context = nil
+        phase = .leaving
+        deadline = nil
+        early = ByteBuffer()
+        watch.remove(self)
+        if let place { registry.leave(place.key, place.side, bytes: sentCost) }
+    }
+}
+
+// MARK: - The request
+
+extension TunnelHandler {
+    private func readHead(_ bytes: ByteBuffer, context: ChannelHandlerContext) {
+        do throws(UpgradeRefusal) {
+            guard let (request, rest) = try head.receive(bytes) else { return }
+            head = RequestHeadReader(maximumLength: 0)
+            try upgrade(request, context: context)
+            if rest.readableBytes > 0 { readFrames(rest) }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private func upgrade(_ request: UpgradeRequest, context: ChannelHandlerContext) throws(UpgradeRefusal) {
+        let me = TunnelMember(self, on: context.eventLoop)
+        switch request.path {
+        case .new(let tunnel):
+            let key = try registry.open(tunnel, by: me)
+            place = (key, .phone)
+            phase = .waiting
+            write(request.response(routing: key.routing))
+        case .connect(let routing, let tunnel):
+            let key = TunnelKey(routing: routing, tunnel: tunnel)
+            let phone = try registry.join(key, by: me)
+            place = (key, .client)
+            phase = .paired(phone)
+            write(request.response(routing: nil))
+            phone.perform { $0.pair(with: me) }
+        }
+        deadline = nil
+    }
+
+    private func refuse(_ refusal: UpgradeRefusal) {
+        registry.refused(refusal)
+        finish(ByteBuffer(string: refusal.response))
+    }
+
+    private func write(_ text: String) {
+        context?.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+    }
+}
+
+// MARK: - Frames
+
+extension TunnelHandler {
+    private func readFrames(_ bytes: ByteBuffer) {
+        frames.append(bytes)
+        do throws(FrameViolation) {
+            while isOpen, let event = try frames.next() { handle(event) }
+        } catch {
+            if let place { registry.end(place.key, .violated(by: place.side, error)) }
+        }
+        answerPing()
+    }
+
+    private var isOpen: Bool {
+        switch phase {
+        case .waiting, .paired: true
+        case .head, .leaving: false
+        }
+    }
+
+    private func handle(_ event: FrameEvent) {
+        guard let place else { return }
+        sentCost += event.cost
+        guard sentCost + receivedCost <= limits.tunnelBytes else {
+            registry.end(place.key, .exhausted)
+            return
+        }
+        switch event {
+        case .data(let frames, let cost): passOn(frames, cost: cost)
+        case .ping(let payload): pendingPong = payload
+        case .pong: break
+        case .close(let code):
+            if case .waiting = phase {
+                registry.end(place.key, .abandoned)
+            } else {
+                registry.end(place.key, .closed(by: place.side, code: code))
+            }
+        }
+    }
+
+    private func passOn(_ frames: ByteBuffer, cost: Int) {
+        hasCarriedData = true
+        inFlight += frames.readableBytes
+        if case .paired(let other) = phase {
+            other.perform { $0.deliver(frames, cost: cost) }
+        } else {
+            early.writeImmutableBuffer(frames)
+        }
+    }
+
+    /// The client has come: it gets what the phone said meanwhile.
+    func pair(with client: TunnelMember) {
+        guard case .waiting = phase else { return }
+        phase = .paired(client)
+        hasCarriedData = true
+        if early.readableBytes > 0 {
+            let frames = early
+            let cost = sentCost
+            early = ByteBuffer()
+            client.perform { $0.deliver(frames, cost: cost) }
+        }
+        readIfAllowed()
+    }
+
+    /// Frames from the other end.
+    func deliver(_ frames: ByteBuffer, cost: Int) {
+        guard case .paired = phase, let context else { return }
+        hasCarriedData = true
+        receivedCost += cost
+        owed += frames.readableBytes
+        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+        if context.channel.isWritable { giveCredit() }
+    }
+
+    /// Answers the latest ping once the socket takes bytes; an end that does not read gets no answers queued.
+    private func answerPing() {
+        guard isOpen, let payload = pendingPong, let context, context.channel.isWritable else { return }
+        pendingPong = nil
+        context.writeAndFlush(wrapOutboundOut(ServerFrame.pong(payload)), promise: nil)
+    }
+}
+
+// MARK: - Backpressure
+
+extension TunnelHandler {
+    private var isPaused: Bool {
+        switch phase {
+        case .waiting: inFlight >= limits.earlyBytes
+        case .paired: inFlight >= Self.window
+        case .head, .leaving: false
+        }
+    }
+
+    /// Tells the other end that its frames were taken.
+    private func giveCredit() {
+        guard owed >= Self.creditLot, case .paired(let other) = phase else { return }
+        let credit = owed
+        owed = 0
+        other.perform { $0.takeCredit(credit) }
+    }
+
+    private func takeCredit(_ bytes: Int) {
+        inFlight -= bytes
+        readIfAllowed()
+    }
+
+    private func readIfAllowed() {
+        guard isReadHeld, !isPaused else { return }
+        isReadHeld = false
+        context?.read()
+    }
+}
+
+// MARK: - The end
+
+extension TunnelHandler {
+    /// The tunnel is over: say so with a close frame, and hang up.
+    func sayGoodbye(_ code: CloseCode?) {
+        guard isOpen else { return }
+        finish(ServerFrame.close(code))
+    }
+
+    /// Writes the last word, shuts this direction of the socket and waits for the other side to hang up.
+    private func finish(_ lastWord: ByteBuffer) {
+        guard let context else { return }
+        phase = .leaving
+        early = ByteBuffer()
+        deadline = .now() + limits.farewell
+        context.writeAndFlush(wrapOutboundOut(lastWord), promise: nil)
+        context.close(mode: .output, promise: nil)
+        readIfAllowed()
+    }
+
+    /// Closes the connection without ceremony.
+    func hangUp() {
+        context?.close(promise: nil)
+    }
+
+    /// The relay goes down: a tunnel is ended, anything else is closed.
+    func shutDown() {
+        if let place {
+            registry.end(place.key, .shutdown)
+        } else {
+            hangUp()
+        }
+    }
+
+    /// Looks at what the connection must have done by now.
+    func checkDeadline(now: NIODeadline) {
+        guard let deadline, deadline <= now else { return }
+        switch phase {
+        case .head:
+            refuse(.headTimeout)
+            // Who stalls in the TLS handshake would never see the answer, so nobody is waited for.
+            self.deadline = now
+        case .waiting, .paired, .leaving: hangUp()
+        }
+    }
+
+    /// The tunnel's key if it carried data since the last time; only the phone's side keeps that account.
+    func takeActivity() -> TunnelKey? {
+        guard hasCarriedData, let place, place.side == .phone else { return nil }
+        hasCarriedData = false
+        return place.key
+    }
+}

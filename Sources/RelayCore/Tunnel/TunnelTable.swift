@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CaBLE
+public import NIOCore
+
+/// Which tunnels there are and what state each is in: a pure state machine without sockets, clock or randomness.
+///
+///     new                    connect                   an end, a limit, a shutdown
+///     ────→ waiting ────────────────────→ paired ──────────────────────────→ closing ──→ gone
+///              │                                                                ↑
+///              └── TTL, phone gone, displaced by newer ones, shutdown ──────────┘
+///
+/// What happened comes in as a call with the time; what has to be done comes out as ``Farewell`` orders, and a
+/// ``TunnelRecord`` once both ends have left. A tunnel has one end only: what happens while it closes changes
+/// nothing. A `Member` is whatever the driver needs to reach an end's connection.
+///
+/// A routing ID is this relay's node number and one random byte; the byte is checked on connect because it is
+/// part of the key. A phone that comes back with the same tunnel ID gets a tunnel beside the old one, since its
+/// client may still be looking for either: at most `limits.waitingPerTunnelID` of them wait.
+public struct TunnelTable<Member: Sendable>: Sendable {
+    private enum Phase {
+        case waiting
+        case paired(lastData: NIODeadline)
+        case closing(TunnelEnd)
+    }
+
+    private struct Entry {
+        var phone: Member?
+        var client: Member?
+        var phase = Phase.waiting
+        let opened: NIODeadline
+        var wasPaired = false
+        var bytes = 0
+    }
+
+    private let node: UInt16
+    private let limits: RelayLimits
+    private var entries: [TunnelKey: Entry] = [:]
+    /// Routing IDs of the tunnels that wait under a tunnel ID, the oldest first.
+    private var waiting: [TunnelID: [RoutingID]] = [:]
+    /// No deadline lies before this, so a sweep before it has nothing to look for.
+    private var nothingDueBefore = NIODeadline.distantFuture
+
+    /// An empty table of a relay's node.
+    public init(node: UInt16, limits: RelayLimits) {
+        self.node = node
+        self.limits = limits
+    }
+
+    /// Tunnels that hold a socket: waiting, paired or closing.
+    public var count: Int { entries.count }
+
+    /// An order to a driver: tell an end that the tunnel is over, and hang up.
+    public struct Farewell: Sendable {
+        /// The end to be told.
+        public let member: Member
+        /// The code of the close frame; `nil` is a close frame without one.
+        public let code: CloseCode?
+    }
+
+    /// What became of a `new`.
+    public struct Opening: Sendable {
+        /// The tunnel's key; its routing ID is for the phone.
+        public let key: TunnelKey
+        /// The phone that had to make room, if any.
+        public let farewells: [Farewell]
+    }
+
+    // MARK: Ends come
+
+    /// A phone opens a tunnel.
+    ///
+    /// `check` is a random byte for the routing ID; where it is taken under this tunnel ID, the next free one is
+    /// used. `nil` means that the table is full.
+    public mutating func open(
+        _ tunnel: TunnelID,
+        by phone: Member,
+        check: UInt8,
+        now: NIODeadline
+    ) -> Opening? {
+        guard entries.count < limits.tunnels, let routing = freeRouting(for: tunnel, from: check) else { return nil }
+        let key = TunnelKey(routing: routing, tunnel: tunnel)
+        var farewells: [Farewell] = []
+        if let queue = waiting[tunnel], queue.count >= limits.waitingPerTunnelID, let oldest = queue.first {
+            farewells = end(TunnelKey(routing: oldest, tunnel: tunnel), .superseded)
+        }
+        entries[key] = Entry(phone: phone, opened: now)
+        waiting[tunnel, default: []].append(routing)
+        nothingDueBefore = min(nothingDueBefore, now + min(limits.waiting, limits.lifetime))
+        return Opening(key: key, farewells: farewells)
+    }
+
+    /// A client joins a waiting tunnel and gets its phone; `nil` if there is no such tunnel, or no longer.
+    public mutating func join(_ key: TunnelKey, by client: Member, now: NIODeadline) -> Member? {
+        guard let phone = entries[key]?.phone, case .waiting = entries[key]?.phase else { return nil }
+        entries[key]?.client = client
+        entries[key]?.phase = .paired(lastData: now)
+        entries[key]?.wasPaired = true
+        stopWaiting(key)
+        nothingDueBefore = min(nothingDueBefore, now + limits.idle)
+        return phone
+    }
+
+    private func freeRouting(for tunnel: TunnelID, from check: UInt8) -> RoutingID? {
+        for step in 0...UInt8.max {
+            let routing = RoutingID(node: node, check: check &+ step)
+            if entries[TunnelKey(routing: routing, tunnel: tunnel)] == nil { return routing }
+        }
+        return nil
+    }
+
+    private mutating func stopWaiting(_ key: TunnelKey) {
+        waiting[key.tunnel]?.removeAll { $0 == key.routing }
+        if waiting[key.tunnel]?.isEmpty == true { waiting[key.tunnel] = nil }
+    }
+
+    // MARK: Tunnels end
+
+    /// A tunnel carried data.
+    public mutating func noteData(_ key: TunnelKey, now: NIODeadline) {
+        guard case .paired = entries[key]?.phase else { return }
+        entries[key]?.phase = .paired(lastData: now)
+    }
+
+    /// A tunnel ends; both ends are to be told, unless it was over already.
+    public mutating func end(_ key: TunnelKey, _ end: TunnelEnd) -> [Farewell] {
+        guard let entry = entries[key] else { return [] }
+        switch entry.phase {
+        case .closing: return []
+        case .waiting: stopWaiting(key)
+        case .paired: break
+        }
+        entries[key]?.phase = .closing(end)
+        var farewells: [Farewell] = []
+        if let phone = entry.phone { farewells.append(Farewell(member: phone, code: end.closeCode(for: .phone))) }
+        if let client = entry.client { farewells.append(Farewell(member: client, code: end.closeCode(for: .client))) }
+        return farewells
+    }
+
+    /// An end's socket is closed, after it sent `bytes`.
+    ///
+    /// Where that is news to the tunnel, the other end is to be told. The record comes with the last end.
+    public mutating func leave(
+        _ key: TunnelKey,
+        _ side: TunnelSide,
+        bytes: Int,
+        now: NIODeadline
+    ) -> (farewells: [Farewell], record: TunnelRecord?) {
+        guard let phase = entries[key]?.phase else { return ([], nil) }
+        switch side {
+        case .phone: entries[key]?.phone = nil
+        case .client: entries[key]?.client = nil
+        }
+        entries[key]?.bytes += bytes
+        let farewells: [Farewell] =
+            switch phase {
+            case .waiting: end(key, .abandoned)
+            case .paired: end(key, .vanished(side))
+            case .closing: []
+            }
+        guard let entry = entries[key], entry.phone == nil, entry.client == nil,
+            case .closing(let end) = entry.phase
+        else { return (farewells, nil) }
+        entries[key] = nil
+        let record = TunnelRecord(
+            end: end,
+            wasPaired: entry.wasPaired,
+            lifetime: now - entry.opened,
+            bytes: entry.bytes
+        )
+        return (farewells, record)
+    }
+
+    /// Ends the tunnels whose time is up.
+    public mutating func sweep(now: NIODeadline) -> [Farewell] {
+        guard now >= nothingDueBefore else { return [] }
+        var due: [(TunnelKey, TunnelEnd)] = []
+        var next = NIODeadline.distantFuture
+        for (key, entry) in entries {
+            guard let (deadline, end) = deadline(of: entry) else { continue }
+            if deadline <= now {
+                due.append((key, end))
+            } else {
+                next = min(next, deadline)
+            }
+        }
+        nothingDueBefore = next
+        return due.flatMap { end($0.0, $0.1) }
+    }
+
+    private func deadline(of entry: Entry) -> (NIODeadline, TunnelEnd)? {
+        let lifetime = entry.opened + limits.lifetime
+        switch entry.phase {
+        case .waiting:
+            let unclaimed = entry.opened + limits.waiting
+            return unclaimed <= lifetime ? (unclaimed, .unclaimed) : (lifetime, .outlived)
+        case .paired(let lastData):
+            let idle = lastData + limits.idle
+            return idle <= lifetime ? (idle, .idle) : (lifetime, .outlived)
+        case .closing:
+            return nil
+        }
+    }
+}

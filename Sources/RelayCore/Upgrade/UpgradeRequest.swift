@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CaBLE
+
+/// A request for a tunnel: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the tunnel paths.
+public struct UpgradeRequest: Hashable, Sendable {
+    /// What the end asks for.
+    public let path: TunnelPath
+    /// `Sec-WebSocket-Key`, 24 characters of base64.
+    private let key: [UInt8]
+
+    /// Reads a whole request head, from the method to the empty line.
+    ///
+    /// Any bytes may be given. The refusal thrown is that of the first rule broken, in this order: HTTP's own
+    /// syntax, the path, the method, the IDs, the upgrade, the sub-protocol.
+    public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
+        let head = try RequestHead(parsing: head)
+        guard try head.value(of: "host")?.isEmpty == false else { throw .missingHost }
+        let length = try head.value(of: "content-length")
+        guard head.values(of: "transfer-encoding").isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
+        let path = Self.path(of: head)
+        if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
+        guard head.method.equals("GET") else { throw .methodNotAllowed }
+        self.path = try path.get()
+        guard head.list("upgrade", contains: "websocket"), head.list("connection", contains: "upgrade") else {
+            throw .upgradeRequired
+        }
+        guard try head.value(of: "sec-websocket-version")?.equals("13") == true else {
+            throw .unsupportedWebSocketVersion
+        }
+        guard let key = try head.value(of: "sec-websocket-key"), Self.isKey(key) else { throw .malformedKey }
+        guard head.list("sec-websocket-protocol", contains: "fido.cable") else { throw .missingSubprotocol }
+        self.key = Array(key)
+    }
+
+    /// The response that switches to WebSocket; a phone is told its routing ID.
+    public func response(routing: RoutingID?) -> String {
+        let accept = WebSocketAccept.value(for: key)
+        let routingField = routing.map { "\(TunnelPath.routingIDHeader): \($0.hex)\r\n" } ?? ""
+        return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)\r\n"
+            + "\(routingField)\r\n"
+    }
+
+    private static func path(of head: RequestHead) -> Result<TunnelPath, UpgradeRefusal> {
+        do {
+            return .success(try TunnelPath(parsing: String(decoding: head.target, as: UTF8.self)))
+        } catch {
+            switch error {
+            case .unknownPath: return .failure(.notOurPath)
+            case .malformedID: return .failure(.malformedID)
+            case .contactNotOffered: return .failure(.contactNotOffered)
+            }
+        }
+    }
+
+    /// Whether `text` is base64 of 16 bytes: 22 characters and two signs of equality.
+    private static func isKey(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.count == 24, text.suffix(2).equals("==") else { return false }
+        return text.dropLast(2).allSatisfy { character in
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                true
+            default: false
+            }
+        }
+    }
+}

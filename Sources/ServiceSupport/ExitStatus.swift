@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Exit codes of the programs, with the meanings of BSD's `sysexits.h` where it has one.
+///
+/// They are a contract with other people's scripts: add, don't change.
+public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
+    /// Done.
+    case done = 0
+    /// The command line cannot be understood, or lacks something.
+    case usage = 64
+    /// Data from outside is malformed: a QR code, a request, a frame, a rolled-back vault.
+    case dataError = 65
+    /// A file or vault is missing or unreadable.
+    case noInput = 66
+    /// A service is not there: bus, Bluetooth, DNS, relay, a trusted certificate, a free address to listen on.
+    case unavailable = 69
+    /// A fault of the program's own.
+    case software = 70
+    /// The vault cannot be written.
+    case ioError = 74
+    /// Timed out, or the other end vanished; worth another try.
+    case temporary = 75
+    /// Declined, wrong PIN, no such passkey, or the vault is locked.
+    case notPermitted = 77
+    /// The configuration is wrong.
+    case configuration = 78
+    /// Interrupted by a signal.
+    case interrupted = 130
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+
+/// Standard error as a place for whole lines.
+public enum StandardError {
+    /// Writes one line by one call, so that lines of several threads do not mix.
+    ///
+    /// Text from outside may be part of it: see ``oneLine(_:)``. A failing write is ignored.
+    public static func writeLine(_ text: String) {
+        write(Array((oneLine(text) + "\n").utf8), to: STDERR_FILENO)
+    }
+
+    /// The text with every control, line-breaking and direction-changing character replaced by `?`.
+    ///
+    /// A terminal obeys such characters, so text of a peer could otherwise forge lines or rewrite the screen.
+    public static func oneLine(_ text: String) -> String {
+        var safe = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
+                safe.append("?")
+            default: safe.append(scalar)
+            }
+        }
+        return String(safe)
+    }
+}
+
+extension StandardError {
+    /// Writes text of our own making as it is, such as a drawing of several lines.
+    public static func writeText(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
+}
+
+/// Standard output as a place for results.
+public enum StandardOutput {
+    /// Writes bytes and a newline as they are, for a program that reads them.
+    public static func writeLine(_ bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+}
+
+/// Writes everything; a failing write is ignored, as there is nobody left to tell.
+private func write(_ bytes: [UInt8], to descriptor: Int32) {
+    var written = 0
+    while written < bytes.count {
+        let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        written += count
+    }
+}

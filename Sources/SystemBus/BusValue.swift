@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A D-Bus value.
+///
+/// Source: D-Bus Specification 0.43, "Type System". File descriptors are left out: nothing here sends or takes any.
+public enum BusValue: Hashable, Sendable {
+    /// An unsigned byte, `y`.
+    case byte(UInt8)
+    /// A boolean, `b`.
+    case bool(Bool)
+    /// A signed 16-bit number, `n`.
+    case int16(Int16)
+    /// An unsigned 16-bit number, `q`.
+    case uint16(UInt16)
+    /// A signed 32-bit number, `i`.
+    case int32(Int32)
+    /// An unsigned 32-bit number, `u`.
+    case uint32(UInt32)
+    /// A signed 64-bit number, `x`.
+    case int64(Int64)
+    /// An unsigned 64-bit number, `t`.
+    case uint64(UInt64)
+    /// A double, `d`.
+    case double(Double)
+    /// A string, `s`.
+    case string(String)
+    /// An object path, `o`.
+    case objectPath(String)
+    /// A type signature, `g`.
+    case signature(String)
+    /// An array of bytes, `ay`; reading never gives it as `array`.
+    case bytes([UInt8])
+    /// An array whose elements have the named signature, `a…`.
+    case array(String, [BusValue])
+    /// A dictionary with the named signatures of key and value, `a{……}`; order is kept.
+    case dictionary(String, String, [BusEntry])
+    /// A struct, `(…)`.
+    case structure([BusValue])
+    /// A value with its own signature, `v`.
+    indirect case variant(BusValue)
+
+    /// The type's signature.
+    public var typeSignature: String {
+        switch self {
+        case .byte: "y"
+        case .bool: "b"
+        case .int16: "n"
+        case .uint16: "q"
+        case .int32: "i"
+        case .uint32: "u"
+        case .int64: "x"
+        case .uint64: "t"
+        case .double: "d"
+        case .string: "s"
+        case .objectPath: "o"
+        case .signature: "g"
+        case .bytes: "ay"
+        case .array(let element, _): "a" + element
+        case .dictionary(let key, let value, _): "a{" + key + value + "}"
+        case .structure(let fields): "(" + fields.map(\.typeSignature).joined() + ")"
+        case .variant: "v"
+        }
+    }
+}
+
+/// One entry of a D-Bus dictionary.
+public struct BusEntry: Hashable, Sendable {
+    /// The key, of a basic type.
+    public let key: BusValue
+    /// The value.
+    public let value: BusValue
+
+    /// Pairs a key with a value.
+    public init(_ key: BusValue, _ value: BusValue) {
+        self.key = key
+        self.value = value
+    }
+}
+
+extension BusValue {
+    /// A dictionary of properties, `a{sv}`, in the order of their names.
+    public static func properties(_ properties: [String: BusValue]) -> BusValue {
+        .dictionary(
+            "s",
+            "v",
+            properties.sorted { $0.key < $1.key }.map { BusEntry(.string($0.key), .variant($0.value)) }
+        )
+    }
+
+    /// An array of strings, `as`.
+    public static func strings(_ strings: [String]) -> BusValue {
+        .array("s", strings.map { .string($0) })
+    }
+
+    /// The value without the variants around it.
+    public var unwrapped: BusValue {
+        var value = self
+        while case .variant(let inner) = value { value = inner }
+        return value
+    }
+
+    /// The text of a string or an object path.
+    public var text: String? {
+        switch unwrapped {
+        case .string(let text), .objectPath(let text): text
+        default: nil
+        }
+    }
+
+    /// The value of a boolean.
+    public var flag: Bool? {
+        guard case .bool(let flag) = unwrapped else { return nil }
+        return flag
+    }
+
+    /// The bytes of an `ay`.
+    public var octets: [UInt8]? {
+        guard case .bytes(let bytes) = unwrapped else { return nil }
+        return bytes
+    }
+
+    /// A dictionary whose keys are strings or object paths, values without their variants; the first of equal
+    /// keys counts.
+    public var fields: [String: BusValue]? {
+        guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
+        var fields: [String: BusValue] = [:]
+        for entry in entries {
+            guard let key = entry.key.text else { return nil }
+            if fields[key] == nil { fields[key] = entry.value.unwrapped }
+        }
+        return fields
+    }
+}

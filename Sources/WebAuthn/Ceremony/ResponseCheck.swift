@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CTAP
+
+/// What every answer must say about itself, whatever was asked.
+struct ResponseCheck {
+    let relyingPartyID: RelyingPartyID
+    let userVerification: UserVerificationRequirement
+
+    func check(_ data: AuthenticatorData) throws(ResponseCheckError) {
+        guard data.relyingPartyIDHash == relyingPartyID.hash else { throw .otherRelyingParty }
+        guard data.flags.contains(.userPresent) else { throw .userNotPresent }
+        guard userVerification != .required || data.flags.contains(.userVerified) else { throw .userNotVerified }
+        guard data.flags.contains(.backupEligible) || !data.flags.contains(.backedUp) else {
+            throw .contradictoryBackupFlags
+        }
+    }
+}
+
+/// Why a phone's answer is not handed to the website.
+public enum ResponseCheckError: Error, Equatable, Sendable {
+    /// It can't be read.
+    case malformed(CTAPResponseError)
+    /// It is for another relying party.
+    case otherRelyingParty
+    /// Flag UP is not set.
+    case userNotPresent
+    /// Flag UV is not set, and the website requires it.
+    case userNotVerified
+    /// Flag BS is set and BE is not.
+    case contradictoryBackupFlags
+    /// A registration without a new credential.
+    case noNewCredential
+    /// The new key is of a kind that was not asked for.
+    case algorithmNotAsked(COSEAlgorithm)
+    /// It does not say which credential signed, though there was a choice.
+    case noCredential
+    /// The credential that signed was not among those allowed.
+    case credentialNotAllowed
+    /// The phone chose the account and does not say which.
+    case noUserHandle
+    /// The signature is empty.
+    case noSignature
+
+    /// What is wrong, as one line for people.
+    public var sentence: String {
+        switch self {
+        case .malformed: "the phone's answer can't be read"
+        case .otherRelyingParty: "the phone answered for another website"
+        case .userNotPresent: "the phone answered without asking its user"
+        case .userNotVerified: "the website requires that the user is verified, and the phone did not verify"
+        case .contradictoryBackupFlags: "the phone's answer contradicts itself about backups"
+        case .noNewCredential: "the phone's answer contains no new passkey"
+        case .algorithmNotAsked(let algorithm):
+            "the phone made a key of a kind that was not asked for (COSE algorithm \(algorithm.rawValue))"
+        case .noCredential: "the phone does not say which passkey it used"
+        case .credentialNotAllowed: "the phone used a passkey that the website does not allow here"
+        case .noUserHandle: "the phone does not say which account it chose"
+        case .noSignature: "the phone's answer has no signature"
+        }
+    }
+}
