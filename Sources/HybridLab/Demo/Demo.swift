@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Authenticator
+internal import BLEAdvert
+internal import CTAP
+internal import CaBLE
+internal import DataChannel
+internal import Glibc
+internal import HybridSession
+internal import Logging
+internal import NIOCore
+internal import RelayCore
+internal import ServiceSupport
+internal import SystemBus
+internal import VirtualBlueZ
+internal import WebAuthn
+
+/// `hybrid-lab demo`: a registration and a sign-in on this machine, explained as they happen.
+///
+/// Everything is real but two things: the radio is virtual, and the phone's user is a script. Client and phone
+/// meet through a QR text, an advert, TLS, a relay and a Noise handshake, as they would on two devices.
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A complete registration and sign-in on this machine, explained as it happens."
+    )
+
+    private static let domainID: UInt16 = 266
+    private static let origin = "https://shop.example"
+
+    @Flag(help: "Leave the QR codes out.")
+    var noQr = false
+
+    func run() async throws {
+        let ending = await withTerminationSignals { try await perform() }
+        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        do {
+            try ending.result.get()
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let failure as any ExplainedFailure {
+            throw CommandFailure(failure.sentence, status: .software)
+        } catch {
+            throw CommandFailure("the demo failed: \(error)", status: .software)
+        }
+    }
+
+    private func perform() async throws {
+        let started = ContinuousClock.now
+        let story = Story(showsCodes: !noQr)
+        story.title("A registration and a sign-in across two devices, both played by this machine.")
+        let bus: PrivateBus
+        do throws(PrivateBusError) {
+            bus = try await PrivateBus.start()
+        } catch {
+            throw CommandFailure(error.sentence, status: .unavailable)
+        }
+        do {
+            try await VirtualBlueZ.serve(on: bus.busAddress) {
+                story.step("air", "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters")
+                try await withRelay(story) { location in
+                    try await ceremonies(on: bus.busAddress, location, story)
+                }
+            }
+        } catch {
+            await bus.close()
+            throw error
+        }
+        await bus.close()
+        story.summary(elapsed: ContinuousClock.now - started)
+    }
+
+    private func withRelay(_ story: Story, _ body: (DemoRelay) async throws -> Void) async throws {
+        let relay = try await DemoRelay.start(domainID: Self.domainID)
+        story.step(
+            "relay",
+            "\(relay.domain.host) (tunnel domain \(relay.domain.id)) listens on 127.0.0.1:\(relay.port), "
+                + "its certificate signed by a throwaway authority"
+        )
+        do {
+            try await body(relay)
+        } catch {
+            await relay.stop()
+            throw error
+        }
+        await relay.stop()
+    }
+
+    private func ceremonies(on bus: BusAddress, _ relay: DemoRelay, _ story: Story) async throws {
+        guard let pin = "1234".withCString({ PIN(utf8: UnsafeRawBufferPointer(start: $0, count: 4)) }) else { return }
+        let store = MemoryCredentialStore(pin: pin)
+        let phone = DemoPhone(store: store, pin: pin, relay: relay, bus: bus, story: story)
+        var site = DemoRelyingParty(origin: Self.origin)
+
+        story.title("Registration at \(Self.origin)")
+        let created = try await ceremony(site.creationOptions(), phone, relay, bus, story)
+        let account = try site.verifyRegistration(created)
+        story.step("site", "verified: origin, challenge, RP ID hash, user verified; keeps the public key (\(account))")
+
+        story.title("Sign-in at \(Self.origin), without a user name")
+        let signed = try await ceremony(site.requestOptions(), phone, relay, bus, story)
+        let handle = try site.verifySignIn(signed)
+        story.step("site", "verified: the signature by the key registered before; signed in as \(handle)")
+    }
+
+    /// One ceremony: the desktop shows a code, the phone reads it, the desktop gets an answer for the site.
+    private func ceremony(
+        _ options: [UInt8],
+        _ phone: DemoPhone,
+        _ relay: DemoRelay,
+        _ bus: BusAddress,
+        _ story: Story
+    ) async throws -> [UInt8] {
+        let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(Self.origin))
+        let radio = try await BluetoothRadio.open(adapter: AdapterName("hci0"), for: .scanner, on: bus)
+        let session = ClientSession(radio: radio, route: relay.route)
+        let (codes, screen) = AsyncStream.makeStream(of: String.self)
+        let result = try await withThrowingTaskGroup(of: ClientResult?.self) { group in
+            group.addTask {
+                for await text in codes {
+                    try await phone.scan(text)
+                    break
+                }
+                return nil
+            }
+            group.addTask {
+                try await session.perform(ceremony.ctapRequest) { event in
+                    story.desktop(event)
+                    if case .drawn(let offer) = event { screen.yield(offer.text) }
+                }
+            }
+            var answer: ClientResult?
+            while let next = try await group.next() { answer = next ?? answer }
+            return answer
+        }
+        await radio.close()
+        guard let result, result.response.status == .success else {
+            throw CommandFailure("the phone refused", status: .software)
+        }
+        return try ceremony.responseJSON(body: result.response.body, transports: result.info.transports)
+    }
+}

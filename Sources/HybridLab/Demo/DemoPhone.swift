@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Authenticator
+internal import BLEAdvert
+internal import CaBLE
+internal import HybridSession
+internal import SystemBus
+
+/// The phone of the demo: the product's authenticator with a script for its user.
+struct DemoPhone: Sendable {
+    let store: MemoryCredentialStore
+    let pin: PIN
+    let relay: DemoRelay
+    let bus: BusAddress
+    let story: Story
+
+    /// Reads a code and serves whoever shows it.
+    func scan(_ text: String) async throws {
+        let offer = try QROffer(parsing: text)
+        story.step("phone", "scans the code: a public key and a secret that never goes over a network")
+        let radio = try await BluetoothRadio.open(adapter: AdapterName("hci1"), for: .advertiser, on: bus)
+        let authenticator = Authenticator(
+            store: store,
+            user: ScriptedUser(pin: pin) { [story] text in story.step("script", text) }
+        )
+        let session = AuthenticatorSession(radio: radio, location: relay.route.location(of: relay.domain))
+        do {
+            _ = try await session.serve(offer, info: Authenticator.info, events: story.phone) {
+                await authenticator.answer($0)
+            }
+        } catch {
+            await radio.close()
+            throw error
+        }
+        await radio.close()
+    }
+}

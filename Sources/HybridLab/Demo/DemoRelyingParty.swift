@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CTAP
+internal import Crypto
+internal import FoundationEssentials
+internal import ServiceSupport
+internal import WebAuthn
+
+/// A website's server: asks for what `navigator.credentials` would be given, and checks what comes back.
+struct DemoRelyingParty {
+    private let origin: String
+    private let host: String
+    private let userHandle = Self.random(16)
+    private var challenge: [UInt8] = []
+    private var registered: (id: String, key: P256.Signing.PublicKey)?
+
+    init(origin: String) {
+        self.origin = origin
+        host = String(origin.dropFirst("https://".count))
+    }
+
+    mutating func creationOptions() -> [UInt8] {
+        challenge = Self.random(32)
+        return Array(
+            """
+            {"publicKey": {"rp": {"id": "\(host)", "name": "A shop"},
+              "user": {"id": "\(Base64URL.encode(userHandle))", "name": "ada@example.com", "displayName": "Ada"},
+              "challenge": "\(Base64URL.encode(challenge))", "pubKeyCredParams": [{"type": "public-key", "alg": -7}],
+              "authenticatorSelection": {"residentKey": "required", "userVerification": "required"}}}
+            """.utf8
+        )
+    }
+
+    mutating func requestOptions() -> [UInt8] {
+        challenge = Self.random(32)
+        return Array(
+            """
+            {"publicKey": {"rpId": "\(host)", "challenge": "\(Base64URL.encode(challenge))", "userVerification": "required"}}
+            """.utf8
+        )
+    }
+
+    /// Checks a registration and keeps its key; returns what the credential is called.
+    mutating func verifyRegistration(_ json: [UInt8]) throws -> String {
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
+        try check(answer, type: "webauthn.create")
+        let object = try AttestationObject(parsing: Self.bytes(answer.response.attestationObject))
+        try check(object.authenticatorData)
+        guard let credential = object.authenticatorData.attestedCredential, let key = credential.publicKey.p256,
+            Base64URL.encode(credential.id.bytes) == answer.id
+        else { throw Self.failure("there is no key in it") }
+        registered = (answer.id, key)
+        return "credential \(answer.id.prefix(8))…"
+    }
+
+    /// Checks a sign-in against the key kept; returns the account's handle.
+    func verifySignIn(_ json: [UInt8]) throws -> String {
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
+        try check(answer, type: "webauthn.get")
+        guard let registered, registered.id == answer.id else { throw Self.failure("it is by another passkey") }
+        let data = try Self.bytes(answer.response.authenticatorData)
+        try check(try AuthenticatorData(parsing: data))
+        let signed = data + Array(SHA256.hash(data: try Self.bytes(answer.response.clientDataJSON)))
+        let signature = try P256.Signing.ECDSASignature(derRepresentation: Self.bytes(answer.response.signature))
+        guard registered.key.isValidSignature(signature, for: signed) else { throw Self.failure("the signature is wrong") }
+        guard try Self.bytes(answer.response.userHandle) == userHandle else { throw Self.failure("it is another account") }
+        return "ada@example.com"
+    }
+
+    private func check(_ answer: Answer, type: String) throws {
+        let bytes = try Self.bytes(answer.response.clientDataJSON)
+        let clientData = try JSONDecoder().decode(ClientDataFields.self, from: Data(bytes))
+        guard clientData.type == type, clientData.origin == origin else { throw Self.failure("it is for another site") }
+        guard clientData.challenge == Base64URL.encode(challenge) else { throw Self.failure("it answers another question") }
+    }
+
+    private func check(_ data: AuthenticatorData) throws {
+        guard data.relyingPartyIDHash == RelyingPartyID(host)?.hash else { throw Self.failure("it is for another RP ID") }
+        guard data.flags.isSuperset(of: [.userPresent, .userVerified]) else {
+            throw Self.failure("the user was not verified")
+        }
+    }
+
+    private struct Answer: Decodable {
+        struct Response: Decodable {
+            let clientDataJSON: String
+            let attestationObject: String?
+            let authenticatorData: String?
+            let signature: String?
+            let userHandle: String?
+        }
+        let id: String
+        let response: Response
+    }
+
+    private struct ClientDataFields: Decodable {
+        let type: String
+        let challenge: String
+        let origin: String
+    }
+
+    private static func failure(_ text: String) -> CommandFailure {
+        CommandFailure("the site refuses the answer: \(text)", status: .software)
+    }
+
+    private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+
+    private static func bytes(_ text: String?) throws -> [UInt8] {
+        guard let text else { throw failure("a field is missing") }
+        guard let bytes = Base64URL.decode(text) else { throw failure("a field is not base64url") }
+        return bytes
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import ServiceSupport
+
+/// `hybrid-lab`: cross-device sign-in without phones and without Bluetooth, for tests and for the curious.
+@main
+struct HybridLab: AsyncParsableCommand {
+    static let programName = "hybrid-lab"
+
+    static let configuration = CommandConfiguration(
+        commandName: programName,
+        abstract: "A table on which whole ceremonies run: virtual radio, relay, scripted phone.",
+        version: "0.1.0",
+        subcommands: [Air.self, Demo.self]
+    )
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            failure.exit(program: programName)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Authenticator
+internal import CTAP
+
+/// Passkeys that are gone when the lab ends.
+actor MemoryCredentialStore: CredentialStore {
+    private let pin: PIN
+    private var passkeys: [Passkey] = []
+
+    init(pin: PIN) { self.pin = pin }
+
+    func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
+        guard pin == self.pin else { throw .wrongPIN(attemptsLeft: Authenticator.pinAttempts) }
+        return Opened(store: self)
+    }
+
+    fileprivate func matching(_ relyingParty: RelyingPartyID) -> [Passkey] {
+        passkeys.reversed().filter { $0.relyingParty == relyingParty }
+    }
+
+    fileprivate func append(_ passkey: Passkey) { passkeys.append(passkey) }
+
+    private actor Opened: UnlockedCredentialStore {
+        private var store: MemoryCredentialStore?
+
+        init(store: MemoryCredentialStore) { self.store = store }
+
+        func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
+            guard let store else { throw .locked }
+            return await store.matching(relyingParty)
+        }
+
+        func add(_ passkey: Passkey) async throws(StoreFailure) {
+            guard let store else { throw .locked }
+            await store.append(passkey)
+        }
+
+        nonisolated var isBackedUp: Bool { false }
+
+        func lock() async { store = nil }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+public import SystemBus
+
+/// The other end of the lab's control object.
+public struct AirControl: Sendable {
+    private let connection: BusConnection
+
+    /// Speaks over `connection`, which stays the caller's.
+    public init(_ connection: BusConnection) {
+        self.connection = connection
+    }
+
+    /// Puts service data on the air that no adapter sends, and returns a handle for `remove`.
+    ///
+    /// - Parameters:
+    ///   - data: the bytes, of any length.
+    ///   - uuid: the service's UUID, in 4, 8 or 36 characters.
+    public func inject(_ data: [UInt8], uuid: String = "fff9") async throws(BusError) -> String {
+        try await call("Inject", [.string(uuid), .bytes(data)]).first?.text ?? ""
+    }
+
+    /// Puts a device with these properties on the air, however odd, and returns a handle for `remove`.
+    public func inject(properties: [String: BusValue]) async throws(BusError) -> String {
+        try await call("InjectProperties", [.properties(properties)]).first?.text ?? ""
+    }
+
+    /// Takes injected data off the air.
+    public func remove(_ handle: String) async throws(BusError) {
+        _ = try await call("Remove", [.string(handle)])
+    }
+
+    /// Switches an adapter, such as `hci0`, on or off.
+    public func setPowered(_ adapter: String, _ isOn: Bool) async throws(BusError) {
+        _ = try await call("SetPowered", [.string(adapter), .bool(isOn)])
+    }
+
+    /// Sets how many adverts an adapter sends at one time.
+    public func setSlots(_ adapter: String, _ count: UInt32) async throws(BusError) {
+        _ = try await call("SetSlots", [.string(adapter), .uint32(count)])
+    }
+
+    /// Makes the next call of `method` fail.
+    public func failNext(_ method: String, name: String, message: String) async throws(BusError) {
+        _ = try await call("FailNext", [.string(method), .string(name), .string(message)])
+    }
+
+    /// Makes bluetoothd go away, with all it knew.
+    public func vanish() async throws(BusError) {
+        _ = try await call("Vanish")
+    }
+
+    /// Makes bluetoothd come back.
+    public func comeBack() async throws(BusError) {
+        _ = try await call("Return")
+    }
+
+    /// The service data on the air, in hexadecimal, sorted.
+    public func activeAdverts() async throws(BusError) -> [String] {
+        guard case .array(_, let adverts)? = try await call("ActiveAdverts").first else { return [] }
+        return adverts.compactMap(\.text)
+    }
+
+    private func call(_ member: String, _ arguments: [BusValue] = []) async throws(BusError) -> [BusValue] {
+        try await connection.call(LabControl.name, LabControl.path, LabControl.interface, member, arguments)
+    }
+}
