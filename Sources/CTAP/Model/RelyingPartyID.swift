@@ -16,14 +16,24 @@ public struct RelyingPartyID: Hashable, Sendable {
         guard (1...253).contains(characters.count) else { return nil }
         let labels = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard labels.allSatisfy(Self.isLabel), let last = labels.last else { return nil }
-        // A name that ends in a number is read as an IPv4 address by browsers.
-        guard !last.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard !Self.isNumber(last) else { return nil }
         self.text = String(text)
     }
 
     /// SHA-256 of the name, as it stands at the start of authenticator data.
     public var hash: RelyingPartyIDHash {
         RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
+    }
+
+    /// Browsers read a name that ends in a number, decimal or `0x…`, as an IPv4 address.
+    private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        if label.starts(with: Array("0x".utf8)) {
+            return label.dropFirst(2).allSatisfy {
+                digits.contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+        }
+        return label.allSatisfy { digits.contains($0) }
     }
 
     private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {

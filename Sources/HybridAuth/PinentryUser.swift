@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Authenticator
+internal import CTAP
+internal import Pinentry
+internal import ServiceSupport
+
+/// The person at this device, asked through pinentry.
+///
+/// Every question begins with the RP ID, alone on its line, because that is what the person vouches for; names out of
+/// the request stand below it, quoted and made safe. Under a virtual radio every question says so.
+struct PinentryUser: UserInteraction {
+    private static let title = "Sign in on another device"
+    private static let patience = Duration.seconds(60)
+
+    private let pinentry: Pinentry
+    private let relay: String
+    private let age: UInt64?
+    private let warning: String
+
+    /// A person who is asked about one code.
+    ///
+    /// - Parameters:
+    ///   - program: The pinentry program, or `nil` for the usual ones.
+    ///   - relay: The relay's host.
+    ///   - age: How old the code is, in seconds, if it says so.
+    ///   - virtualRadio: Whether nearness is not proved.
+    init(program: String?, relay: String, age: UInt64?, virtualRadio: Bool) throws {
+        do {
+            pinentry = try Pinentry(program: program)
+        } catch {
+            throw CommandFailure(error.sentence, status: .unavailable)
+        }
+        self.relay = relay
+        self.age = age
+        warning = virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : ""
+    }
+
+    /// Asks for the PIN of a vault that is about to be made.
+    func askNewPIN(forVaultAt path: String) async throws -> PIN {
+        let description =
+            "A new vault for passkeys\n\n\(SafeText(quoting: path))\n\nChoose a PIN of at least \(PIN.minimumLength) "
+            + "characters. It opens the vault on this device only; nobody can recover it.\(warning)"
+        do {
+            let secret = try await pinentry.getNewPIN(
+                title: Self.title,
+                description: description,
+                timeout: Self.patience
+            ) { secret in
+                guard let pin = Self.pin(secret) else { return "Type 1 to \(PIN.maximumBytes) bytes" }
+                return pin.isLongEnough ? nil : "At least \(PIN.minimumLength) characters"
+            }
+            guard let pin = Self.pin(secret) else { throw CommandFailure("no PIN was chosen", status: .notPermitted) }
+            return pin
+        } catch let error as PinentryError {
+            switch error {
+            case .cancelled, .tooManyTries: throw CommandFailure("no PIN was chosen; no vault was made", status: .notPermitted)
+            case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
+            case .takenDown: throw CancellationError()
+            default: throw CommandFailure(error.sentence, status: .unavailable)
+            }
+        }
+    }
+
+    func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
+        let (site, what) =
+            switch operation {
+            case .create(let site): (site, "Create a passkey for this site?")
+            case .signIn(let site): (site, "Sign in to this site?")
+            }
+        let made = age.map { ", with a code shown \(Self.elapsed($0)) ago" } ?? ""
+        let description = "\(site)\n\n\(what)\nAsked through the relay \(relay)\(made).\(warning)"
+        var complaint: String?
+        if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
+        do {
+            for _ in 0..<Authenticator.pinAttempts {
+                let secret = try await pinentry.getPIN(
+                    title: Self.title,
+                    description: description,
+                    prompt: "PIN:",
+                    error: complaint,
+                    timeout: Self.patience
+                )
+                if let pin = Self.pin(secret) { return pin }
+                complaint = "Type the PIN, or cancel"
+            }
+            throw UserRefusal.declined
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal) {
+        do {
+            let answer = try await pinentry.confirm(
+                title: Self.title,
+                description: "\(relyingParty)\n\nSave a passkey for \(Self.name(account))?\(warning)",
+                ok: "Save",
+                cancel: "Decline",
+                timeout: Self.patience
+            )
+            guard answer == .yes else { throw UserRefusal.declined }
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    func chooseAccount(
+        _ accounts: [UserEntity],
+        for relyingParty: RelyingPartyID
+    ) async throws(UserRefusal) -> Int {
+        var index = 0
+        do {
+            while true {
+                let position = accounts.count > 1 ? " (\(index + 1) of \(accounts.count))" : ""
+                let answer = try await pinentry.confirm(
+                    title: Self.title,
+                    description: "\(relyingParty)\n\nSign in as \(Self.name(accounts[index]))\(position)?\(warning)",
+                    ok: "Use",
+                    notOK: accounts.count > 1 ? "Next" : nil,
+                    cancel: "Decline",
+                    timeout: Self.patience
+                )
+                switch answer {
+                case .yes: return index
+                case .no where accounts.count > 1: index = (index + 1) % accounts.count
+                case .no, .cancelled: throw UserRefusal.declined
+                }
+            }
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
+        let text =
+            switch notice {
+            case .noPasskey: "There is no passkey for this site in this vault."
+            case .alreadyRegistered: "There is a passkey for this account already; no other is needed."
+            }
+        do {
+            try await pinentry.message(
+                title: Self.title,
+                description: "\(relyingParty)\n\n\(text)\(warning)",
+                timeout: Self.patience
+            )
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    private static func name(_ account: UserEntity) -> String {
+        let name = account.name.isEmpty ? account.displayName : account.name
+        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
+    }
+
+    private static func elapsed(_ seconds: UInt64) -> String {
+        switch seconds {
+        case 0..<120: "\(seconds) seconds"
+        case 120..<7200: "\(seconds / 60) minutes"
+        default: "\(seconds / 3600) hours"
+        }
+    }
+
+    private static func pin(_ secret: PinentrySecret) -> PIN? {
+        secret.withUnsafeBytes { PIN(utf8: $0) }
+    }
+
+    private static func refusal(_ error: any Error) -> UserRefusal {
+        switch error {
+        case let refusal as UserRefusal: refusal
+        case PinentryError.cancelled, PinentryError.takenDown: .declined
+        case PinentryError.timedOut: .timedOut
+        case let error as PinentryError: .unavailable(error.sentence)
+        default: .unavailable("the question could not be asked: \(error)")
+        }
+    }
+}

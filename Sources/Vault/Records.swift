@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Everything genuine in `records/`, reduced to the current revision of each record.
+///
+/// Any set of genuine files is a valid vault, wherever in `records/` they lie and whatever suffix a sync tool
+/// gave them: each is known by its header. The highest revision is the current one, but a tombstone always wins.
+struct Records {
+    /// More records than that are refused.
+    static let maximumCount = 10000
+    /// More revisions than that of one record are refused.
+    private static let maximumRevisions = 1000
+
+    /// One record.
+    struct Record {
+        /// The highest revision of any kind; the next is one above its counter.
+        var newest: Revision
+        /// What counts now.
+        var current: RecordFile
+        /// Its content.
+        var body: RecordBody
+
+        /// Whether it is deleted, for ever.
+        var isDeleted: Bool { body.kind == RecordBody.tombstone }
+    }
+
+    /// All records, deleted ones included.
+    private(set) var all: [RecordID: Record] = [:]
+    /// What was left alone.
+    private(set) var notes: [VaultNote] = []
+
+    /// Reads and verifies all of them.
+    ///
+    /// - Throws: ``VaultError/damaged(_:)`` for any file with the name of a record that is not genuine.
+    init(in vault: Directory, key: SymmetricKey, identity: VaultIdentity) throws(VaultError) {
+        let records: Directory
+        do {
+            records = try vault.subdirectory(VaultDirectory.recordsName)
+        } catch .absent {
+            return
+        } catch {
+            throw .damaged("\(VaultDirectory.recordsName): \(error.words)")
+        }
+        for name in try Self.names(in: records, limit: Self.maximumCount) {
+            guard RecordID(name) != nil else {
+                leaveAlone("\(VaultDirectory.recordsName)/\(name)", "not the name of a record")
+                continue
+            }
+            let path = "\(VaultDirectory.recordsName)/\(name)"
+            do {
+                let directory = try records.subdirectory(name)
+                try readRevisions(in: directory, path: path, key: key, identity: identity)
+            } catch let failure as FileFailure {
+                leaveAlone(path, failure.words)
+            } catch let error as VaultError {
+                throw error
+            } catch {
+                leaveAlone(path, "it can't be read")
+            }
+        }
+    }
+
+    private mutating func readRevisions(
+        in directory: Directory,
+        path: String,
+        key: SymmetricKey,
+        identity: VaultIdentity
+    ) throws {
+        for name in try Self.names(in: directory, limit: Self.maximumRevisions) {
+            let file = "\(path)/\(name)"
+            guard let kind = Revision.nameKind(name) else {
+                leaveAlone(file, "not the name of a revision")
+                continue
+            }
+            let bytes: [UInt8]
+            do {
+                bytes = try directory.read(name, limit: RecordFile.maximumLength)
+            } catch {
+                leaveAlone(file, error.words)
+                continue
+            }
+            if let record = RecordFile(bytes: bytes), let body = record.open(key: key, identity: identity) {
+                add(record, body, path: file)
+            } else if kind == .proper {
+                throw VaultError.damaged("\(file) is not what was written")
+            } else {
+                leaveAlone(file, "a copy that is not genuine")
+            }
+        }
+    }
+
+    private mutating func add(_ file: RecordFile, _ body: RecordBody, path: String) {
+        guard [RecordBody.passkey, RecordBody.tombstone].contains(body.kind) else {
+            // Still counted, so that nothing is taken for rolled back, or shown as current that is not.
+            leaveAlone(path, "made by a later version of this program")
+            merge(file, body)
+            return
+        }
+        merge(file, body)
+    }
+
+    private mutating func merge(_ file: RecordFile, _ body: RecordBody) {
+        let found = Record(newest: file.revision, current: file, body: body)
+        guard var record = all[file.id] else {
+            all[file.id] = found
+            return
+        }
+        record.newest = max(record.newest, file.revision)
+        let order = (record.current.revision, file.revision)
+        let isNewer =
+            order.0 != order.1 ? order.0 < order.1 : record.current.nonce.lexicographicallyPrecedes(file.nonce)
+        if found.isDeleted == record.isDeleted ? isNewer : found.isDeleted {
+            record.current = file
+            record.body = body
+        }
+        all[file.id] = record
+    }
+
+    private mutating func leaveAlone(_ path: String, _ reason: String) {
+        // Names that begin with a dot are the business of sync tools and of writes in progress.
+        guard path.split(separator: "/").last?.hasPrefix(".") != true else { return }
+        notes.append(VaultNote(path: path, reason: reason))
+    }
+
+    private static func names(in directory: Directory, limit: Int) throws(VaultError) -> [String] {
+        do {
+            return try directory.names(limit: limit)
+        } catch .tooLarge {
+            throw .tooLarge("more than \(limit) files in \(directory.path)")
+        } catch {
+            throw .damaged("\(directory.path) can't be read: \(error.words)")
+        }
+    }
+}
+
+extension Records {
+    /// Refuses records that are older than what was seen, or missing, and adds what is new to what was seen.
+    func check(against seen: inout SeenRevisions) throws(VaultError) {
+        for (id, entry) in seen.entries {
+            guard let record = all[id], record.newest >= entry.newest, record.isDeleted || !entry.isDeleted else {
+                throw .rolledBack
+            }
+        }
+        for (id, record) in all { seen.note(id, newest: record.newest, isDeleted: record.isDeleted) }
+    }
+
+    /// The passkeys that are not deleted, the last created first.
+    var passkeys: [(id: RecordID, body: PasskeyBody)] {
+        all.compactMap { id, record in
+            guard record.body.kind == RecordBody.passkey, let members = record.body.members else { return nil }
+            return (id, PasskeyBody(members: members))
+        }
+        .sorted { left, right in
+            if left.body.order != right.body.order { return left.body.order > right.body.order }
+            return right.id.bytes.lexicographicallyPrecedes(left.id.bytes)
+        }
+    }
+
+    /// Notes on passkeys that are kept but can't be used by this version.
+    var unusable: [VaultNote] {
+        all.filter { $0.value.body.kind == RecordBody.passkey }
+            .filter { $0.value.body.members.flatMap { PasskeyBody(members: $0).passkey } == nil }
+            .map { id, record in
+                let path = "\(VaultDirectory.recordsName)/\(id)/\(record.current.revision.fileName)"
+                return VaultNote(path: path, reason: "a passkey that this version can't use")
+            }
+            .sorted { $0.path < $1.path }
+    }
+}

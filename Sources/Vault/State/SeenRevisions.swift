@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// The newest revision of every record that this device has seen; what is older has been rolled back.
+///
+/// Sealed with AES-256-GCM under HKDF(vault key, salt = vault ID, info = `seen v1`), associated data `seen v1` ‖
+/// format ‖ vault ID ‖ test. File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16); the plaintext is, for each
+/// record in the order of their IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
+struct SeenRevisions: Equatable {
+    /// Name of the file in the local state.
+    static let fileName = "seen"
+    /// The longest file, in bytes.
+    static let maximumLength = 512 * 1024
+
+    private static let magic = Array("HYBSEENR".utf8)
+    private static let label = Array("seen v1".utf8)
+
+    /// What is known of one record.
+    struct Entry: Equatable {
+        var newest: Revision
+        var isDeleted: Bool
+    }
+
+    private(set) var entries: [RecordID: Entry] = [:]
+
+    /// Nothing was seen yet.
+    init() {}
+
+    /// Opens the file; `nil` when it is not genuine.
+    init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
+        guard bytes.starts(with: Self.magic) else { return nil }
+        let opened = try? Sealing.open(
+            bytes.dropFirst(Self.magic.count),
+            key: Sealing.derive(key, identity: identity, info: Self.label),
+            associatedData: Self.label + identity.associatedData
+        ) { Self.read($0) }
+        guard let opened else { return nil }
+        self.entries = opened
+    }
+
+    /// The content of the file.
+    func bytes(key: SymmetricKey, identity: VaultIdentity) throws -> [UInt8] {
+        var plaintext: [UInt8] = []
+        for (id, entry) in entries.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+            plaintext += id.bytes
+            plaintext.append(bigEndian: entry.newest.counter)
+            plaintext += entry.newest.device.bytes + [entry.isDeleted ? 1 : 0]
+        }
+        let sealed = try Sealing.seal(
+            plaintext,
+            key: Sealing.derive(key, identity: identity, info: Self.label),
+            associatedData: Self.label + identity.associatedData
+        )
+        return Self.magic + sealed
+    }
+
+    /// Adds what was found now; never forgets.
+    mutating func note(_ id: RecordID, newest: Revision, isDeleted: Bool) {
+        let before = entries[id]
+        entries[id] = Entry(
+            newest: before.map { max($0.newest, newest) } ?? newest,
+            isDeleted: isDeleted || before?.isDeleted == true
+        )
+    }
+
+    private static func read(_ plaintext: UnsafeRawBufferPointer) -> [RecordID: Entry]? {
+        var reader = FieldReader(plaintext)
+        var entries: [RecordID: Entry] = [:]
+        while !reader.rest.isEmpty {
+            guard let id = reader.take(16).flatMap(RecordID.init(bytes:)), let counter = reader.take(UInt64.self),
+                let device = reader.take(8).flatMap(DeviceID.init(bytes:)), let deleted = reader.take(UInt8.self)
+            else { return nil }
+            entries[id] = Entry(newest: Revision(counter: counter, device: device), isDeleted: deleted == 1)
+        }
+        return entries
+    }
+}

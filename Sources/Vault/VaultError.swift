@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a vault can't be made, opened or changed; ``sentence`` says the cause and the remedy.
+public enum VaultError: Error, Equatable, Sendable {
+    /// There is no vault at that path and never was one: it may be created.
+    case doesNotExist(path: String)
+    /// A vault was there, and the directory is missing or empty now.
+    case wasHereButIsEmpty(path: String)
+    /// Records or slots are there without `vault.json`.
+    case incomplete(path: String)
+    /// The directory holds something else.
+    case notAVault(path: String)
+    /// Another vault stands where one was known.
+    case anotherVault(path: String)
+    /// A vault is there already, so none is created.
+    case alreadyExists(path: String)
+    /// The path is a file or something stranger.
+    case notADirectory(path: String)
+    /// Others may look into the directory; `mode` is what it has.
+    case loosePermissions(path: String, mode: UInt32)
+    /// The directory belongs to another user.
+    case notOwned(path: String)
+    /// The directory can't be opened for another reason.
+    case cannotOpen(String)
+    /// Something is not as it was written; says what.
+    case damaged(String)
+    /// A vault made under a virtual radio was to be opened with a real one.
+    case testVaultNeedsVirtualRadio
+    /// A real vault was to be opened under a virtual radio.
+    case realVaultRefusesVirtualRadio
+    /// The vault has a format of a later version.
+    case unsupportedFormat(Int)
+    /// Records are older than what this device has seen, or missing.
+    case rolledBack
+    /// The vault was made on another device and has no PIN here.
+    case noPINSlotHere(path: String)
+    /// The PIN for a new vault has fewer than four characters.
+    case pinTooShort
+    /// The disk is full or not writable; says where.
+    case cannotWrite(String)
+    /// A bound was reached; says which.
+    case tooLarge(String)
+    /// Another process holds the vault.
+    case busy
+    /// There is no such record, or it is deleted.
+    case noSuchRecord
+    /// The vault was locked again.
+    case locked
+    /// There is not enough memory to try a PIN.
+    case outOfMemory
+
+    /// The cause and the remedy, for people, on one line.
+    public var sentence: String {
+        switch self {
+        case .doesNotExist(let path): "there is no vault at \(path); it is made by the first scan or by vault init"
+        case .wasHereButIsEmpty(let path):
+            "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup"
+        case .incomplete(let path):
+            "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup"
+        case .notAVault(let path): "\(path) holds other things and no vault; choose an empty directory"
+        case .anotherVault(let path):
+            "vault.json at \(path) names another vault than before; restore that file or the whole directory"
+        case .alreadyExists(let path): "there is a vault at \(path) already; nothing was changed"
+        case .notADirectory(let path): "\(path) is not a directory; choose another path for the vault"
+        case .loosePermissions(let path, let mode):
+            "others may look into \(path) (mode \(String(mode, radix: 8))); run: chmod 700 \(path)"
+        case .notOwned(let path): "\(path) belongs to another user; choose a directory of your own"
+        case .cannotOpen(let what): "the vault can't be opened: \(what)"
+        case .damaged(let what): "the vault is damaged: \(what); restore a backup"
+        default: sentenceWithoutPath
+        }
+    }
+
+    private var sentenceWithoutPath: String {
+        switch self {
+        case .testVaultNeedsVirtualRadio:
+            "this vault was made under a virtual radio and opens only there; make another one for real use"
+        case .realVaultRefusesVirtualRadio:
+            "this vault holds real passkeys and stays closed under a virtual radio; use another one for tests"
+        case .unsupportedFormat(let format): "the vault has format \(format); use a later version of this program"
+        case .rolledBack: "this vault was rolled back: records are older than before, or missing; restore the newest copy"
+        case .noPINSlotHere(let path):
+            "the vault has no PIN on this device (\(path)); it opens where it was made, or restore that directory"
+        case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"
+        case .cannotWrite(let what): "the vault can't be written (\(what)); free some space or allow writing"
+        case .tooLarge(let what): "the vault is too large: \(what)"
+        case .busy: "another program is using the vault; try again when it is done"
+        case .noSuchRecord: "there is no such passkey; list them to see what there is"
+        case .locked: "the vault was locked again; open it with the PIN"
+        case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
+        default: "the vault can't be used"
+        }
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import QRCode
+import Testing
+
+/// A link with a number of digits that are not all alike.
+func link(digits count: Int) -> String {
+    "FIDO:/" + (0..<count).map { String(($0 * 7 + $0 / 10) % 10) }.joined()
+}
+
+@Suite("QR codes")
+struct QRMatrixTests {
+    private func failure(_ text: String) -> QRCodeError? {
+        do throws(QRCodeError) {
+            _ = try QRMatrix(text: text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("168 digits fit version 5 at level M, as they do only in two segments")
+    func usualLink() throws {
+        let code = try QRMatrix(text: link(digits: 168))
+        #expect(code.version == 5 && code.level == .medium && code.size == 37)
+    }
+
+    @Test("188 digits are the last that fit version 5 at level M")
+    func edgeOfVersionFive() throws {
+        #expect(try QRMatrix(text: link(digits: 188)).level == .medium)
+        let longer = try QRMatrix(text: link(digits: 189))
+        #expect(longer.level == .low && longer.version == 5)
+    }
+
+    @Test("more digits never give a smaller code, and level L above version 5")
+    func growth() throws {
+        var previous = 0
+        for count in 1...540 {
+            let code = try QRMatrix(text: link(digits: count))
+            #expect(code.version >= previous && code.version <= QRMatrix.maximumVersion)
+            #expect(code.size == 17 + 4 * code.version)
+            if code.version > 5 { #expect(code.level == .low) }
+            previous = code.version
+        }
+        #expect(previous > 5)
+    }
+
+    @Test("the three finder patterns stand in their corners")
+    func finders() throws {
+        let code = try QRMatrix(text: link(digits: 168))
+        for (column, row) in [(0, 0), (30, 0), (0, 30)] {
+            for offset in 0..<7 {
+                #expect(code.isDark(column: column + offset, row: row))
+                #expect(code.isDark(column: column, row: row + offset))
+            }
+            #expect(!code.isDark(column: column + 1, row: row + 1))
+            #expect(code.isDark(column: column + 3, row: row + 3))
+        }
+    }
+
+    @Test("everything outside is light")
+    func outside() throws {
+        let code = try QRMatrix(text: link(digits: 3))
+        for (column, row) in [(-1, 0), (0, -1), (code.size, 0), (0, code.size), (Int.max, Int.min)] {
+            #expect(!code.isDark(column: column, row: row))
+        }
+    }
+
+    @Test(
+        "what is no link that ends in digits is refused",
+        arguments: [
+            "", "/", "FIDO:/", "FIDO:", "12345", "FIDO:/123/",
+        ]
+    )
+    func noDigits(text: String) {
+        #expect(failure(text) == .noDigits)
+    }
+
+    @Test(
+        "characters that don't fit their part are refused",
+        arguments: [
+            "fido:/123", "FIDO:/12a", "FIDO:/12A", "FIDO:/1 2", "FIDO:/+12", "FIDO:/-1", "FIDO:/１２３", "FIDO:/12\n",
+            "FIDO:/12\0", "FÏDO:/12", "FIDO?/12", "FIDO:/1.2",
+        ]
+    )
+    func unsupportedCharacters(text: String) {
+        #expect(failure(text) == .unsupportedCharacter)
+    }
+
+    @Test("a text that needs more than version 10 is refused, however long it is")
+    func tooLong() throws {
+        let longest = try #require((500...700).last { failure(link(digits: $0)) == nil })
+        #expect(try QRMatrix(text: link(digits: longest)).version == QRMatrix.maximumVersion)
+        #expect(failure(link(digits: longest + 1)) == .tooLong)
+        #expect(failure(link(digits: 1018)) == .tooLong)
+        #expect(failure(link(digits: 100_000)) == .tooLong)
+        #expect(failure(String(repeating: "A", count: 1 << 20) + "/1") == .tooLong)
+    }
+
+    @Test("nothing of the secret shows in descriptions")
+    func descriptions() throws {
+        let code = try QRMatrix(text: link(digits: 168))
+        #expect("\(code)" == "QRMatrix(version 5)")
+        var dumped = ""
+        dump(code, to: &dumped)
+        #expect(!dumped.contains("true") && !dumped.contains("false"))
+    }
+}
+
+@Suite("Reading with zbarimg", .enabled(if: Reader.isInstalled, "zbarimg is not installed (package zbar-tools)"))
+struct ReadBackTests {
+    @Test("a picture of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
+    func pgm(digits: Int) throws {
+        let text = link(digits: digits)
+        #expect(try Reader.read(QRMatrix(text: text).pgm, ending: "pgm") == text)
+    }
+
+    @Test("what is drawn in the terminal reads as the text")
+    func terminal() throws {
+        for style in [QRMatrix.TerminalStyle.coloured, .plainOnDark, .plainOnLight] {
+            let text = link(digits: 168)
+            let picture = picture(of: try QRMatrix(text: text).terminalText(style: style), style: style)
+            #expect(try Reader.read(picture, ending: "pgm") == text)
+        }
+    }
+
+    @Test("a damaged code still reads, and a destroyed one does not")
+    func damaged() throws {
+        let text = link(digits: 168)
+        let code = try QRMatrix(text: text)
+        var picture = code.pgm
+        let side = (code.size + 8) * 4
+        let start = picture.count - side * side
+        func paint(_ modules: Range<Int>) {
+            for row in modules.lowerBound * 4..<modules.upperBound * 4 {
+                for column in modules.lowerBound * 4..<modules.upperBound * 4 {
+                    picture[start + row * side + column] = 128
+                }
+            }
+        }
+        paint(20..<24)
+        #expect(try Reader.read(picture, ending: "pgm") == text)
+        paint(12..<34)
+        #expect(throws: Reader.Failure.self) { try Reader.read(picture, ending: "pgm") }
+    }
+
+    /// Paints half blocks as a screen would show them, eight pixels to a module.
+    private func picture(of text: String, style: QRMatrix.TerminalStyle) -> [UInt8] {
+        let (ink, paper): (UInt8, UInt8) = style == .plainOnDark ? (255, 0) : (0, 255)
+        var rows: [[UInt8]] = []
+        for line in text.split(separator: "\n") {
+            let characters = line.filter { "█▀▄ ".contains($0) }
+            rows.append(characters.map { "█▀".contains($0) ? ink : paper })
+            rows.append(characters.map { "█▄".contains($0) ? ink : paper })
+        }
+        let width = (rows.first?.count ?? 0) * 8
+        var picture = Array("P5\n\(width) \(rows.count * 8)\n255\n".utf8)
+        for row in rows {
+            let line = row.flatMap { [UInt8](repeating: $0, count: 8) }
+            for _ in 0..<8 { picture += line }
+        }
+        return picture
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import QRCode
+import Testing
+
+/// zbarimg, the independent reader of these tests (Debian: zbar-tools).
+enum Reader {
+    static let program = "/usr/bin/zbarimg"
+
+    static var isInstalled: Bool { access(program, X_OK) == 0 }
+
+    struct Failure: Error {
+        let step: String
+    }
+
+    /// What zbarimg reads from a picture; the name's ending tells it the format.
+    static func read(_ picture: [UInt8], ending: String) throws -> String {
+        var template = Array("/tmp/qrcode-tests-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Failure(step: "mkdtemp") }
+        let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let (input, output) = ("\(folder)/code.\(ending)", "\(folder)/text")
+        defer {
+            unlink(input)
+            unlink(output)
+            rmdir(folder)
+        }
+        guard let file = fopen(input, "wb") else { throw Failure(step: "fopen") }
+        let written = fwrite(picture, 1, picture.count, file)
+        guard fclose(file) == 0, written == picture.count else { throw Failure(step: "fwrite") }
+        guard try run([program, "--raw", "--quiet", input], output: output) == 0 else { throw Failure(step: "zbarimg") }
+        return try text(of: output)
+    }
+
+    private static func run(_ arguments: [String], output: String) throws -> CInt {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var words = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        guard posix_spawn(&child, program, &actions, nil, &words, environ) == 0 else { throw Failure(step: "spawn") }
+        var status: CInt = 0
+        while waitpid(child, &status, 0) < 0 { guard errno == EINTR else { throw Failure(step: "waitpid") } }
+        return status
+    }
+
+    private static func text(of path: String) throws -> String {
+        guard let file = fopen(path, "rb") else { throw Failure(step: "fopen") }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return String(decoding: buffer.prefix(count).filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}
+
+extension QRMatrix {
+    /// A grey picture, four pixels to a module, with a border of 4 modules.
+    var pgm: [UInt8] {
+        let side = (size + 8) * 4
+        var picture = Array("P5\n\(side) \(side)\n255\n".utf8)
+        for y in 0..<side {
+            for x in 0..<side { picture.append(isDark(column: x / 4 - 4, row: y / 4 - 4) ? 0 : 255) }
+        }
+        return picture
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBOR
+import CTAP
+import Crypto
+import TestSupport
+import Testing
+import WebAuthn
+
+@Suite("Client data")
+struct ClientDataTests {
+    @Test("the bytes are those of WebAuthn's serialization")
+    func bytes() throws {
+        let data = ClientData(.create, challenge: Array(0...15), origin: try Origin("https://Example.com:8443"))
+        let expected =
+            #"{"type":"webauthn.create","challenge":"AAECAwQFBgcICQoLDA0ODw","#
+            + #""origin":"https://example.com:8443","crossOrigin":false}"#
+        #expect(String(decoding: data.json, as: UTF8.self) == expected)
+        #expect(data.hash.bytes == Array(SHA256.hash(data: Array(expected.utf8))))
+    }
+
+    @Test("a sign-in has a type of its own")
+    func type() throws {
+        let data = ClientData(.get, challenge: [0xFF], origin: try Origin("http://localhost:80"))
+        let expected = #"{"type":"webauthn.get","challenge":"_w","origin":"http://localhost","crossOrigin":false}"#
+        #expect(String(decoding: data.json, as: UTF8.self) == expected)
+    }
+}
+
+@Suite("Registrations")
+struct CreationCeremonyTests {
+    private let key = P256.Signing.PrivateKey()
+
+    private func ceremony(_ changes: [String: String?] = [:]) throws -> CreationCeremony {
+        try CreationCeremony(Fixture.creationOptions(changes), origin: Fixture.origin())
+    }
+
+    @Test("the phone is asked for what the website wants")
+    func request() throws {
+        let request = try ceremony(["authenticatorSelection": #"{"residentKey":"preferred"}"#]).ctapRequest
+        #expect(request.relyingParty.id.text == "example.com" && request.relyingParty.name == "Example")
+        #expect(request.residentKey && request.userVerification)
+        #expect(request.algorithms == [.es256, .rs256])
+        #expect(try request.clientDataHash == ceremony().clientData.hash)
+        #expect(request.extensions == nil)
+        #expect(try !ceremony().ctapRequest.residentKey)
+        #expect(
+            try ceremony(["authenticatorSelection": #"{"userVerification":"discouraged"}"#]).ctapRequest
+                .userVerification
+        )
+    }
+
+    @Test("the website can verify what it gets")
+    func response() throws {
+        let ceremony = try ceremony()
+        let created = try Fixture.created(key)
+        let json = try ceremony.responseJSON(from: created, transports: ["internal", "cable", "internal", "Bad\"\n"])
+        let credential = try Fixture.read(json)
+        #expect(try credential.base64("id") == [0xCA, 0xFE] && credential.text("rawId") == credential.text("id"))
+        #expect(try credential.text("type") == "public-key")
+        #expect(try credential.text("authenticatorAttachment") == "cross-platform")
+        #expect(try credential.value("clientExtensionResults").entries.isEmpty)
+        let response = try credential.value("response")
+        #expect(try response.base64("clientDataJSON") == ceremony.clientData.json)
+        #expect(try response.list("transports") == [.text("hybrid"), .text("internal")])
+        #expect(try response.number("publicKeyAlgorithm") == -7)
+        #expect(try response.base64("publicKey") == Array(key.publicKey.derRepresentation))
+        #expect(try response.base64("authenticatorData") == created.authenticatorData.encoded)
+        let object = try AttestationObject(parsing: response.base64("attestationObject"))
+        #expect(object == created.attestationObject)
+    }
+
+    @Test(
+        "credProps says what was asked for",
+        arguments: [
+            ("preferred", #"{"credProps":{"rk":true}}"#), ("discouraged", #"{"credProps":{}}"#),
+        ]
+    )
+    func credentialProperties(residentKey: String, expected: String) throws {
+        let ceremony = try ceremony([
+            "extensions": #"{"credProps":true}"#,
+            "authenticatorSelection": "{\"residentKey\":\"\(residentKey)\"}",
+        ])
+        let json = try ceremony.responseJSON(from: Fixture.created(key), transports: [])
+        #expect(String(decoding: json, as: UTF8.self).contains("\"clientExtensionResults\":\(expected)"))
+    }
+
+    @Test("attestation that was not asked for is taken out, the model's name stays")
+    func attestation() throws {
+        var created = try Fixture.created(key)
+        created.format = "packed"
+        created.attestationStatement = ["alg": -7, "sig": .bytes([1]), "x5c": [.bytes([2])]]
+        func object(_ conveyance: String) throws -> AttestationObject {
+            let json = try ceremony(["attestation": "\"\(conveyance)\""]).responseJSON(from: created, transports: [])
+            let credential = try Fixture.read(json)
+            return try AttestationObject(parsing: credential.value("response").base64("attestationObject"))
+        }
+        #expect(try object("direct") == created.attestationObject)
+        let none = try object("none")
+        #expect(none.format == "none" && none.statement.isEmpty)
+        #expect(none.authenticatorData == created.authenticatorData)
+    }
+
+    @Test("self attestation without a model's name stays")
+    func selfAttestation() throws {
+        var created = try Fixture.created(key)
+        created.format = "packed"
+        created.attestationStatement = ["alg": -7, "sig": .bytes([1])]
+        created.authenticatorData = AuthenticatorData(
+            relyingPartyIDHash: created.authenticatorData.relyingPartyIDHash,
+            flags: Fixture.flags,
+            signatureCount: 0,
+            attestedCredential: AttestedCredential(
+                aaguid: .zero,
+                id: try Fixture.credentialID(),
+                publicKey: COSEKey(key.publicKey)
+            )
+        )
+        let credential = try Fixture.read(ceremony().responseJSON(from: created, transports: []))
+        let object = try AttestationObject(parsing: credential.value("response").base64("attestationObject"))
+        #expect(object.format == "packed")
+    }
+
+    @Test("Ed25519 and RSA keys are given as SubjectPublicKeyInfo, others not at all")
+    func otherKeys() throws {
+        func publicKey(_ map: CBORMap, algorithm: Int) throws -> [UInt8]? {
+            let ceremony = try ceremony(["pubKeyCredParams": "[{\"type\":\"public-key\",\"alg\":\(algorithm)}]"])
+            let response = MakeCredentialResponse(
+                authenticatorData: AuthenticatorData(
+                    relyingPartyIDHash: ceremony.ctapRequest.relyingParty.id.hash,
+                    flags: Fixture.flags,
+                    signatureCount: 0,
+                    attestedCredential: AttestedCredential(
+                        aaguid: .zero,
+                        id: try Fixture.credentialID(),
+                        publicKey: try COSEKey(parsing: CBOREncoder.encode(map))
+                    )
+                )
+            )
+            let members = try Fixture.read(ceremony.responseJSON(from: response, transports: [])).value("response")
+            #expect(try members.number("publicKeyAlgorithm") == algorithm)
+            return members["publicKey"] == nil ? nil : try members.base64("publicKey")
+        }
+        let x = [UInt8](repeating: 7, count: 32)
+        let ed25519 = try #require(Hexadecimal.bytes("302a300506032b6570032100")) + x
+        #expect(try publicKey([1: 1, 3: -8, -1: 6, -2: .bytes(x)], algorithm: -8) == ed25519)
+        let modulus = [UInt8](repeating: 0xAB, count: 256)
+        let head = "30820122300d06092a864886f70d01010105000382010f003082010a0282010100"
+        let rsa = try #require(Hexadecimal.bytes(head)) + modulus + [0x02, 0x03, 0x01, 0x00, 0x01]
+        #expect(try publicKey([1: 3, 3: -257, -1: .bytes(modulus), -2: .bytes([1, 0, 1])], algorithm: -257) == rsa)
+        #expect(try publicKey([1: 1, 3: -8, -1: 6, -2: .bytes([1])], algorithm: -8) == nil)
+        #expect(try publicKey([1: 3, 3: -257, -1: .bytes([]), -2: .bytes([1])], algorithm: -257) == nil)
+        #expect(try publicKey([1: 7, 3: -49], algorithm: -49) == nil)
+    }
+
+    @Test("an answer to another question is not handed on")
+    func refused() throws {
+        let required = ["authenticatorSelection": #"{"userVerification":"required"}"#]
+        let plain = try ceremony()
+        #expect(throws: ResponseCheckError.otherRelyingParty) {
+            try plain.responseJSON(from: Fixture.created(key, relyingParty: "login.example.com"), transports: [])
+        }
+        #expect(throws: ResponseCheckError.userNotPresent) {
+            try plain.responseJSON(from: Fixture.created(key, flags: [.userVerified]), transports: [])
+        }
+        #expect(throws: ResponseCheckError.userNotVerified) {
+            try ceremony(required).responseJSON(from: Fixture.created(key, flags: [.userPresent]), transports: [])
+        }
+        #expect(throws: Never.self) {
+            try plain.responseJSON(from: Fixture.created(key, flags: [.userPresent]), transports: [])
+        }
+        #expect(throws: ResponseCheckError.contradictoryBackupFlags) {
+            try plain.responseJSON(from: Fixture.created(key, flags: [.userPresent, .backedUp]), transports: [])
+        }
+        #expect(throws: ResponseCheckError.algorithmNotAsked(.es256)) {
+            try ceremony(["pubKeyCredParams": #"[{"type":"public-key","alg":-257}]"#])
+                .responseJSON(from: Fixture.created(key), transports: [])
+        }
+        let assertion = try Fixture.assertion(key, hash: plain.clientData.hash)
+        #expect(throws: ResponseCheckError.noNewCredential) {
+            try plain.responseJSON(
+                from: MakeCredentialResponse(authenticatorData: assertion.authenticatorData),
+                transports: []
+            )
+        }
+    }
+}
+
+@Suite("Sign-ins")
+struct RequestCeremonyTests {
+    private let key = P256.Signing.PrivateKey()
+    private let allowed = ["allowCredentials": #"[{"type":"public-key","id":"yv4"}]"#] as [String: String?]
+
+    private func ceremony(_ changes: [String: String?] = [:]) throws -> RequestCeremony {
+        try RequestCeremony(Fixture.requestOptions(changes), origin: Fixture.origin())
+    }
+
+    @Test("the phone is asked for what the website wants, always with the user verified")
+    func request() throws {
+        let request = try ceremony(allowed.merging(["userVerification": "\"discouraged\""]) { $1 }).ctapRequest
+        #expect(request.relyingPartyID.text == "example.com")
+        #expect(request.userVerification && request.userPresence)
+        #expect(request.allowList.map(\.id.bytes) == [[0xCA, 0xFE]])
+        #expect(try ceremony(["rpId": nil]).ctapRequest.relyingPartyID.text == "login.example.com")
+    }
+
+    @Test("the website can verify what it gets with the key it knows")
+    func response() throws {
+        let ceremony = try ceremony()
+        let assertion = try Fixture.assertion(key, hash: ceremony.ctapRequest.clientDataHash)
+        let credential = try Fixture.read(ceremony.responseJSON(from: assertion))
+        #expect(try credential.base64("id") == [0xCA, 0xFE] && credential.base64("rawId") == [0xCA, 0xFE])
+        #expect(try credential.text("authenticatorAttachment") == "cross-platform")
+        let response = try credential.value("response")
+        #expect(try response.base64("userHandle") == [9, 8, 7])
+        let signed =
+            try response.base64("authenticatorData")
+            + Array(SHA256.hash(data: response.base64("clientDataJSON")))
+        let signature = try P256.Signing.ECDSASignature(derRepresentation: response.base64("signature"))
+        #expect(key.publicKey.isValidSignature(signature, for: signed))
+        #expect(!key.publicKey.isValidSignature(signature, for: signed + [0]))
+    }
+
+    @Test("a credential that is left out is the only one allowed")
+    func credentialLeftOut() throws {
+        let ceremony = try ceremony(allowed)
+        var assertion = try Fixture.assertion(key, hash: ceremony.ctapRequest.clientDataHash)
+        assertion.credential = nil
+        assertion.user = nil
+        let credential = try Fixture.read(ceremony.responseJSON(from: assertion))
+        #expect(try credential.base64("id") == [0xCA, 0xFE])
+        #expect(try credential.value("response")["userHandle"] == nil)
+    }
+
+    @Test("an answer to another question is not handed on")
+    func refused() throws {
+        let any = try ceremony()
+        let hash = any.ctapRequest.clientDataHash
+        var assertion = try Fixture.assertion(key, hash: hash)
+        #expect(throws: ResponseCheckError.otherRelyingParty) {
+            try any.responseJSON(from: Fixture.assertion(key, hash: hash, relyingParty: "example.org"))
+        }
+        #expect(throws: ResponseCheckError.userNotPresent) {
+            try any.responseJSON(from: Fixture.assertion(key, hash: hash, flags: []))
+        }
+        #expect(throws: ResponseCheckError.userNotVerified) {
+            try ceremony(["userVerification": "\"required\""])
+                .responseJSON(from: Fixture.assertion(key, hash: hash, flags: [.userPresent]))
+        }
+        #expect(throws: ResponseCheckError.credentialNotAllowed) {
+            try ceremony(["allowCredentials": #"[{"type":"public-key","id":"AAAA"}]"#]).responseJSON(from: assertion)
+        }
+        assertion.credential = nil
+        #expect(throws: ResponseCheckError.noCredential) { try any.responseJSON(from: assertion) }
+        let two = #"[{"type":"public-key","id":"yv4"},{"type":"public-key","id":"AAAA"}]"#
+        #expect(throws: ResponseCheckError.noCredential) {
+            try ceremony(["allowCredentials": two]).responseJSON(from: assertion)
+        }
+        assertion = try Fixture.assertion(key, hash: hash)
+        assertion.user = nil
+        #expect(throws: ResponseCheckError.noUserHandle) { try any.responseJSON(from: assertion) }
+        assertion = try Fixture.assertion(key, hash: hash)
+        assertion.signature = []
+        #expect(throws: ResponseCheckError.noSignature) { try any.responseJSON(from: assertion) }
+    }
+}
+
+@Suite("Ceremonies from end to end")
+struct CeremonyTests {
+    private let key = P256.Signing.PrivateKey()
+
+    @Test("a registration goes through bytes on both sides")
+    func creation() throws {
+        let options = try PublicKeyOptions(json: Array(Fixture.creation().utf8))
+        let ceremony = try Ceremony(options, origin: Fixture.origin())
+        #expect(ceremony.relyingPartyID.text == "example.com")
+        guard case .makeCredential = try CTAPRequest(parsing: ceremony.ctapRequest.encoded) else {
+            Issue.record("another command")
+            return
+        }
+        let json = try ceremony.responseJSON(body: Fixture.created(key).encoded, transports: ["internal"])
+        #expect(try Fixture.read(json).value("response")["attestationObject"] != nil)
+    }
+
+    @Test("a sign-in goes through bytes on both sides")
+    func request() throws {
+        let options = try PublicKeyOptions(json: Array(Fixture.request().utf8))
+        let ceremony = try Ceremony(options, origin: Fixture.origin())
+        guard case .getAssertion(let request) = try CTAPRequest(parsing: ceremony.ctapRequest.encoded) else {
+            Issue.record("another command")
+            return
+        }
+        let body = try Fixture.assertion(key, hash: request.clientDataHash).encoded
+        let json = try ceremony.responseJSON(body: body, transports: [])
+        #expect(try Fixture.read(json).value("response")["signature"] != nil)
+    }
+
+    @Test("an iPhone's published assertion passes all checks")
+    func phone() throws {
+        let vectors = try VectorFile.load()
+        let handshakes = try vectors.list("handshake")
+        let phone = try #require(handshakes.first { $0["response_plaintext"] != nil })
+        // A type byte and a status byte come first.
+        let body = Array(try phone.hex("response_plaintext").dropFirst(2))
+        let options = try PublicKeyOptions(json: Array(Fixture.request(["userVerification": "\"required\""]).utf8))
+        let ceremony = try Ceremony(options, origin: Fixture.origin())
+        let credential = try Fixture.read(ceremony.responseJSON(body: body, transports: []))
+        #expect(try credential.value("response").base64("userHandle").count == 32)
+        let elsewhere = try Ceremony(
+            PublicKeyOptions(json: Array(Fixture.request(["rpId": nil]).utf8)),
+            origin: Fixture.origin()
+        )
+        #expect(throws: ResponseCheckError.otherRelyingParty) {
+            try elsewhere.responseJSON(body: body, transports: [])
+        }
+    }
+
+    @Test("an origin that may not use the relying party ID gets no request")
+    func wrongOrigin() throws {
+        for json in [Fixture.creation(), Fixture.request()] {
+            let options = try PublicKeyOptions(json: Array(json.utf8))
+            #expect(throws: RelyingPartyIDError.self) {
+                try Ceremony(options, origin: Origin("https://evil-example.com"))
+            }
+        }
+    }
+
+    @Test("no truncation of an answer is handed on")
+    func truncations() throws {
+        let options = try PublicKeyOptions(json: Array(Fixture.creation().utf8))
+        let ceremony = try Ceremony(options, origin: Fixture.origin())
+        let body = try Fixture.created(key).encoded
+        for length in body.indices {
+            #expect(throws: ResponseCheckError.malformed(.cbor(.truncated))) {
+                try ceremony.responseJSON(body: Array(body.prefix(length)), transports: [])
+            }
+        }
+    }
+}

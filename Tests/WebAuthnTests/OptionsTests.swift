@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTAP
+import Testing
+import WebAuthn
+
+@Suite("Options that are read")
+struct OptionsTests {
+    @Test("all members of a creation are read")
+    func creation() throws {
+        let options = try Fixture.creationOptions([
+            "timeout": "60000",
+            "excludeCredentials": #"[{"type":"public-key","id":"yv4","transports":["hybrid"]},{"type":"x","id":"AA"}]"#,
+            "authenticatorSelection": #"{"residentKey":"required","userVerification":"required"}"#,
+            "attestation": "\"direct\"",
+            "extensions": #"{"credProps":true,"prf":{}}"#,
+            "hints": #"["hybrid"]"#,
+            "future": #"{"a":[1,null]}"#,
+        ])
+        #expect(options.challenge == Array(0...15))
+        #expect(options.relyingPartyID == "example.com" && options.relyingPartyName == "Example")
+        #expect(options.user.id.bytes == [9, 8, 7] && options.user.name == "ada@example.com")
+        #expect(options.user.displayName == "Ada")
+        #expect(options.algorithms == [.es256, .rs256])
+        #expect(options.excludeCredentials.map(\.id.bytes) == [[0xCA, 0xFE]])
+        #expect(options.excludeCredentials.first?.transports == ["hybrid"])
+        #expect(options.residentKey && options.userVerification == .required)
+        #expect(options.wantsAttestation && options.wantsCredentialProperties)
+        #expect(options.timeoutMilliseconds == 60000)
+    }
+
+    @Test("what a creation leaves out has WebAuthn's defaults")
+    func creationDefaults() throws {
+        let options = try Fixture.creationOptions(["rp": #"{"name":""}"#, "pubKeyCredParams": "[]"])
+        #expect(options.relyingPartyID == nil && options.relyingPartyName.isEmpty)
+        #expect(options.algorithms == [.es256, .rs256])
+        #expect(options.excludeCredentials.isEmpty && options.timeoutMilliseconds == nil)
+        #expect(!options.residentKey && options.userVerification == .preferred)
+        #expect(!options.wantsAttestation && !options.wantsCredentialProperties)
+    }
+
+    @Test("all members of a sign-in are read")
+    func request() throws {
+        let options = try Fixture.requestOptions([
+            "timeout": "1", "userVerification": "\"discouraged\"",
+            "allowCredentials": #"[{"type":"future","id":"AA"},{"type":"public-key","id":"yv4"}]"#,
+        ])
+        #expect(options.challenge == Array(0...15) && options.relyingPartyID == "example.com")
+        #expect(options.allowCredentials.map(\.id.bytes) == [[0xCA, 0xFE]])
+        #expect(options.userVerification == .discouraged && options.timeoutMilliseconds == 1)
+    }
+
+    @Test("null counts as absent")
+    func nulls() throws {
+        let options = try Fixture.requestOptions([
+            "rpId": "null", "timeout": "null", "allowCredentials": "null", "userVerification": "null",
+        ])
+        #expect(options.relyingPartyID == nil && options.allowCredentials.isEmpty)
+        #expect(try Fixture.creationOptions(["authenticatorSelection": "null"]).userVerification == .preferred)
+    }
+
+    @Test(
+        "a discoverable passkey is asked for by new and old words",
+        arguments: [
+            (#"{"residentKey":"required"}"#, true), (#"{"residentKey":"preferred"}"#, true),
+            (#"{"residentKey":"discouraged"}"#, false),
+            (#"{"residentKey":"discouraged","requireResidentKey":true}"#, false),
+            (#"{"requireResidentKey":true}"#, true), (#"{"requireResidentKey":false}"#, false),
+            (#"{"residentKey":"future","requireResidentKey":true}"#, true), ("{}", false),
+        ]
+    )
+    func residentKey(selection: String, expected: Bool) throws {
+        #expect(try Fixture.creationOptions(["authenticatorSelection": selection]).residentKey == expected)
+    }
+
+    @Test("unknown words mean the default")
+    func unknownWords() throws {
+        #expect(try Fixture.requestOptions(["userVerification": "\"future\""]).userVerification == .preferred)
+        #expect(try !Fixture.creationOptions(["attestation": "\"future\""]).wantsAttestation)
+    }
+}
+
+@Suite("Options that are refused")
+struct RefusedOptionsTests {
+    @Test("what is not JSON is called so", arguments: ["", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}"])
+    func notJSON(text: String) {
+        #expect(optionsError(text) == .notJSON)
+    }
+
+    @Test("deep nesting is refused without a crash")
+    func deep() {
+        let text = String(repeating: "[", count: 100_000)
+        #expect(optionsError(text) == .notJSON)
+        #expect(optionsError(Fixture.request(["future": text + String(repeating: "]", count: 100_000)])) == .notJSON)
+    }
+
+    @Test("more than a mebibyte is not looked at")
+    func tooLarge() {
+        #expect(optionsError(String(repeating: " ", count: (1 << 20) + 1)) == .tooLarge)
+    }
+
+    @Test(
+        "missing members are named",
+        arguments: [
+            ("{}", "publicKey"), ("{\"publicKey\":null}", "publicKey"), ("{\"publicKey\":{}}", "publicKey.challenge"),
+            (Fixture.request(["challenge": nil]), "publicKey.challenge"),
+            (Fixture.request(["challenge": "null"]), "publicKey.challenge"),
+            (Fixture.creation(["challenge": nil]), "publicKey.challenge"),
+            (Fixture.creation(["rp": nil]), "publicKey.rp"),
+            (Fixture.creation(["rp": "{}"]), "publicKey.rp.name"),
+            (Fixture.creation(["user": nil]), "publicKey.user"),
+            (Fixture.creation(["user": #"{"name":"a","displayName":"b"}"#]), "publicKey.user.id"),
+            (Fixture.creation(["user": #"{"id":"AA","displayName":"b"}"#]), "publicKey.user.name"),
+            (Fixture.creation(["user": #"{"id":"AA","name":"b"}"#]), "publicKey.user.displayName"),
+            (Fixture.creation(["pubKeyCredParams": nil]), "publicKey.pubKeyCredParams"),
+            (Fixture.creation(["pubKeyCredParams": #"[{"alg":-7}]"#]), "publicKey.pubKeyCredParams[0].type"),
+            (Fixture.creation(["pubKeyCredParams": #"[{"type":"public-key"}]"#]), "publicKey.pubKeyCredParams[0].alg"),
+            (Fixture.request(["allowCredentials": #"[{"type":"public-key"}]"#]), "publicKey.allowCredentials[0].id"),
+            (Fixture.request(["allowCredentials": #"[{"id":"AA"}]"#]), "publicKey.allowCredentials[0].type"),
+        ]
+    )
+    func missing(json: String, field: String) {
+        #expect(optionsError(json) == .missing(field: field))
+        #expect(optionsError(json)?.sentence == "\(field) is missing")
+    }
+
+    @Test(
+        "members of the wrong type are named",
+        arguments: [
+            ("[]", "the request"), ("1", "the request"), ("{\"publicKey\":[]}", "publicKey"),
+            ("{\"publicKey\":\"x\"}", "publicKey"),
+            (Fixture.request(["challenge": "[0,1,2]"]), "publicKey.challenge"),
+            (Fixture.request(["rpId": "1"]), "publicKey.rpId"),
+            (Fixture.request(["timeout": "\"60\""]), "publicKey.timeout"),
+            (Fixture.request(["timeout": "1e400"]), "publicKey.timeout"),
+            (Fixture.request(["timeout": "1.5"]), "publicKey.timeout"),
+            (Fixture.request(["allowCredentials": "{}"]), "publicKey.allowCredentials"),
+            (
+                Fixture.request(["allowCredentials": #"[{"id":"AA","type":"public-key","transports":[1]}]"#]),
+                "publicKey.allowCredentials[0].transports[0]"
+            ),
+            (Fixture.request(["userVerification": "true"]), "publicKey.userVerification"),
+            (Fixture.creation(["rp": "\"x\""]), "publicKey.rp"),
+            (Fixture.creation(["user": "[]"]), "publicKey.user"),
+            (Fixture.creation(["pubKeyCredParams": "[-7]"]), "publicKey.pubKeyCredParams[0]"),
+            (
+                Fixture.creation(["pubKeyCredParams": #"[{"type":"public-key","alg":"ES256"}]"#]),
+                "publicKey.pubKeyCredParams[0].alg"
+            ),
+            (
+                Fixture.creation(["authenticatorSelection": #"{"requireResidentKey":"yes"}"#]),
+                "publicKey.authenticatorSelection.requireResidentKey"
+            ),
+            (Fixture.creation(["attestation": "1"]), "publicKey.attestation"),
+            (Fixture.creation(["extensions": #"{"credProps":1}"#]), "publicKey.extensions.credProps"),
+        ]
+    )
+    func wrongType(json: String, field: String) {
+        #expect(optionsError(json) == .wrongType(field: field))
+    }
+
+    @Test(
+        "bytes that are not base64url are named",
+        arguments: [
+            (Fixture.request(["challenge": "\"AAEC==\""]), "publicKey.challenge"),
+            (Fixture.request(["challenge": "\"AA+/\""]), "publicKey.challenge"),
+            (Fixture.creation(["user": #"{"id":"A","name":"","displayName":""}"#]), "publicKey.user.id"),
+            (
+                Fixture.request([
+                    "allowCredentials": #"[{"id":"AA","type":"public-key"},{"id":"!","type":"public-key"}]"#
+                ]),
+                "publicKey.allowCredentials[1].id"
+            ),
+            (
+                Fixture.creation(["excludeCredentials": #"[{"id":"AA=","type":"public-key"}]"#]),
+                "publicKey.excludeCredentials[0].id"
+            ),
+        ]
+    )
+    func notBase64URL(json: String, field: String) {
+        #expect(optionsError(json) == .notBase64URL(field: field))
+        #expect(optionsError(json)?.sentence == "\(field) is not base64url without padding")
+    }
+
+    @Test(
+        "values that WebAuthn forbids are named with the reason",
+        arguments: [
+            (Fixture.request(["challenge": "\"\""]), "publicKey.challenge is empty"),
+            (
+                Fixture.creation(["user": #"{"id":"","name":"","displayName":""}"#]),
+                "publicKey.user.id must have 1 to 64 bytes"
+            ),
+            (
+                Fixture.creation([
+                    "user": "{\"id\":\"" + String(repeating: "AAAA", count: 22)
+                        + "\",\"name\":\"\",\"displayName\":\"\"}"
+                ]),
+                "publicKey.user.id must have 1 to 64 bytes"
+            ),
+            (
+                Fixture.request(["allowCredentials": #"[{"id":"","type":"public-key"}]"#]),
+                "publicKey.allowCredentials[0].id must have 1 to 1023 bytes"
+            ),
+            (
+                Fixture.request(["allowCredentials": #"[{"id":"AA","type":"future"}]"#]),
+                "publicKey.allowCredentials has no entry of type public-key"
+            ),
+            (
+                Fixture.creation(["pubKeyCredParams": #"[{"type":"future","alg":-7}]"#]),
+                "publicKey.pubKeyCredParams has no entry of type public-key"
+            ),
+            (
+                Fixture.creation(["authenticatorSelection": #"{"authenticatorAttachment":"platform"}"#]),
+                "publicKey.authenticatorSelection.authenticatorAttachment asks for a passkey on this device, which a phone can't give"
+            ),
+        ]
+    )
+    func invalid(json: String, sentence: String) {
+        #expect(optionsError(json)?.sentence == sentence)
+    }
+
+    @Test("no truncation of options is read, and none crashes")
+    func truncations() {
+        for text in [Fixture.creation(), Fixture.request()] {
+            for length in 0..<text.utf8.count {
+                #expect(optionsError(String(text.prefix(length))) == .notJSON)
+            }
+        }
+    }
+}
