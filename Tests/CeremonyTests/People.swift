@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What the person at the phone does: a script that speaks pinentry's protocol.
+struct Person: Sendable {
+    static let rightPIN = "correct horse"
+
+    var pin = rightPIN
+    /// What CONFIRM is answered with: `yes`, `no`, or `hang`.
+    var confirms = "yes"
+
+    /// The variables that the script reads.
+    func variables(_ stage: Stage) -> [String: String] {
+        ["TEST_PIN": pin, "TEST_CONFIRMS": confirms, "TEST_LOG": stage.folder + "/pinentry.log"]
+    }
+
+    /// The dialogues so far, as the program asked them.
+    static func log(_ stage: Stage) -> String {
+        String(decoding: FileManager.default.contents(atPath: stage.folder + "/pinentry.log") ?? Data(), as: UTF8.self)
+    }
+
+    /// The script.
+    static func program(in folder: String) throws -> String {
+        let path = folder + "/pinentry"
+        let script = """
+            #!/bin/sh
+            echo "OK ready"
+            while read -r line; do
+              echo "$line" >> "$TEST_LOG"
+              case "$line" in
+                GETPIN*) echo "D $TEST_PIN"; echo OK ;;
+                CONFIRM*) case "$TEST_CONFIRMS" in
+                    yes) echo OK ;;
+                    no) echo "ERR 83886194 Not confirmed <Pinentry>" ;;
+                    hang) exec sleep 300 ;;
+                  esac ;;
+                BYE*) echo OK; exit 0 ;;
+                *) echo OK ;;
+              esac
+            done
+            """
+        if !FileManager.default.fileExists(atPath: path) {
+            try Data(script.utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        }
+        return path
+    }
+}
+
+/// The website's server, in Python.
+struct RelyingParty: Sendable {
+    struct Refused: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static let origin = "https://example.com"
+    /// An interpreter with fido2 and webauthn; `scripts/test` makes one and says where.
+    static let interpreter = ProcessInfo.processInfo.environment["HYBRID_TEST_PYTHON"]
+
+    let stage: Stage
+    private var state: String { stage.folder + "/site.json" }
+
+    init(_ stage: Stage) { self.stage = stage }
+
+    @discardableResult
+    func run(_ command: String, _ flags: [String] = [], input: String? = nil) async throws -> String {
+        guard let python = Self.interpreter else { throw Refused(description: "HYBRID_TEST_PYTHON is not set") }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/relying_party.py"
+        let program = try RunningProgram(
+            python,
+            [script, command, state] + flags,
+            in: stage.folder,
+            environment: ProcessInfo.processInfo.environment,
+            input: input
+        )
+        let ending = try await program.ending()
+        guard ending.status == 0 else { throw Refused(description: "\(command): \(ending)") }
+        return ending.output
+    }
+}

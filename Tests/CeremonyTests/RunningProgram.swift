@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// One of the product's programs (or any other) as a process of its own, its outputs in files.
+final class RunningProgram: Sendable {
+    /// Waited for something that did not come.
+    struct TimedOut: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// How a program ended.
+    struct Ending: CustomStringConvertible {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        /// The last line on standard error, where programs say why they failed.
+        var lastLine: String { errors.split(separator: "\n").last.map(String.init) ?? "" }
+        var description: String { "status \(status)\nstdout: \(output)\nstderr: \(errors)" }
+    }
+
+    private let process: Process
+    private let outputPath: String
+    private let errorPath: String
+    let name: String
+
+    /// Starts a program of the build (`hybrid-auth`) or one by its path.
+    init(
+        _ name: String,
+        _ arguments: [String],
+        in folder: String,
+        environment: [String: String],
+        input: String? = nil
+    ) throws {
+        self.name = name
+        let base = "\(folder)/\(UUID().uuidString.prefix(8))-\(name.split(separator: "/").last ?? "program")"
+        outputPath = base + ".out"
+        errorPath = base + ".err"
+        for path in [outputPath, errorPath] { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: name.hasPrefix("/") ? name : BuildFolder.program(name))
+        process.arguments = arguments
+        process.environment = environment
+        process.standardOutput = FileHandle(forWritingAtPath: outputPath)
+        process.standardError = FileHandle(forWritingAtPath: errorPath)
+        if let input {
+            let path = base + ".in"
+            try Data(input.utf8).write(to: URL(fileURLWithPath: path))
+            process.standardInput = FileHandle(forReadingAtPath: path)
+        } else {
+            process.standardInput = FileHandle.nullDevice
+        }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    var identifier: Int32 { process.processIdentifier }
+    var output: String { Self.contents(outputPath) }
+    var errors: String { Self.contents(errorPath) }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits until a whole line on standard error satisfies a condition, and returns it.
+    func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
+        var found: String?
+        try await Waiting.until("a line of \(name)", within: limit, evidence: { self.errors }) {
+            let whole = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            found = whole.first(where: matches).map(String.init)
+            if found == nil, !self.process.isRunning {
+                throw TimedOut(description: "\(name) ended without it: \(self.errors)")
+            }
+            return found != nil
+        }
+        return found ?? ""
+    }
+
+    /// Waits until it ends.
+    func ending(within limit: Duration = .seconds(90)) async throws -> Ending {
+        try await Waiting.until("the end of \(name)", within: limit, evidence: { self.errors }) {
+            !self.process.isRunning
+        }
+        let killed = process.terminationReason == .uncaughtSignal
+        return Ending(
+            status: killed ? 128 + process.terminationStatus : process.terminationStatus,
+            output: output,
+            errors: errors
+        )
+    }
+
+    private static func contents(_ path: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    }
+}
+
+/// Waiting for a state, never for a time.
+enum Waiting {
+    static func until(
+        _ what: String,
+        within limit: Duration = .seconds(30),
+        evidence: () -> String = { "" },
+        _ condition: () async throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        while try await !condition() {
+            guard ContinuousClock.now < end else {
+                throw RunningProgram.TimedOut(description: "waited \(limit) for \(what)\n\(evidence())")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}
+
+/// Where the build has put the programs: beside the test bundle that runs now.
+enum BuildFolder {
+    static let path: String = {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let folder = URL(fileURLWithPath: own).deletingLastPathComponent().path
+        if FileManager.default.isExecutableFile(atPath: folder + "/hybrid-relay") { return folder }
+        return URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent(".build/debug").path
+    }()
+
+    static func program(_ name: String) -> String { "\(path)/\(name)" }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import Foundation
+import SystemBus
+import VirtualBlueZ
+
+/// Everything around a ceremony: a private bus with a virtual radio, a relay process with its own authority, and
+/// a folder for what is written. All of it is gone when the body returns, unless it threw.
+struct Stage: Sendable {
+    static let domain = 266
+
+    let folder: String
+    let bus: PrivateBus
+    let air: AirControl
+    let relay: RunningProgram
+    let relayPort: Int
+
+    /// Sets the stage and runs `body` on it.
+    static func set(
+        _ settings: AirSettings = AirSettings(firstSeen: .milliseconds(20)),
+        _ body: @Sendable (Stage) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/hybrid-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let bus = try await PrivateBus.start()
+        do {
+            try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
+                let connection = try await BusConnection.connect(to: bus.busAddress)
+                try makeCertificates(in: folder)
+                let relay = try startRelay(in: folder)
+                let line = try await relay.line { $0.contains("listening on") }
+                let stage = Stage(
+                    folder: folder,
+                    bus: bus,
+                    air: AirControl(connection),
+                    relay: relay,
+                    relayPort: line.split(separator: ":").last.flatMap { Int($0) } ?? 0
+                )
+                try await body(stage)
+                relay.send(SIGTERM)
+                _ = try await relay.ending(within: .seconds(10))
+                await connection.close()
+            }
+        } catch {
+            await bus.close()
+            throw Failed(folder: folder, cause: error)
+        }
+        await bus.close()
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// What went wrong, and where the evidence lies.
+    struct Failed: Error, CustomStringConvertible {
+        let folder: String
+        let cause: any Error
+        var description: String { "\(cause)\nevidence is in \(folder)" }
+    }
+
+    private static func startRelay(in folder: String) throws -> RunningProgram {
+        try RunningProgram(
+            "hybrid-relay",
+            ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "\(folder)/relay.pem", "--tls-key", "\(folder)/relay.key"],
+            in: folder,
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
+
+    /// The host that belongs to the stage's tunnel domain.
+    static let host = TunnelDomain(id: UInt16(domain))?.host ?? ""
+
+    /// How both programs reach the relay.
+    var network: [String] {
+        ["--cacert", "\(folder)/ca.pem", "--connect-to", "\(Self.host):443:127.0.0.1:\(relayPort)"]
+    }
+
+    /// The variables of a program on this stage, with a home of its own.
+    func environment(_ additions: [String: String] = [:]) -> [String: String] {
+        var environment = ProcessInfo.processInfo.environment
+        environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
+        environment["HOME"] = folder
+        environment["XDG_STATE_HOME"] = folder + "/state"
+        environment["XDG_DATA_HOME"] = folder + "/data"
+        environment.merge(additions) { $1 }
+        return environment
+    }
+
+    private static func makeCertificates(in folder: String) throws {
+        let script = """
+            set -e; cd "$1"
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 \
+              -subj "/CN=test authority" -addext keyUsage=critical,keyCertSign
+            openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout relay.key -out relay.csr \
+              -subj "/CN=relay"
+            printf 'subjectAltName=DNS:%s\\nextendedKeyUsage=serverAuth\\n' "$2" > relay.ext
+            openssl x509 -req -in relay.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile relay.ext \
+              -out relay.pem
+            """
+        let openssl = Process()
+        openssl.executableURL = URL(fileURLWithPath: "/bin/sh")
+        openssl.arguments = ["-c", script, "sh", folder, host]
+        openssl.standardError = FileHandle.nullDevice
+        openssl.standardOutput = FileHandle.nullDevice
+        try openssl.run()
+        openssl.waitUntilExit()
+        guard openssl.terminationStatus == 0 else {
+            throw RunningProgram.TimedOut(description: "openssl made no certificates")
+        }
+    }
+}
