@@ -67,8 +67,7 @@ let libraries: [Target] = [
     library(
         "RelayCore",
         [
-            "CaBLE", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
-            nio("NIOConcurrencyHelpers"), nioSSL, logging, metrics,
+            "CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, logging, metrics,
         ]
     ),
     library("VirtualBlueZ", ["SystemBus"]),
@@ -110,13 +109,12 @@ let testTargets: [Target] = [
         ["DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), logging]
     ),
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
-    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "TestSupport", crypto, cryptoExtras]),
+    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
     tests(
         "RelayCoreTests",
         [
-            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
-            nio("NIOHTTP1"), nio("NIOWebSocket"), nioSSL, logging,
+            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nioSSL, logging,
         ]
     ),
     tests(

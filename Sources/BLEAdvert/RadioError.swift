@@ -33,7 +33,7 @@ public enum RadioError: Error, Equatable, Sendable {
         case .noAdapter:
             "No Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list."
         case .adapterNotFound(let adapter):
-            "There is no Bluetooth adapter \(adapter); bluetoothctl list and ls /sys/class/bluetooth show which there are."
+            "There is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are."
         case .adapterOff(let adapter):
             "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on."
         case .notPermitted(let words):

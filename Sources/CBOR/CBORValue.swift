@@ -10,7 +10,7 @@
 /// Both ends of a ceremony are strangers, so the decoder bounds depth, element counts and lengths by what
 /// is really there, refuses duplicate keys, indefinite lengths and trailing bytes in both modes, and never
 /// allocates by a length it has only read about.
-public indirect enum CBORValue: Hashable, Sendable {
+public indirect enum CBORValue: Sendable {
     /// An integer from 0 to 2⁶⁴−1 (major type 0).
     case unsigned(UInt64)
     /// The integer −1 − n (major type 1).
@@ -41,6 +41,57 @@ public enum CBORFloat: Hashable, Sendable {
     case single(UInt32)
     /// Eight bytes.
     case double(UInt64)
+}
+
+extension CBORValue: Hashable {
+    /// Whether two items have the same canonical bytes.
+    ///
+    /// Swift calls texts equal that Unicode calls equivalent, such as the two ways to write é; CBOR compares
+    /// bytes, so such texts are different values and different keys.
+    public static func == (left: CBORValue, right: CBORValue) -> Bool {
+        switch (left, right) {
+        case (.unsigned(let left), .unsigned(let right)): left == right
+        case (.negative(let left), .negative(let right)): left == right
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.array(let left), .array(let right)): left == right
+        case (.map(let left), .map(let right)): left == right
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.null, .null), (.undefined, .undefined): true
+        case (.float(let left), .float(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes kind and content, texts by their bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .unsigned(let value):
+            hasher.combine(0)
+            hasher.combine(value)
+        case .negative(let value):
+            hasher.combine(1)
+            hasher.combine(value)
+        case .bytes(let value):
+            hasher.combine(2)
+            hasher.combine(value)
+        case .text(let value):
+            hasher.combine(3)
+            hasher.combine(Array(value.utf8))
+        case .array(let value):
+            hasher.combine(4)
+            hasher.combine(value)
+        case .map(let value):
+            hasher.combine(5)
+            hasher.combine(value)
+        case .boolean(let value): hasher.combine(value)
+        case .null: hasher.combine(6)
+        case .undefined: hasher.combine(7)
+        case .float(let value):
+            hasher.combine(8)
+            hasher.combine(value)
+        }
+    }
 }
 
 extension CBORValue {

@@ -53,13 +53,16 @@ public struct Detour: Hashable, Sendable {
         var parts: [String] = []
         var current = ""
         var bracketed = false
+        var closed = false
         for character in text {
             switch character {
-            case "[" where current.isEmpty && !bracketed: bracketed = true
-            case "]" where bracketed: bracketed = false
             case ":" where !bracketed:
                 parts.append(current)
                 current = ""
+                closed = false
+            case _ where closed: return nil
+            case "[" where current.isEmpty && !bracketed: bracketed = true
+            case "]" where bracketed: (bracketed, closed) = (false, true)
             default: current.append(character)
             }
         }
@@ -67,7 +70,8 @@ public struct Detour: Hashable, Sendable {
         guard parts.count == 4, !bracketed else { return nil }
         func port(_ text: String) -> (ok: Bool, value: Int?) {
             guard !text.isEmpty else { return (true, nil) }
-            guard let number = UInt16(text), number > 0 else { return (false, nil) }
+            // `UInt16` would take a sign, too.
+            guard text.first != "+", let number = UInt16(text), number > 0 else { return (false, nil) }
             return (true, Int(number))
         }
         let (from, to) = (port(parts[1]), port(parts[3]))

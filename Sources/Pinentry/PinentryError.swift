@@ -26,7 +26,8 @@ public enum PinentryError: Error, Equatable, Sendable {
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
         switch self {
-        case .notFound(let name): "there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry"
+        case .notFound(let name):
+            "there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry"
         case .didNotStart(let name): "\(name) did not start; name another with --pinentry"
         case .spokeNonsense: "the pinentry program does not speak Assuan; name another with --pinentry"
         case .couldNotAsk(let code):

@@ -56,7 +56,8 @@ public final class PinentrySecret: @unchecked Sendable {
         var (from, to) = (0, 0)
         while from < count {
             if storage[from] == UInt8(ascii: "%") {
-                guard from + 2 < count, let high = Self.digit(storage[from + 1]), let low = Self.digit(storage[from + 2])
+                guard from + 2 < count, let high = Self.digit(storage[from + 1]),
+                    let low = Self.digit(storage[from + 2])
                 else { return false }
                 storage[to] = high << 4 | low
                 from += 3

@@ -34,7 +34,9 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
             bytes += size
         }
         if isCut {
-            while length >= Self.maximumLength || bytes + 3 > Self.maximumBytes, let last = kept.unicodeScalars.popLast() {
+            while length >= Self.maximumLength || bytes + 3 > Self.maximumBytes,
+                let last = kept.unicodeScalars.popLast()
+            {
                 length -= 1
                 bytes -= String(last).utf8.count
             }
@@ -51,7 +53,8 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         default: break
         }
         let properties = scalar.properties
-        guard !properties.isDefaultIgnorableCodePoint, !properties.isBidiControl, !properties.isNoncharacterCodePoint else {
+        guard !properties.isDefaultIgnorableCodePoint, !properties.isBidiControl, !properties.isNoncharacterCodePoint
+        else {
             return nil
         }
         switch properties.generalCategory {

@@ -55,7 +55,9 @@ struct TerminalSettings: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Sets it back. A process in the background would be stopped for that, so it leaves the terminal alone.
+    /// Sets it back.
+    ///
+    /// A process in the background would be stopped for that, so it leaves the terminal alone.
     func restore() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }
         var settings = settings

@@ -42,11 +42,16 @@ final class BusThread {
     static func start(_ plan: Plan) {
         let box = Unmanaged.passRetained(Box(plan))
         var thread = pthread_t()
-        let result = pthread_create(&thread, nil, { argument in
-            guard let argument else { return nil }
-            BusThread(Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().plan).run()
-            return nil
-        }, box.toOpaque())
+        let result = pthread_create(
+            &thread,
+            nil,
+            { argument in
+                guard let argument else { return nil }
+                BusThread(Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().plan).run()
+                return nil
+            },
+            box.toOpaque()
+        )
         if result == 0 {
             pthread_detach(thread)
         } else {
@@ -207,7 +212,13 @@ extension BusThread {
         let result =
             if let destination = target.destination {
                 sd_bus_message_new_method_call(
-                    bus, &message, destination, target.path, target.interface, target.member)
+                    bus,
+                    &message,
+                    destination,
+                    target.path,
+                    target.interface,
+                    target.member
+                )
             } else {
                 sd_bus_message_new_signal(bus, &message, target.path, target.interface, target.member)
             }

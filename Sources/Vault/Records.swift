@@ -52,6 +52,7 @@ struct Records {
                 let directory = try records.subdirectory(name)
                 try readRevisions(in: directory, path: path, key: key, identity: identity)
             } catch let failure as FileFailure {
+                if case .system = failure { throw .damaged("\(path) can't be read: \(failure.words)") }
                 leaveAlone(path, failure.words)
             } catch let error as VaultError {
                 throw error
@@ -77,6 +78,9 @@ struct Records {
             do {
                 bytes = try directory.read(name, limit: RecordFile.maximumLength)
             } catch {
+                if case .system = error, kind == .proper {
+                    throw VaultError.damaged("\(file) can't be read: \(error.words)")
+                }
                 leaveAlone(file, error.words)
                 continue
             }
@@ -91,11 +95,9 @@ struct Records {
     }
 
     private mutating func add(_ file: RecordFile, _ body: RecordBody, path: String) {
-        guard [RecordBody.passkey, RecordBody.tombstone].contains(body.kind) else {
+        if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
             // Still counted, so that nothing is taken for rolled back, or shown as current that is not.
             leaveAlone(path, "made by a later version of this program")
-            merge(file, body)
-            return
         }
         merge(file, body)
     }

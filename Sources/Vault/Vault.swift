@@ -32,7 +32,8 @@ public final class Vault: CredentialStore, Sendable {
     public var id: String { files.identity.name }
     /// Whether it was made under a virtual radio and opens only there.
     public var isTest: Bool { files.identity.test }
-    /// What the last ``UnlockFailure/unusable(_:)`` or ``StoreFailure`` was about, for the exit code.
+    /// What the last ``UnlockFailure/unusable(_:)`` or ``StoreFailure`` was about, for the exit code; `nil` since
+    /// a PIN was judged.
     public var lastFailure: VaultError? { failure.value }
 
     init(files: VaultFiles) { self.files = files }
@@ -84,6 +85,7 @@ public final class Vault: CredentialStore, Sendable {
     /// - Throws: ``UnlockFailure``.
     public func open(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
+        failure.value = nil
         let outcome: VaultFiles.Outcome
         do {
             outcome = try await OwnThread.run { () throws(VaultError) in try files.unlock(with: pin) }

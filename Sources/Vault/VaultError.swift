@@ -78,7 +78,8 @@ public enum VaultError: Error, Equatable, Sendable {
         case .realVaultRefusesVirtualRadio:
             "this vault holds real passkeys and stays closed under a virtual radio; use another one for tests"
         case .unsupportedFormat(let format): "the vault has format \(format); use a later version of this program"
-        case .rolledBack: "this vault was rolled back: records are older than before, or missing; restore the newest copy"
+        case .rolledBack:
+            "this vault was rolled back: records are older than before, or missing; restore the newest copy"
         case .noPINSlotHere(let path):
             "the vault has no PIN on this device (\(path)); it opens where it was made, or restore that directory"
         case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"

@@ -3,7 +3,9 @@ internal import SystemBus
 
 /// What an advert says, as its org.bluez.LEAdvertisement1 object gives it.
 struct AdvertContent: Sendable {
-    /// Longest legacy advertising PDU, in bytes. Source: Bluetooth Core 5.4, Vol 6 Part B §2.3.1.
+    /// Longest legacy advertising PDU, in bytes.
+    ///
+    /// Source: Bluetooth Core 5.4, Vol 6 Part B §2.3.1.
     static let longest = 31
 
     private let isPeripheral: Bool

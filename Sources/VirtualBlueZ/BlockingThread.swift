@@ -16,10 +16,15 @@ enum BlockingThread {
         await withCheckedContinuation { continuation in
             let work = Unmanaged.passRetained(Work { continuation.resume(returning: body()) })
             var thread = pthread_t()
-            let result = pthread_create(&thread, nil, { argument in
-                if let argument { Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body() }
-                return nil
-            }, work.toOpaque())
+            let result = pthread_create(
+                &thread,
+                nil,
+                { argument in
+                    if let argument { Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body() }
+                    return nil
+                },
+                work.toOpaque()
+            )
             if result == 0 {
                 pthread_detach(thread)
             } else {

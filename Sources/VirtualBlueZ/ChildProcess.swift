@@ -37,11 +37,13 @@ public struct ChildProcess: Sendable {
     ///   - arguments: the program and its arguments, at least one.
     ///   - variables: set in its environment besides our own.
     ///   - output: descriptor that becomes its standard output, with an empty standard input; `nil` leaves both.
+    ///   - errors: path of a file that takes its standard error; `nil` leaves it ours.
     ///   - ownGroup: whether it gets a process group of its own, out of the terminal's reach.
     public static func spawn(
         _ arguments: [String],
         variables: [String: String] = [:],
         output: CInt? = nil,
+        errors: String? = nil,
         ownGroup: Bool = false
     ) throws(SpawnError) -> ChildProcess {
         var actions = posix_spawn_file_actions_t()
@@ -51,13 +53,20 @@ public struct ChildProcess: Sendable {
             posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
             posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         }
+        if let errors {
+            let flags = O_WRONLY | O_CREAT | O_TRUNC
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        if ownGroup {
-            posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETPGROUP))
-            posix_spawnattr_setpgroup(&attributes, 0)
-        }
+        // The threads that run tasks block every signal, and a child would inherit that.
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let group = ownGroup ? CShort(POSIX_SPAWN_SETPGROUP) : 0
+        posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK) | group)
         var process = pid_t()
         let code = withCStrings(arguments) { argv in
             withCStrings(environment(with: variables)) { envp in

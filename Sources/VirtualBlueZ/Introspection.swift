@@ -20,7 +20,8 @@ enum Introspection {
             }
         )
         let body =
-            interfaces.map { known[$0] ?? "<interface name=\"\($0)\"/>" } + children.sorted().map {
+            interfaces.map { known[$0] ?? "<interface name=\"\($0)\"/>" }
+            + children.sorted().map {
                 "<node name=\"\($0)\"/>"
             }
         return """

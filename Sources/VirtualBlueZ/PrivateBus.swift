@@ -35,7 +35,7 @@ public struct PrivateBus: Sendable {
         do throws(PrivateBusError) {
             let socket = directory + "/bus"
             try write(configuration(socket), to: directory + "/bus.conf")
-            let daemon = try await startDaemon(directory + "/bus.conf")
+            let daemon = try await startDaemon(in: directory)
             return PrivateBus(address: "unix:path=" + socket, directory: directory, daemon: daemon)
         } catch {
             removeDirectory(directory)
@@ -75,6 +75,7 @@ public struct PrivateBus: Sendable {
     private static func removeDirectory(_ directory: String) {
         unlink(directory + "/bus")
         unlink(directory + "/bus.conf")
+        unlink(directory + "/errors")
         rmdir(directory)
     }
 
@@ -88,7 +89,7 @@ public struct PrivateBus: Sendable {
         }
     }
 
-    private static func startDaemon(_ configuration: String) async throws(PrivateBusError) -> ChildProcess {
+    private static func startDaemon(in directory: String) async throws(PrivateBusError) -> ChildProcess {
         var ends: [CInt] = [-1, -1]
         // Not a pipe: a socket pair is closed on exec from the start, so that no other child can hold it open.
         let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
@@ -99,8 +100,13 @@ public struct PrivateBus: Sendable {
         do throws(ChildProcess.SpawnError) {
             defer { Glibc.close(writer) }
             daemon = try ChildProcess.spawn(
-                ["dbus-daemon", "--config-file=" + configuration, "--nofork", "--nopidfile", "--print-address=1"],
+                [
+                    "dbus-daemon", "--config-file=\(directory)/bus.conf", "--nofork", "--nopidfile",
+                    "--print-address=1",
+                ],
                 output: writer,
+                // For root it complains of limits that it may not raise; what matters is read if it does not start.
+                errors: directory + "/errors",
                 // Ctrl-C at the terminal is for the programs on the bus; they are to find it till they end.
                 ownGroup: true
             )
@@ -115,9 +121,18 @@ public struct PrivateBus: Sendable {
         guard isReady else {
             daemon.send(SIGKILL)
             _ = await daemon.wait()
-            throw .notStarted("dbus-daemon did not say where it listens")
+            throw .notStarted("dbus-daemon did not say where it listens; " + firstLine(of: directory + "/errors"))
         }
         return daemon
+    }
+
+    private static func firstLine(of path: String) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "it said nothing" }
+        defer { Glibc.close(file) }
+        var buffer = [UInt8](repeating: 0, count: 500)
+        let count = max(0, read(file, &buffer, buffer.count))
+        return String(decoding: buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     /// Only the user who runs the daemon (and root) may connect; on the bus everything is allowed.
@@ -126,7 +141,6 @@ public struct PrivateBus: Sendable {
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
         <busconfig>
-          <type>system</type>
           <listen>unix:path=\(socket)</listen>
           <auth>EXTERNAL</auth>
           <policy context="default">

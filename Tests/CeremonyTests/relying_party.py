@@ -60,11 +60,11 @@ def verify_creation(state, response):
     b = server().register_complete({"challenge": state["challenge"], "user_verification": "required"},
                                    RegistrationResponse.from_dict(response))
     assert b.credential_data.credential_id == a.credential_id
-    assert a.credential_device_type.value == "multi_device" and not a.credential_backed_up and a.sign_count == 0
     state["credentials"][encode(a.credential_id)] = {"key": encode(a.credential_public_key),
                                                      "data": encode(bytes(b.credential_data))}
     return {"id": encode(a.credential_id), "format": getattr(a.fmt, "value", a.fmt), "aaguid": a.aaguid,
-            "transports": response["response"]["transports"]}
+            "transports": response["response"]["transports"], "deviceType": a.credential_device_type.value,
+            "backedUp": a.credential_backed_up, "count": a.sign_count}
 
 
 def request_options(state, allow):

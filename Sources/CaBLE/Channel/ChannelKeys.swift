@@ -25,7 +25,9 @@ public struct ChannelKeys: ~Copyable, Sendable {
 }
 
 /// Both directions of an encrypted channel.
-public struct ChannelCrypter: ~Copyable, Sendable {
+///
+/// Frozen, because only then may another module take the two apart.
+@frozen public struct ChannelCrypter: ~Copyable, Sendable {
     /// What we send.
     public var sealer: FrameSealer
     /// What we receive.

@@ -111,7 +111,8 @@ public struct FrameTrial: Sendable, SecretMaterial {
 enum FrameNonce {
     /// Eight zeros and the counter, big-endian.
     static func bytes(_ counter: UInt32) -> [UInt8] {
-        [UInt8](repeating: 0, count: 8) + (0..<4).reversed().map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
+        [UInt8](repeating: 0, count: 8)
+            + (0..<4).reversed().map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
     }
 }
 

@@ -119,7 +119,6 @@ public struct PSK: Sendable, SecretMaterial {
     }
 }
 
-
 extension SymmetricKey {
     fileprivate init?(exactly length: Int, bytes: some Collection<UInt8>) {
         guard bytes.count == length else { return nil }

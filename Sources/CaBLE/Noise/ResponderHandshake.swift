@@ -61,7 +61,9 @@ public struct ResponderHandshake: ~Copyable, Sendable {
 }
 
 /// What a phone has once message 1 is verified.
-public struct HandshakeAnswer: ~Copyable, Sendable {
+///
+/// Frozen, because only then may another module take the two apart.
+@frozen public struct HandshakeAnswer: ~Copyable, Sendable {
     /// What goes back to the client.
     public let message2: HandshakeMessage
     /// The keys of the channel.

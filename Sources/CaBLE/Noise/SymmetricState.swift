@@ -9,8 +9,8 @@ internal import Crypto
 struct SymmetricState {
     /// The running hash `h`; public at the end as the channel binding.
     private(set) var hash: [UInt8]
-    private var chainingKey: SymmetricKey
-    private var key: SymmetricKey?
+    private(set) var chainingKey: SymmetricKey
+    private(set) var key: SymmetricKey?
 
     /// Starts from a protocol name of at most 32 bytes, which is padded with zeros, not hashed.
     init(protocolName: StaticString) {

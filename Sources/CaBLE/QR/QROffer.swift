@@ -19,7 +19,7 @@ public struct QROffer: Sendable {
     public let supportsLinking: Bool?
     /// Key 5: what will be asked for; *sign in* when absent or unknown.
     public let hint: RequestHint
-    /// Key 6: the channels the client offers; the WebSocket alone when absent or of another form.
+    /// Key 6: the channels the client offers, each once; the WebSocket alone when absent or of another form.
     public let channels: [DataChannelKind]
 
     /// The offer of a client that makes a QR now.
@@ -116,15 +116,17 @@ extension QROffer {
             throw .malformed("key 1 is not 16 bytes")
         }
         self.secret = secret
-        self.assignedDomainsKnown = try Self.optional(map[2], "key 2 is not a count") { value in
-            value.integer.flatMap { $0 >= 0 ? $0 : nil }
-        } ?? 0
+        self.assignedDomainsKnown =
+            try Self.optional(map[2], "key 2 is not a count") { value in
+                value.integer.flatMap { $0 >= 0 ? $0 : nil }
+            } ?? 0
         if case .unsigned(let seconds)? = map[3] { self.created = seconds } else { self.created = nil }
         self.supportsLinking = try Self.optional(map[4], "key 4 is not a truth value") { $0.boolean }
         let hint = try Self.optional(map[5], "key 5 is not text") { $0.text }
         self.hint = hint.flatMap(RequestHint.init) ?? .getAssertion
         // Drafts before CTAP 2.2 had a truth value here; whatever is not a usable list means the WebSocket.
-        let channels = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
+        let named = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
+        let channels = named.reduce(into: [DataChannelKind]()) { if !$0.contains($1) { $0.append($1) } }
         self.channels = channels.isEmpty ? [.webSocket] : channels
     }
 

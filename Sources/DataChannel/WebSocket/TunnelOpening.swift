@@ -27,6 +27,7 @@ struct TunnelOpening: Sendable {
     private struct Progress {
         var stage = TunnelStage.connecting
         var timedOut = false
+        var cancelled = false
         var head: HTTPResponseHead?
         var channel: (any Channel)?
     }
@@ -53,7 +54,11 @@ struct TunnelOpening: Sendable {
                 throw explained(error)
             }
         } onCancel: {
-            progress.withLockedValue { $0.channel }?.close(promise: nil)
+            let channel = progress.withLockedValue { progress in
+                progress.cancelled = true
+                return progress.channel
+            }
+            channel?.close(promise: nil)
         }
     }
 
@@ -64,7 +69,12 @@ struct TunnelOpening: Sendable {
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
             .connect(host: target.host, port: target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    progress.withLockedValue { $0.channel = channel }
+                    let cancelled = progress.withLockedValue { progress in
+                        progress.channel = channel
+                        return progress.cancelled
+                    }
+                    // Cancelled before there was a channel that could be closed.
+                    if cancelled { throw CancellationError() }
                     return try configure(channel, tls)
                 }
             }

@@ -91,10 +91,18 @@ public struct WebSocketTunnel: MessageChannel {
             inbox.finish(error)
         } catch is NIOWebSocketError {
             inbox.finish(.relayMisbehaved("it broke the WebSocket protocol"))
-        } catch is NIOWebSocketFrameAggregator.Error {
-            inbox.finish(.relayMisbehaved("it sent a message of more than 1 MiB"))
+        } catch let error as NIOWebSocketFrameAggregator.Error {
+            inbox.finish(.relayMisbehaved(Self.complaint(about: error)))
         } catch {
             inbox.finish(.connectionLost)
+        }
+    }
+
+    private static func complaint(about error: NIOWebSocketFrameAggregator.Error) -> String {
+        switch error {
+        case .accumulatedFrameSizeIsTooLarge: "it sent a message of more than 1 MiB"
+        case .tooManyFragments: "it sent a message in too many fragments"
+        default: "it broke the WebSocket protocol"
         }
     }
 
@@ -104,9 +112,12 @@ public struct WebSocketTunnel: MessageChannel {
         let (inbox, outbound) = (self.inbox, self.outbound)
         // A task of its own: the caller may be cancelled, and the farewell is what tells the other side so.
         await Task {
-            try? await outbound.write(frame)
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { await inbox.waitForEnd() }
+                group.addTask {
+                    // Waits for room, which a relay that stopped reading never makes.
+                    try? await outbound.write(frame)
+                    await inbox.waitForEnd()
+                }
                 group.addTask { try? await Task.sleep(for: .seconds(2)) }
                 await group.next()
                 group.cancelAll()

@@ -62,8 +62,11 @@ public struct FrameReader: Sendable {
         if let data = try takeWholeFrames() { return data }
         guard let header = try peekHeader() else { return nil }
         if header.opcode.isControl { return try takeControl(header) }
+        // What is wrong with a frame shows in its header: nobody waits for a payload that will be refused.
+        var orderAfter = order
+        try orderAfter.enter(header)
         guard header.payloadLength > Self.heldPayload else { return nil }
-        try order.enter(header)
+        order = orderAfter
         large = LargeFrame(
             opcode: header.opcode,
             isFinal: header.isFinal,

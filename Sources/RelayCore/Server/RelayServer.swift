@@ -50,7 +50,9 @@ public final class RelayServer: Sendable {
         registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
     }
 
-    /// Listens and returns the addresses, with the real port where 0 was asked for. To be called once.
+    /// Listens and returns the addresses, with the real port where 0 was asked for.
+    ///
+    /// To be called once.
     ///
     /// - Throws: the first address's error that could not be bound; none is listened on then.
     public func start() async throws -> [SocketAddress] {

@@ -11,7 +11,8 @@ internal import NIOCore
 /// *Backpressure.* What was passed on and not yet taken by the other end's socket is counted; above a window
 /// this end is not read. The other end gives the credit back when its socket accepts bytes. Before a client has
 /// come the window is `limits.earlyBytes`. A paused end is still noticed when it hangs up: NIO reads a socket
-/// to its end as soon as that is known.
+/// to its end as soon as that is known. Only an end with more unsent bytes than the kernel's buffers hold can't
+/// say so, as its FIN waits behind them; a deadline ends that tunnel.
 ///
 /// *The end.* Whoever ends the tunnel tells the registry, which has both ends say goodbye: the close frame is
 /// written, the socket's own direction is shut, and what still comes in is dropped until the other side hangs
@@ -301,9 +302,9 @@ extension TunnelHandler {
         phase = .leaving
         early = ByteBuffer()
         deadline = .now() + limits.farewell
+        readIfAllowed()
         context.writeAndFlush(wrapOutboundOut(lastWord), promise: nil)
         context.close(mode: .output, promise: nil)
-        readIfAllowed()
     }
 
     /// Closes the connection without ceremony.

@@ -30,7 +30,10 @@ final class Directory: Sendable {
         var prefix = path.hasPrefix("/") ? "/" : ""
         for component in path.split(separator: "/") {
             prefix += component
-            if mkdir(prefix, 0o700) != 0, errno != EEXIST, errno != EISDIR {
+            if mkdir(prefix, 0o700) == 0 {
+                // Best effort: what is above may not be readable to us.
+                try? open(path: prefix + "/..").sync()
+            } else if errno != EEXIST, errno != EISDIR {
                 // A parent that exists may still refuse mkdir (read-only, not ours); only its absence matters.
                 let failure = FileFailure.current
                 guard access(prefix, F_OK) == 0 else { throw failure }

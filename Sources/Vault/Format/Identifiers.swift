@@ -62,7 +62,9 @@ struct Revision: Hashable, Sendable, Comparable {
         case copy
     }
 
-    /// Judges a file name; `nil` if it is neither. The header inside tells which revision it really is.
+    /// Judges a file name; `nil` if it is neither.
+    ///
+    /// The header inside tells which revision it really is.
     static func nameKind(_ name: String) -> NameKind? {
         let characters = Array(name.utf8)
         let digits = characters.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

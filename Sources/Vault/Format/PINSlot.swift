@@ -69,7 +69,7 @@ struct PINSlot: Equatable {
         return body + Sealing.checksum(body)
     }
 
-    /// Unwraps the vault key; `nil` if the PIN is wrong. Slow by design.
+    /// Unwraps the vault key, which is slow by design; `nil` if the PIN is wrong.
     ///
     /// - Throws: When there is not enough memory for scrypt.
     func open(pin: PIN, device: Device) throws -> SymmetricKey? {

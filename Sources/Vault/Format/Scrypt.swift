@@ -32,7 +32,9 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Stretches a PIN to 32 bytes. It is slow by design: call it on a thread of its own.
+    /// Stretches a PIN to 32 bytes.
+    ///
+    /// It is slow by design: call it on a thread of its own.
     ///
     /// - Throws: When there is not enough memory.
     func stretch(_ pin: PIN, salt: [UInt8]) throws -> SymmetricKey {

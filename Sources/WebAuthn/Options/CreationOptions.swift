@@ -91,6 +91,6 @@ extension CreationOptions: Decodable {
         wantsAttestation = ["indirect", "direct", "enterprise"].contains(conveyance)
         wantsCredentialProperties =
             try container.decodeIfPresent(Extensions.self, forKey: .extensions)?.credProps ?? false
-        timeoutMilliseconds = try container.decodeIfPresent(Int.self, forKey: .timeout)
+        timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
     }
 }

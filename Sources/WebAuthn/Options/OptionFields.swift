@@ -15,6 +15,18 @@ struct BytesField: Decodable {
     }
 }
 
+/// A whole number; the decoder itself does not say where a fraction or a number beyond all bounds stands.
+struct IntegerField: Decodable {
+    let value: Int
+
+    init(from decoder: any Decoder) throws {
+        guard let value = try? decoder.singleValueContainer().decode(Int.self) else {
+            throw OptionsError.wrongType(field: decoder.codingPath.field)
+        }
+        self.value = value
+    }
+}
+
 /// A challenge; an empty one protects against nothing.
 struct ChallengeField: Decodable {
     let bytes: [UInt8]
@@ -85,7 +97,7 @@ struct AlgorithmsField: Decodable {
 
     private struct Parameters: Decodable {
         let type: String
-        let alg: Int
+        let alg: IntegerField
     }
 
     init(from decoder: any Decoder) throws {
@@ -95,6 +107,6 @@ struct AlgorithmsField: Decodable {
             throw OptionsError.invalid(field: decoder.codingPath.field, because: "has no entry of type public-key")
         }
         // WebAuthn Level 3 §5.1.3: what a website that names nothing gets.
-        algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg) }
+        algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg.value) }
     }
 }

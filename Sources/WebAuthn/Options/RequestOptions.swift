@@ -42,6 +42,6 @@ extension RequestOptions: Decodable {
         userVerification = UserVerificationRequirement(
             optional: try container.decodeIfPresent(String.self, forKey: .userVerification)
         )
-        timeoutMilliseconds = try container.decodeIfPresent(Int.self, forKey: .timeout)
+        timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
     }
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CBOR
+import CTAP
+import Crypto
+import Testing
+
+/// An authenticator with its store, its person and everything a request needs.
+struct Desk {
+    let journal: Journal
+    let store: MemoryStore
+    let authenticator: Authenticator
+    let relyingParty: RelyingPartyID
+    let hash: ClientDataHash
+
+    init(isBackedUp: Bool = false, _ script: (inout ScriptedUser) -> Void = { _ in }) throws {
+        journal = Journal()
+        store = MemoryStore(journal, isBackedUp: isBackedUp)
+        var user = ScriptedUser(journal: journal)
+        script(&user)
+        authenticator = Authenticator(store: store, user: user)
+        relyingParty = try #require(RelyingPartyID("example.com"))
+        hash = try #require(ClientDataHash(bytes: Array(SHA256.hash(data: Array("client data".utf8)))))
+    }
+
+    static func account(_ name: String) throws -> UserEntity {
+        UserEntity(
+            id: try #require(UserHandle(bytes: Array("handle of \(name)".utf8))),
+            name: "\(name)@example.com",
+            displayName: "The \(name)"
+        )
+    }
+
+    /// Puts a passkey into the store, as if it had been made before.
+    @discardableResult
+    func known(_ name: String, rp: String = "example.com", id: UInt8? = nil, eligible: Bool = true) throws -> Passkey {
+        let bytes = id.map { [UInt8](repeating: $0, count: 32) } ?? Array(SHA256.hash(data: Array("\(name)\(rp)".utf8)))
+        let passkey = Passkey(
+            id: try #require(CredentialID(bytes: bytes)),
+            relyingParty: try #require(RelyingPartyID(rp)),
+            user: try Self.account(name),
+            privateKey: P256.Signing.PrivateKey(),
+            isBackupEligible: eligible
+        )
+        store.put(passkey)
+        return passkey
+    }
+
+    func creation(
+        algorithms: [COSEAlgorithm] = [.edDSA, .es256, .rs256],
+        exclude: [CredentialDescriptor] = []
+    ) throws -> MakeCredentialRequest {
+        MakeCredentialRequest(
+            clientDataHash: hash,
+            relyingParty: RelyingPartyEntity(id: relyingParty, name: "Not To Be Shown"),
+            user: try Self.account("ada"),
+            algorithms: algorithms,
+            excludeList: exclude,
+            extensions: ["hmac-secret": true],
+            residentKey: true,
+            userVerification: true
+        )
+    }
+
+    func signIn(allow: [CredentialDescriptor] = [], userPresence: Bool = true) -> GetAssertionRequest {
+        GetAssertionRequest(
+            relyingPartyID: relyingParty,
+            clientDataHash: hash,
+            allowList: allow,
+            userPresence: userPresence,
+            userVerification: true
+        )
+    }
+
+    func create(
+        algorithms: [COSEAlgorithm] = [.es256],
+        exclude: [CredentialDescriptor] = []
+    ) async throws -> CTAPResponse {
+        await authenticator.answer(.makeCredential(try creation(algorithms: algorithms, exclude: exclude)))
+    }
+
+    func sign(allow: [CredentialDescriptor] = [], userPresence: Bool = true) async -> CTAPResponse {
+        await authenticator.answer(.getAssertion(signIn(allow: allow, userPresence: userPresence)))
+    }
+
+    /// Checks that a request failed with a status and a cause, and left nothing behind.
+    func expectFailure(
+        _ response: CTAPResponse,
+        _ status: UInt8,
+        _ failure: AuthenticatorFailure,
+        stored: Int = 0,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        #expect(response.encoded == [status], sourceLocation: sourceLocation)
+        #expect(await authenticator.lastFailure == failure, sourceLocation: sourceLocation)
+        #expect(await authenticator.fulfilled == 0, sourceLocation: sourceLocation)
+        #expect(store.passkeys.count == stored, sourceLocation: sourceLocation)
+        #expect(journal.openStores == 0, "an opened store is locked again", sourceLocation: sourceLocation)
+    }
+
+    /// Checks a signature over authenticator data and the hash that the request had.
+    func verifies(_ response: GetAssertionResponse, by passkey: Passkey) throws -> Bool {
+        let signature = try P256.Signing.ECDSASignature(derRepresentation: response.signature)
+        let signed = response.authenticatorData.encoded + hash.bytes
+        return passkey.privateKey.publicKey.isValidSignature(signature, for: signed)
+    }
+}
+
+extension Passkey {
+    var descriptor: CredentialDescriptor { CredentialDescriptor(id: id) }
+}

@@ -1,0 +1,186 @@
+import Crypto
+import TestSupport
+import Testing
+
+// SPDX-License-Identifier: Apache-2.0
+@testable import CaBLE
+
+@Suite("Frames")
+struct FrameTests {
+    /// A drawn direction: what one end seals the other opens.
+    private static func key(_ random: inout SeededGenerator) -> SymmetricKey { SymmetricKey(data: random.bytes(32)) }
+
+    @Test("Messages of every length come through in order, padded to the next 32 bytes")
+    func roundTrip() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key)
+        var opener = FrameOpener(key: key)
+        for length in 0...130 {
+            let message = random.bytes(length)
+            let frame = try sealer.seal(message)
+            #expect(frame.bytes.count == (length / 32 + 1) * 32 + 16, "\(random)")
+            let opened = try opener.open(frame)
+            #expect(opened == message, "\(random)")
+        }
+    }
+
+    @Test("A whole channel in both directions, taken apart into its halves")
+    func channel() throws {
+        var random = SeededGenerator()
+        let one = try Ceremony(using: &random)
+        let initiator = try one.initiator(linked: false)
+        let answer = try one.responder(linked: false).answer(initiator.message1)
+        let clientChannel = try initiator.finish(answer.message2).open()
+        let phoneChannel = answer.keys.open()
+        var clientSealer = clientChannel.sealer
+        var clientOpener = clientChannel.opener
+        var phoneSealer = phoneChannel.sealer
+        var phoneOpener = phoneChannel.opener
+        for _ in 0..<5 {
+            let (there, back) = (random.bytes(40), random.bytes(400))
+            let request = try clientSealer.seal(there)
+            let received = try phoneOpener.open(request)
+            #expect(received == there, "\(random)")
+            let response = try phoneSealer.seal(back)
+            let answered = try clientOpener.open(response)
+            #expect(answered == back, "\(random)")
+            #expect(throws: FrameError.notAuthentic) { try FrameOpener(key: one.psk.key).next.open(response) }
+        }
+        let own = try clientSealer.seal([1])
+        expectError(.notAuthentic, "one's own frame reflected") { () throws(FrameError) in
+            _ = try clientOpener.open(own)
+        }
+    }
+
+    @Test("A damaged frame is refused and leaves the counter where it was")
+    func damage() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key)
+        var opener = FrameOpener(key: key)
+        for _ in 0..<3 {
+            let message = random.bytes(random.number(0...40))
+            let frame = try sealer.seal(message)
+            let damaged = Damage.truncations(of: frame.bytes) + Damage.bitFlips(of: frame.bytes) + [frame.bytes + [0]]
+            for bytes in damaged {
+                expectError(.notAuthentic, "\(random)") { () throws(FrameError) in
+                    _ = try opener.open(Frame(bytes: bytes))
+                }
+            }
+            let opened = try opener.open(frame)
+            #expect(opened == message, "\(random)")
+        }
+    }
+
+    @Test("Replayed, skipped and swapped frames are refused")
+    func order() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key)
+        var opener = FrameOpener(key: key)
+        let first = try sealer.seal([1])
+        let second = try sealer.seal([2])
+        expectError(.notAuthentic, "the second before the first") { () throws(FrameError) in
+            _ = try opener.open(second)
+        }
+        let opened = try opener.open(first)
+        #expect(opened == [1])
+        expectError(.notAuthentic, "the first again") { () throws(FrameError) in _ = try opener.open(first) }
+        let next = try opener.open(second)
+        #expect(next == [2])
+    }
+
+    @Test("A trial costs nothing until it is accepted")
+    func trials() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key)
+        var opener = FrameOpener(key: key)
+        let (first, second) = (try sealer.seal([1]), try sealer.seal([2]))
+        let joined = first.bytes + second.bytes
+        let trial = opener.next
+        let cuts = joined.indices.filter { (try? trial.open(Frame(bytes: Array(joined[..<$0])))) != nil }
+        #expect(cuts == [first.bytes.count], "\(random)")
+        #expect(try opener.next.open(first) == [1])
+        opener.accept(trial)
+        #expect(try opener.next.open(second) == [2])
+        #expect(throws: FrameError.notAuthentic) { try trial.open(second) }
+    }
+
+    @Test("No counter is used twice: the last one is followed by a refusal in both directions")
+    func exhaustion() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key, counter: Limits.frameCounter - 1)
+        var opener = FrameOpener(key: key, counter: Limits.frameCounter - 1)
+        for message: [UInt8] in [[1], [2]] {
+            let frame = try sealer.seal(message)
+            let opened = try opener.open(frame)
+            #expect(opened == message)
+        }
+        for _ in 0..<2 {
+            expectError(.counterExhausted, "sealing") { () throws(FrameError) in _ = try sealer.seal([]) }
+            expectError(.counterExhausted, "opening") { () throws(FrameError) in
+                _ = try opener.open(Frame(bytes: [UInt8](repeating: 0, count: 48)))
+            }
+        }
+    }
+
+    @Test("The longest message fits and one byte more does not, and costs no counter")
+    func sizes() throws {
+        var random = SeededGenerator()
+        let key = Self.key(&random)
+        var sealer = FrameSealer(key: key)
+        let longest = (Limits.messageBytes - 16) / 32 * 32 - 1
+        expectError(.tooLong, "one byte more") { () throws(FrameError) in
+            _ = try sealer.seal([UInt8](repeating: 1, count: longest + 1))
+        }
+        let message = [UInt8](repeating: 1, count: longest)
+        let frame = try sealer.seal(message)
+        #expect(frame.bytes.count <= Limits.messageBytes)
+        var opener = FrameOpener(key: key)
+        let opened = try opener.open(frame)
+        #expect(opened == message)
+        expectError(.notAuthentic, "longer than any message") { () throws(FrameError) in
+            _ = try opener.open(Frame(bytes: [UInt8](repeating: 0, count: Limits.messageBytes + 1)))
+        }
+    }
+
+    @Test("Impossible padding is refused even under the right key, and the counter stays")
+    func padding() throws {
+        var random = SeededGenerator()
+        let keyBytes = random.bytes(32)
+        var opener = FrameOpener(key: SymmetricKey(data: keyBytes))
+        let nonce = [UInt8](repeating: 0, count: 12)
+        for padded: [UInt8] in [[1], [0, 0, 3], [UInt8](repeating: 255, count: 255)] {
+            let frame = Frame(bytes: try OpenSSLOracle.seal(padded, key: keyBytes, nonce: nonce))
+            expectError(.padding, "\(padded.count)") { () throws(FrameError) in _ = try opener.open(frame) }
+        }
+        let empty = Frame(bytes: try OpenSSLOracle.seal([], key: keyBytes, nonce: nonce))
+        expectError(.notAuthentic, "a tag alone") { () throws(FrameError) in _ = try opener.open(empty) }
+        // libwebauthn pads before it adds the type byte: 33 bytes, not 32.
+        let odd = Frame(
+            bytes: try OpenSSLOracle.seal(
+                [1, 4] + [UInt8](repeating: 0, count: 30) + [30],
+                key: keyBytes,
+                nonce: nonce
+            )
+        )
+        let opened = try opener.open(odd)
+        #expect(opened == [1, 4])
+        #expect(FramePadding.granularity == 32)
+    }
+
+    /// `#expect(throws:)` can't reach into values that exist once only.
+    private func expectError(
+        _ expected: FrameError,
+        _ comment: Comment,
+        _ body: () throws(FrameError) -> Void
+    ) {
+        do {
+            try body()
+            Issue.record("nothing was thrown: \(comment)")
+        } catch { #expect(error == expected, comment) }
+    }
+}

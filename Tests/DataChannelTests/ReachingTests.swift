@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import DataChannel
+
+@Suite("The way to a relay", .timeLimit(.minutes(1)))
+struct ReachingTests {
+    @Test("ends at a certificate of an unknown authority, before anything is said")
+    func unknownAuthority() async throws {
+        let (said, refusal) = try await ScriptedRelay.run(.stranger) {
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        let host = try #require(TestCertificates.domain?.host)
+        #expect(refusal == .certificateNotTrusted(host: host))
+        #expect(said == [])
+    }
+
+    @Test("ends at a certificate for another host, before anything is said")
+    func otherHost() async throws {
+        let (said, refusal) = try await ScriptedRelay.run(.otherHost) {
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        let host = try #require(TestCertificates.domain?.host)
+        #expect(refusal == .certificateForOtherHost(host))
+        #expect(said == [])
+    }
+
+    @Test("trusts the system's authorities alone where no file is named")
+    func systemTrust() async throws {
+        let (said, refusal) = try await ScriptedRelay.run {
+            await $0.readToEnd()
+        } client: { location in
+            var location = location
+            location.trustedCertificates = nil
+            return await Client.refusal(at: location)
+        }
+        let host = try #require(TestCertificates.domain?.host)
+        #expect(refusal == .certificateNotTrusted(host: host))
+        #expect(said == [])
+    }
+
+    @Test("ends at a server that does not speak TLS")
+    func noTLS() async throws {
+        let (_, refusal) = try await ScriptedRelay.run(nil) {
+            try await $0.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        guard case .tlsFailed = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+    }
+
+    @Test("ends at a server that hangs up before TLS")
+    func hangsUpBeforeTLS() async throws {
+        let (_, refusal) = try await ScriptedRelay.run(nil) { _ in
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        #expect(refusal == .connectionLost)
+    }
+
+    @Test("reports which file of certificates is no use", arguments: ["missing", "empty", "a key"])
+    func trustAnchors(kind: String) async throws {
+        let certificates = try TestCertificates.shared()
+        var location = try ScriptedRelay.location(port: 1)
+        let path =
+            switch kind {
+            case "missing": certificates.path("missing.pem")
+            case "empty": certificates.path("empty.pem")
+            default: certificates.key(.relay)
+            }
+        if kind == "empty" { try Data().write(to: URL(filePath: path)) }
+        location.trustedCertificates = path
+        #expect(await Client.refusal(at: location) == .trustAnchorsUnusable(path))
+    }
+
+    @Test("ends where nobody listens")
+    func nobodyListens() async throws {
+        #expect(await Client.refusal(at: try ScriptedRelay.location(port: 1)) == .connectionRefused("127.0.0.1"))
+    }
+
+    @Test("ends at a name that does not resolve")
+    func noSuchName() async throws {
+        let location = try ScriptedRelay.location(host: "relay.invalid", port: 443)
+        #expect(await Client.refusal(at: location) == .hostNotFound("relay.invalid"))
+    }
+
+    @Test("waits no longer than it was told for TLS")
+    func silentBeforeTLS() async throws {
+        let (_, refusal) = try await ScriptedRelay.run(nil) {
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: Self.hasty($0))
+        }
+        #expect(refusal == .timedOut(.securing))
+    }
+
+    @Test("waits no longer than it was told for an answer, not even for one that trickles")
+    func silentAfterTLS() async throws {
+        for trickle in [false, true] {
+            let (_, refusal) = try await ScriptedRelay.run { peer in
+                _ = try await peer.readHead()
+                if trickle { try await peer.send(Array("HTTP/1.1 101 Switching Protocols\r\nUpgrade: webso".utf8)) }
+                await peer.readToEnd()
+            } client: {
+                await Client.refusal(at: Self.hasty($0))
+            }
+            #expect(refusal == .timedOut(.upgrading))
+        }
+    }
+
+    @Test("is given up at once when the task is cancelled", arguments: ["before TLS", "before the answer"])
+    func cancelled(stage: String) async throws {
+        let reached = Signal()
+        let (rest, outcome) = try await ScriptedRelay.run(stage == "before TLS" ? nil : .relay) { peer in
+            if stage == "before the answer" { _ = try await peer.readHead() }
+            reached.fire()
+            return await peer.readToEnd()
+        } client: { location in
+            let start = ContinuousClock.now
+            let opening = Task { try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { _ in } }
+            await reached.wait()
+            opening.cancel()
+            let result = await opening.result
+            #expect(start.duration(to: .now) < .seconds(9), "not left to the time-outs")
+            return result
+        }
+        // That the script ended shows that the socket was closed.
+        if stage == "before the answer" { #expect(rest == []) }
+        #expect(throws: CancellationError.self) { try outcome.get() }
+    }
+
+    @Test("is not taken at all by a task that was cancelled before")
+    func cancelledBefore() async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let location = try ScriptedRelay.location(port: port)
+        let start = ContinuousClock.now
+        let gate = Signal()
+        let opening = Task {
+            await gate.wait()
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { _ in }
+        }
+        opening.cancel()
+        gate.fire()
+        let result = await opening.result
+        #expect(throws: CancellationError.self) { try result.get() }
+        #expect(start.duration(to: .now) < .seconds(9), "not left to the time-outs")
+        try await listener.close()
+    }
+
+    private static func hasty(_ location: RelayLocation) -> RelayLocation {
+        var location = location
+        location.timeouts.connect = 1
+        location.timeouts.open = 1
+        return location
+    }
+}

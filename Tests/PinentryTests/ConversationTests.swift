@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import Pinentry
+
+@Suite("Talking with a pinentry program")
+struct ConversationTests {
+    @Test("A PIN is asked for with every setting, and comes back decoded")
+    func pin() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'D 12%2534%0A%c3%a4'; echo OK ;;")
+        let secret = try await script.client().getPIN(
+            title: "Sign in",
+            description: "example.com\n100 %\r",
+            prompt: "PIN:",
+            error: "Wrong PIN, 2 tries left",
+            timeout: .seconds(20)
+        )
+        #expect(secret.text == "12%34\nä")
+        #expect(
+            script.log == [
+                "OPTION ttyname=/dev/null", "OPTION ttytype=dumb", "OPTION lc-ctype=C.UTF-8", "SETTIMEOUT 20",
+                "SETTITLE Sign in", "SETDESC example.com%0A100 %25", "SETPROMPT PIN:",
+                "SETERROR Wrong PIN, 2 tries left", "GETPIN", "BYE",
+            ]
+        )
+        #expect(!script.isAlive)
+    }
+
+    @Test("Nothing ever allows the external password cache or names a key")
+    func noCache() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
+        _ = try await script.pin()
+        #expect(!script.log.contains { $0.contains("cache") || $0.contains("SETKEYINFO") })
+    }
+
+    @Test("Status lines, comments, empty lines and data in pieces are understood")
+    func noise() async throws {
+        let cases = "GETPIN) printf '# hello\\n\\nS PASSWORD_FROM_NOWHERE\\nD 12\\nS X y\\nD 34\\r\\nOK done\\n' ;;"
+        #expect(try await ScriptedPinentry(cases).pin().text == "1234")
+    }
+
+    @Test("An empty answer is an empty secret")
+    func empty() async throws {
+        #expect(try await ScriptedPinentry("GETPIN) echo OK ;;").pin().count == 0)
+    }
+
+    @Test("Settings that a program does not know are no matter, the description is")
+    func unknownSettings() async throws {
+        let old = try ScriptedPinentry(
+            "GETPIN) echo 'D 7'; echo OK ;; OPTION*|SETTIMEOUT*|SETTITLE*|SETPROMPT*) echo 'ERR 83886254 Unknown option' ;;"
+        )
+        #expect(try await old.pin().text == "7")
+        let blind = try ScriptedPinentry(
+            "GETPIN) echo 'D 7'; echo OK ;; SETDESC*) echo 'ERR 83886355 Unknown command' ;;"
+        )
+        await #expect(throws: PinentryError.couldNotAsk(code: 275)) { try await blind.pin() }
+        #expect(!blind.log.contains("GETPIN"))
+    }
+
+    @Test(
+        "Refusals are told apart",
+        arguments: [
+            ("ERR 83886179 Operation cancelled <Pinentry>", PinentryError.cancelled),
+            ("ERR 99", .cancelled), ("ERR 83886278 cancelled", .cancelled),
+            ("ERR 83886142 Timeout <Pinentry>", .timedOut),
+            ("ERR 83918950 Inappropriate ioctl for device", .couldNotAsk(code: 32870)),
+            ("ERR x", .spokeNonsense), ("ERR", .spokeNonsense), ("ERR -1", .spokeNonsense),
+            ("HTTP/1.1 200 OK", .spokeNonsense), ("END", .spokeNonsense), ("D 12%3", .spokeNonsense),
+        ]
+    )
+    func refusals(line: String, error: PinentryError) async throws {
+        let script = try ScriptedPinentry("GETPIN) echo '\(line)'; echo OK ;;")
+        await #expect(throws: error) { try await script.pin() }
+        #expect(!script.isAlive)
+    }
+
+    @Test("Data before an error are not a PIN")
+    func dataThenError() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'D 1234'; echo 'ERR 83886179 no' ;;")
+        await #expect(throws: PinentryError.cancelled) { try await script.pin() }
+    }
+
+    @Test("An inquiry is refused")
+    func inquiry() async throws {
+        let script = try ScriptedPinentry(
+            "GETPIN) echo 'INQUIRE QUALITY x'; read -r answer; echo \"D $answer\"; echo OK ;;"
+        )
+        #expect(try await script.pin().text == "CAN")
+    }
+
+    @Test(
+        "Buttons",
+        arguments: [
+            ("OK", ConfirmAnswer.yes), ("ERR 83886194 Not confirmed", .no), ("ERR 114", .no),
+            ("ERR 83886179 Cancelled", .cancelled), ("ERR 83886278 Fully cancelled", .cancelled),
+        ]
+    )
+    func buttons(line: String, answer: ConfirmAnswer) async throws {
+        let script = try ScriptedPinentry("CONFIRM) echo '\(line)' ;;")
+        let given = try await script.client().confirm(
+            title: "t",
+            description: "Which account?",
+            ok: "Use",
+            notOK: "Next",
+            cancel: "Decline",
+            timeout: .seconds(9)
+        )
+        #expect(given == answer)
+        #expect(
+            script.log.suffix(6) == [
+                "SETDESC Which account?", "SETOK Use", "SETNOTOK Next", "SETCANCEL Decline", "CONFIRM", "BYE",
+            ]
+        )
+    }
+
+    @Test("Two buttons have no third text, and other errors are no answer")
+    func twoButtons() async throws {
+        let script = try ScriptedPinentry("CONFIRM) echo 'ERR 83886142 Timeout' ;;")
+        await #expect(throws: PinentryError.timedOut) {
+            try await script.client().confirm(
+                title: "t",
+                description: "d",
+                ok: "Yes",
+                cancel: "No",
+                timeout: .seconds(9)
+            )
+        }
+        #expect(!script.log.contains { $0.hasPrefix("SETNOTOK") })
+        let broken = try ScriptedPinentry("CONFIRM) echo 'ERR 1 General error' ;;")
+        await #expect(throws: PinentryError.couldNotAsk(code: 1)) {
+            try await broken.client().confirm(
+                title: "t",
+                description: "d",
+                ok: "Yes",
+                cancel: "No",
+                timeout: .seconds(9)
+            )
+        }
+    }
+
+    @Test("A message has one button, and closing it is no error", arguments: ["OK", "ERR 83886179 Cancelled"])
+    func message(line: String) async throws {
+        let script = try ScriptedPinentry("CONFIRM*) echo '\(line)' ;;")
+        try await script.client().message(title: "t", description: "Told.", timeout: .seconds(9))
+        #expect(script.log.contains("CONFIRM --one-button"))
+    }
+
+    @Test("A question longer than a line is not asked at all")
+    func tooLong() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo OK ;;")
+        await #expect(throws: PinentryError.textTooLong) {
+            try await script.client().getPIN(
+                title: "t",
+                description: String(repeating: "x", count: 1000),
+                prompt: "",
+                timeout: .seconds(9)
+            )
+        }
+        #expect(!script.log.contains("GETPIN"))
+    }
+}
+
+@Suite("New PINs")
+struct NewPINTests {
+    private func newPIN(_ script: ScriptedPinentry) async throws -> PinentrySecret {
+        try await script.client().getNewPIN(title: "t", description: "d", timeout: .seconds(20)) { secret in
+            secret.count < 4 ? "A PIN has at least 4 characters" : nil
+        }
+    }
+
+    @Test("A program that repeats the question itself is asked once")
+    func repeated() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'S PIN_REPEATED'; echo 'D 1234'; echo OK ;;")
+        #expect(try await newPIN(script).text == "1234")
+        #expect(script.log.filter { $0 == "GETPIN" }.count == 1)
+        #expect(script.log.contains("SETREPEAT Repeat the PIN:"))
+        #expect(script.log.contains("SETREPEATERROR The two PINs differ; try again"))
+    }
+
+    @Test("A program that says OK to SETREPEAT and does nothing is asked a second time")
+    func notRepeated() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'D 1234'; echo OK ;;")
+        #expect(try await newPIN(script).text == "1234")
+        #expect(script.log.filter { $0 == "GETPIN" }.count == 2)
+        #expect(script.log.contains("SETPROMPT Repeat the PIN:"))
+    }
+
+    @Test("Two that differ are refused with the reason, then asked anew")
+    func mismatch() async throws {
+        let script = try ScriptedPinentry(
+            "GETPIN) case $turn in 1) echo 'D 1234' ;; 2) echo 'D 1235' ;; *) echo 'D 5678' ;; esac; echo OK ;;"
+        )
+        #expect(try await newPIN(script).text == "5678")
+        #expect(script.log.contains("SETERROR The two PINs differ; try again"))
+        #expect(script.log.filter { $0 == "GETPIN" }.count == 4)
+    }
+
+    @Test("One that the caller does not like is asked anew, five times at most")
+    func complaints() async throws {
+        let script = try ScriptedPinentry("GETPIN) echo 'D 12'; echo OK ;;")
+        await #expect(throws: PinentryError.tooManyTries) { try await newPIN(script) }
+        #expect(script.log.filter { $0 == "GETPIN" }.count == 5)
+        #expect(script.log.contains("SETERROR A PIN has at least 4 characters"))
+    }
+
+    @Test("Cancelling the second question gives no PIN")
+    func cancelled() async throws {
+        let script = try ScriptedPinentry(
+            "GETPIN) if [ $turn = 1 ]; then echo 'D 1234'; echo OK; else echo 'ERR 83886179 no'; fi ;;"
+        )
+        await #expect(throws: PinentryError.cancelled) { try await newPIN(script) }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NIOCore
+import NIOSSL
+import RelayCore
+import Testing
+
+@Suite("A relay over TLS", .timeLimit(.minutes(2)))
+struct RelayTLSTests {
+    /// A directory with a certificate for `localhost`, its key and somebody else's key, made by openssl.
+    private final class Files {
+        let directory: String
+
+        init() throws {
+            var template = Array("/tmp/relay-tls-XXXXXX".utf8CString)
+            try #require(mkdtemp(&template) != nil)
+            directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+            for name in ["own", "other"] {
+                try Self.openssl(
+                    ["req", "-x509", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+                        + key + ["-keyout", "\(directory)/\(name).key", "-out", "\(directory)/\(name).pem"]
+                )
+            }
+        }
+
+        deinit {
+            for name in ["own.key", "own.pem", "other.key", "other.pem"] { unlink("\(directory)/\(name)") }
+            rmdir(directory)
+        }
+
+        private static func openssl(_ arguments: [String]) throws {
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+            var words: [UnsafeMutablePointer<CChar>?] = (["openssl"] + arguments).map { strdup($0) } + [nil]
+            defer { for word in words { free(word) } }
+            var process = pid_t()
+            try #require(posix_spawnp(&process, "openssl", &actions, nil, &words, environ) == 0)
+            var status: Int32 = 0
+            try #require(waitpid(process, &status, 0) == process)
+            try #require(status == 0)
+        }
+    }
+
+    @Test("brings two ends together, with HTTP/1.1 by ALPN")
+    func tunnel() async throws {
+        let files = try Files()
+        let own = "\(files.directory)/own"
+        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(own + ".pem")
+        configuration.applicationProtocols = ["http/1.1"]
+        let client = try NIOSSLContext(configuration: configuration)
+        try await RunningRelay.run(transport: .tls(server), clientTLS: client) { relay in
+            let (phone, client) = try await relay.pair()
+            let message = [UInt8](repeating: 0x5A, count: 300_000)
+            try await phone.send(Wire.frame(message))
+            #expect(try await client.readMessage() == message)
+            try await client.send(Wire.frame([1]) + Wire.closeFrame(4000))
+            #expect(try await phone.readFrame().payload == [1])
+            #expect(try await phone.readClose() == 4000)
+            #expect(try await client.readClose() == 4000)
+            let (second, other) = try await relay.pair()
+            try await second.hangUp()
+            #expect(try await other.readClose() == 1001)
+        }
+    }
+
+    @Test("hangs up on who stalls in the handshake")
+    func stalledHandshake() async throws {
+        let files = try Files()
+        let own = "\(files.directory)/own"
+        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
+        try await RunningRelay.run(transport: .tls(server), limits: .testing { $0.headTime = .milliseconds(300) }) {
+            relay in
+            let stranger = try await relay.connection()
+            try? await stranger.send([0x16, 0x03])
+            #expect(await stranger.readToEnd() == [])
+        }
+    }
+
+    @Test("tells which file is wrong and how")
+    func wrongFiles() throws {
+        let files = try Files()
+        let (own, other) = ("\(files.directory)/own", "\(files.directory)/other")
+        func error(_ certificate: String, _ key: String) -> RelayCertificate.LoadError? {
+            do throws(RelayCertificate.LoadError) {
+                _ = try RelayCertificate.context(certificateFile: certificate, keyFile: key)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let (cert, key) = (own + ".pem", own + ".key")
+        #expect(error(cert, key) == nil)
+        #expect(error("/nonexistent", key) == .unreadable(path: "/nonexistent"))
+        #expect(error(cert, "/nonexistent") == .unreadable(path: "/nonexistent"))
+        #expect(error(key, key) == .noCertificate(path: key))
+        #expect(error(cert, cert) == .noKey(path: cert))
+        #expect(error(cert, other + ".key") == .mismatch(certificate: cert, key: other + ".key"))
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import NIOCore
+import NIOSSL
+import RelayCore
+import Testing
+
+/// A relay on a port of its own, and the two ends of tunnels through it.
+struct RunningRelay {
+    let server: RelayServer
+    let address: SocketAddress
+    let tls: NIOSSLContext?
+
+    /// Runs a relay for the time of `body`.
+    static func run(
+        transport: RelayTransport = .plaintext,
+        clientTLS: NIOSSLContext? = nil,
+        limits: RelayLimits = .testing(),
+        _ body: (RunningRelay) async throws -> Void
+    ) async throws {
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
+        let configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = RelayServer(configuration: configuration, logger: logger)
+        let bound = try #require(try await server.start().first)
+        do {
+            try await body(RunningRelay(server: server, address: bound, tls: clientTLS))
+        } catch {
+            await server.shutdown()
+            throw error
+        }
+        await server.shutdown()
+    }
+
+    func connection() async throws -> RawClient {
+        try await RawClient.connect(to: address, tls: tls)
+    }
+
+    /// A phone whose upgrade went well, and its routing ID.
+    func phone(
+        tunnel: String = UpgradeRequestTests.tunnel,
+        glued: [UInt8] = []
+    ) async throws -> (end: RawClient, routing: String) {
+        let client = try await connection()
+        try await client.send(UpgradeRequestTests.head(["GET": "GET /cable/new/\(tunnel) HTTP/1.1"]) + glued)
+        let head = try await client.readHead()
+        try #require(head.hasPrefix("HTTP/1.1 101 "))
+        #expect(head.contains("\r\nSec-WebSocket-Protocol: fido.cable\r\n"))
+        let field = try #require(head.firstRange(of: "X-caBLE-Routing-ID: "))
+        let routing = String(head[field.upperBound...].prefix(6))
+        #expect(routing.hasPrefix("00ab"))
+        return (client, routing)
+    }
+
+    /// A client that asked to join, and the head of the answer.
+    func client(
+        routing: String,
+        tunnel: String = UpgradeRequestTests.tunnel,
+        glued: [UInt8] = []
+    ) async throws -> (end: RawClient, head: String) {
+        let client = try await connection()
+        let line = "GET /cable/connect/\(routing)/\(tunnel) HTTP/1.1"
+        try await client.send(UpgradeRequestTests.head(["GET": line]) + glued)
+        return (client, try await client.readHead())
+    }
+
+    /// Both ends of a paired tunnel.
+    func pair(tunnel: String = UpgradeRequestTests.tunnel) async throws -> (phone: RawClient, client: RawClient) {
+        let (phone, routing) = try await phone(tunnel: tunnel)
+        let (client, head) = try await client(routing: routing, tunnel: tunnel)
+        try #require(head.hasPrefix("HTTP/1.1 101 "))
+        #expect(!head.contains("Routing-ID"))
+        return (phone, client)
+    }
+}
+
+extension RelayLimits {
+    /// The defaults with changes; deadlines are looked at every 20 ms.
+    static func testing(_ change: (inout RelayLimits) -> Void = { _ in }) -> RelayLimits {
+        var limits = RelayLimits()
+        limits.sweepInterval = .milliseconds(20)
+        change(&limits)
+        return limits
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import Logging
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import RelayCore
+
+@Suite("Backpressure in a tunnel")
+struct TunnelHandlerTests {
+    /// Counts how often the socket is asked for bytes.
+    private final class ReadCounter: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        var reads = 0
+        func read(context: ChannelHandlerContext) {
+            reads += 1
+            context.read()
+        }
+    }
+
+    private struct End {
+        let channel: EmbeddedChannel
+        let counter: ReadCounter
+
+        /// Whether a read that the event loop asks for reaches the socket.
+        func isRead() -> Bool {
+            let before = counter.reads
+            channel.read()
+            return counter.reads > before
+        }
+
+        func receive(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
+
+        func written() throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
+            return bytes
+        }
+    }
+
+    private final class Relay {
+        let loop = EmbeddedEventLoop()
+        let registry: TunnelRegistry
+        let watch: ConnectionWatch
+        var limits = RelayLimits()
+
+        init() {
+            limits.tunnelBytes = 1 << 30
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            registry = TunnelRegistry(node: 0, limits: limits, logger: logger)
+            watch = ConnectionWatch(registry: registry, eventLoop: loop)
+        }
+
+        func end() throws -> End {
+            let counter = ReadCounter()
+            let handler = TunnelHandler(registry: registry, limits: limits, watch: watch)
+            let channel = EmbeddedChannel(handlers: [counter, handler], loop: loop)
+            channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+            return End(channel: channel, counter: counter)
+        }
+
+        func phone() throws -> (End, routing: String) {
+            let phone = try end()
+            try phone.receive(UpgradeRequestTests.head())
+            let head = String(decoding: try phone.written(), as: UTF8.self)
+            let field = try #require(head.firstRange(of: "X-caBLE-Routing-ID: "))
+            return (phone, String(head[field.upperBound...].prefix(6)))
+        }
+
+        func client(_ routing: String) throws -> End {
+            let client = try end()
+            let line = "GET /cable/connect/\(routing)/\(UpgradeRequestTests.tunnel) HTTP/1.1"
+            try client.receive(UpgradeRequestTests.head(["GET": line]))
+            return client
+        }
+    }
+
+    private let message = Wire.frame([UInt8](repeating: 1, count: 20_000))
+
+    @Test("stops reading a waiting phone after 64 KiB, and goes on when its client has come")
+    func early() throws {
+        let relay = Relay()
+        let (phone, routing) = try relay.phone()
+        for _ in 0..<3 {
+            try phone.receive(message)
+            #expect(phone.isRead())
+        }
+        try phone.receive(message)
+        #expect(!phone.isRead())
+        let before = phone.counter.reads
+        let client = try relay.client(routing)
+        #expect(phone.counter.reads == before + 1)
+        #expect(phone.isRead())
+        let wire = try client.written()
+        let head = try #require(wire.firstRange(of: Array("\r\n\r\n".utf8)))
+        #expect(
+            Wire.takeAll(from: Array(wire[head.upperBound...])).map(\.payload.count) == [
+                20_000, 20_000, 20_000, 20_000,
+            ]
+        )
+    }
+
+    @Test("stops reading an end whose peer's socket is full, and goes on when it takes bytes again")
+    func paired() throws {
+        let relay = Relay()
+        let (phone, routing) = try relay.phone()
+        let client = try relay.client(routing)
+        for _ in 0..<100 {
+            try phone.receive(message)
+            #expect(phone.isRead())
+        }
+        client.channel.isWritable = false
+        var sent = 0
+        while phone.isRead(), sent < 100 {
+            try phone.receive(message)
+            sent += 1
+        }
+        #expect((4...9).contains(sent))
+        #expect(client.isRead())
+        let before = phone.counter.reads
+        client.channel.isWritable = true
+        client.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(phone.counter.reads == before + 1)
+        #expect(phone.isRead())
+    }
+
+    @Test("answers only the latest ping of an end that does not read")
+    func pongs() throws {
+        let relay = Relay()
+        let (phone, _) = try relay.phone()
+        phone.channel.isWritable = false
+        for number in 0..<UInt8(50) { try phone.receive(Wire.frame([number], opcode: Wire.ping)) }
+        #expect(try phone.written().isEmpty)
+        phone.channel.isWritable = true
+        phone.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(Wire.takeAll(from: try phone.written()) == [.init(opcode: Wire.pong, final: true, payload: [49])])
+    }
+
+    @Test("reads a paused phone to its end once its tunnel is over")
+    func pausedThenOver() throws {
+        let relay = Relay()
+        let (phone, routing) = try relay.phone()
+        for _ in 0..<4 { try phone.receive(message) }
+        #expect(!phone.isRead())
+        let before = phone.counter.reads
+        let bytes = try #require(RoutingID(hex: routing))
+        let tunnel = try #require(TunnelID(hex: UpgradeRequestTests.tunnel))
+        relay.registry.end(TunnelKey(routing: bytes, tunnel: tunnel), .unclaimed)
+        #expect(phone.counter.reads == before + 1)
+        #expect(Wire.takeAll(from: try phone.written()).map(\.closeCode) == [1008])
+    }
+}

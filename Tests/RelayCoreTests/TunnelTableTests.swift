@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import Testing
+
+@testable import RelayCore
+
+@Suite("The tunnel table")
+struct TunnelTableTests {
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func tunnel(_ number: UInt8) throws -> TunnelID {
+        try #require(TunnelID(bytes: [UInt8](repeating: number, count: 16)))
+    }
+
+    private func told(_ farewells: [TunnelTable<Int>.Farewell]) -> [Int: UInt16?] {
+        Dictionary(uniqueKeysWithValues: farewells.map { ($0.member, $0.code?.rawValue) })
+    }
+
+    @Test("gives a phone a routing ID of its node and the check byte")
+    func routing() throws {
+        let table = TableUnderTest()
+        let opening = try #require(table.open(tunnel(1), by: 1, check: 0xAB, now: Self.start))
+        #expect(opening.key.routing.hex == "1234ab")
+        #expect(opening.farewells.isEmpty)
+        #expect(table.count == 1)
+    }
+
+    @Test("gives the client its phone, once")
+    func join() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        #expect(table.join(key, by: 2, now: Self.start) == 1)
+        #expect(table.join(key, by: 3, now: Self.start) == nil)
+    }
+
+    @Test("knows nothing of a wrong check byte, node or tunnel ID")
+    func wrongKey() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 7, now: Self.start)).key
+        for (routing, id) in [
+            (RoutingID(node: 0x1234, check: 8), try tunnel(1)), (RoutingID(node: 0x1235, check: 7), try tunnel(1)),
+            (RoutingID(node: 0, check: 7), try tunnel(1)), (key.routing, try tunnel(2)),
+        ] {
+            #expect(table.join(TunnelKey(routing: routing, tunnel: id), by: 2, now: Self.start) == nil)
+        }
+        #expect(table.join(key, by: 2, now: Self.start) == 1)
+    }
+
+    @Test("lets four phones wait under one tunnel ID and closes the oldest for the fifth")
+    func displaced() throws {
+        let table = TableUnderTest()
+        var keys: [TunnelKey] = []
+        for phone in 1...4 {
+            let opening = try #require(table.open(tunnel(1), by: phone, check: 9, now: Self.start))
+            #expect(opening.farewells.isEmpty)
+            keys.append(opening.key)
+        }
+        #expect(Set(keys).count == 4)
+        let fifth = try #require(table.open(tunnel(1), by: 5, check: 9, now: Self.start))
+        #expect(told(fifth.farewells) == [1: 1008])
+        #expect(table.join(keys[0], by: 10, now: Self.start) == nil)
+        #expect(table.join(keys[1], by: 11, now: Self.start) == 2)
+        #expect(table.join(fifth.key, by: 12, now: Self.start) == 5)
+        let left = table.leave(keys[0], .phone, bytes: 0, now: Self.start)
+        #expect(left.record?.end == .superseded)
+    }
+
+    @Test("does not count paired tunnels among those that wait")
+    func pairedDoNotWait() throws {
+        let table = TableUnderTest()
+        for phone in 1...10 {
+            let opening = try #require(table.open(tunnel(1), by: phone, check: 0, now: Self.start))
+            #expect(opening.farewells.isEmpty)
+            #expect(table.join(opening.key, by: 100 + phone, now: Self.start) == phone)
+        }
+    }
+
+    @Test("is full when all routing IDs of a tunnel ID are taken, and free again after one left")
+    func routingIDsExhausted() throws {
+        let table = TableUnderTest()
+        var keys: [TunnelKey] = []
+        for phone in 0..<256 {
+            let key = try #require(table.open(tunnel(1), by: phone, check: 0xF0, now: Self.start)).key
+            _ = table.join(key, by: 1000 + phone, now: Self.start)
+            keys.append(key)
+        }
+        #expect(Set(keys).count == 256)
+        #expect(table.open(try tunnel(1), by: 999, check: 0xF0, now: Self.start) == nil)
+        _ = table.leave(keys[3], .phone, bytes: 0, now: Self.start)
+        #expect(table.open(try tunnel(1), by: 999, check: 0xF0, now: Self.start) == nil)
+        _ = table.leave(keys[3], .client, bytes: 0, now: Self.start)
+        #expect(table.open(try tunnel(1), by: 999, check: 0xF0, now: Self.start)?.key == keys[3])
+    }
+
+    @Test("refuses more tunnels than it may hold, closing ones counted")
+    func full() throws {
+        let table = TableUnderTest { $0.tunnels = 2 }
+        let first = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = try #require(table.open(tunnel(2), by: 2, check: 0, now: Self.start))
+        #expect(table.open(try tunnel(3), by: 3, check: 0, now: Self.start) == nil)
+        _ = table.end(first, .unclaimed)
+        #expect(table.open(try tunnel(3), by: 3, check: 0, now: Self.start) == nil)
+        _ = table.leave(first, .phone, bytes: 0, now: Self.start)
+        #expect(table.open(try tunnel(3), by: 3, check: 0, now: Self.start) != nil)
+    }
+
+    @Test("closes an unclaimed phone at its time and not before")
+    func unclaimed() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        #expect(table.sweep(now: Self.start + .seconds(120) - .nanoseconds(1)).isEmpty)
+        #expect(told(table.sweep(now: Self.start + .seconds(120))) == [1: 1008])
+        #expect(table.sweep(now: Self.start + .seconds(121)).isEmpty)
+        #expect(table.join(key, by: 2, now: Self.start + .seconds(121)) == nil)
+        #expect(table.leave(key, .phone, bytes: 3, now: Self.start + .seconds(122)).record?.end == .unclaimed)
+        #expect(table.count == 0)
+    }
+
+    @Test("closes a silent pair after its last data")
+    func idle() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = table.join(key, by: 2, now: Self.start + .seconds(10))
+        #expect(table.sweep(now: Self.start + .seconds(200)).isEmpty)
+        table.noteData(key, now: Self.start + .seconds(200))
+        #expect(table.sweep(now: Self.start + .seconds(499)).isEmpty)
+        #expect(told(table.sweep(now: Self.start + .seconds(500))) == [1: 1008, 2: 1008])
+    }
+
+    @Test("closes a busy pair at its greatest age")
+    func lifetime() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = table.join(key, by: 2, now: Self.start)
+        for second in stride(from: Int64(0), to: 600, by: 50) {
+            #expect(table.sweep(now: Self.start + .seconds(second)).isEmpty)
+            table.noteData(key, now: Self.start + .seconds(second))
+        }
+        #expect(told(table.sweep(now: Self.start + .seconds(600))) == [1: 1008, 2: 1008])
+        _ = table.leave(key, .phone, bytes: 1, now: Self.start + .seconds(601))
+        let record = table.leave(key, .client, bytes: 2, now: Self.start + .seconds(601)).record
+        #expect(record == TunnelRecord(end: .outlived, wasPaired: true, lifetime: .seconds(601), bytes: 3))
+    }
+
+    @Test("forgets a phone that left before its client came")
+    func abandoned() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        let left = table.leave(key, .phone, bytes: 5, now: Self.start + .seconds(2))
+        #expect(left.farewells.isEmpty)
+        #expect(left.record == TunnelRecord(end: .abandoned, wasPaired: false, lifetime: .seconds(2), bytes: 5))
+        #expect(table.join(key, by: 2, now: Self.start) == nil)
+    }
+
+    @Test("tells the other end 1001 when one vanishes", arguments: [TunnelSide.phone, .client])
+    func vanished(side: TunnelSide) throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = table.join(key, by: 2, now: Self.start)
+        let first = table.leave(key, side, bytes: 1, now: Self.start)
+        #expect(told(first.farewells) == [side == .phone ? 2 : 1: 1001])
+        #expect(first.record == nil)
+        let last = table.leave(key, side.other, bytes: 1, now: Self.start)
+        #expect(last.farewells.isEmpty)
+        #expect(last.record?.end == .vanished(side))
+        #expect(table.count == 0)
+    }
+
+    @Test("ends a tunnel once: what comes later changes nothing")
+    func endsOnce() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = table.join(key, by: 2, now: Self.start)
+        let code = try #require(CloseCode(rawValue: 4001))
+        #expect(told(table.end(key, .closed(by: .client, code: code))) == [1: 4001, 2: 4001])
+        #expect(table.end(key, .exhausted).isEmpty)
+        table.noteData(key, now: Self.start + .seconds(5))
+        #expect(table.sweep(now: Self.start + .hours(1)).isEmpty)
+        _ = table.leave(key, .client, bytes: 0, now: Self.start)
+        #expect(table.leave(key, .phone, bytes: 0, now: Self.start).record?.end == .closed(by: .client, code: code))
+    }
+
+    @Test("tells the offender its code and the other end 1001")
+    func violated() throws {
+        let table = TableUnderTest()
+        let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
+        _ = table.join(key, by: 2, now: Self.start)
+        #expect(told(table.end(key, .violated(by: .phone, .text))) == [1: 1003, 2: 1001])
+    }
+
+    @Test("does not know keys it never gave")
+    func unknownKey() throws {
+        let table = TableUnderTest()
+        let key = TunnelKey(routing: RoutingID(node: 0x1234, check: 0), tunnel: try tunnel(1))
+        table.noteData(key, now: Self.start)
+        #expect(table.end(key, .shutdown).isEmpty)
+        let left = table.leave(key, .phone, bytes: 1, now: Self.start)
+        #expect(left.farewells.isEmpty && left.record == nil && table.count == 0)
+    }
+
+    @Test("classes lifetimes coarsely")
+    func lifetimeClasses() {
+        let expected: [(TimeAmount, String)] = [
+            (.milliseconds(999), "<1s"), (.seconds(1), "<10s"), (.seconds(10), "<1min"), (.minutes(1), "<10min"),
+            (.minutes(10), ">=10min"),
+        ]
+        for (lifetime, label) in expected {
+            let record = TunnelRecord(end: .idle, wasPaired: true, lifetime: lifetime, bytes: 0)
+            #expect(record.lifetimeClass == label)
+        }
+    }
+
+    @Test("has a label for every end, and sends no reserved code")
+    func ends() {
+        let ends: [TunnelEnd] =
+            [
+                .closed(by: .phone, code: nil), .vanished(.client), .abandoned, .unclaimed, .superseded, .idle,
+                .outlived, .exhausted, .shutdown,
+            ] + FrameViolation.allCases.map { .violated(by: .phone, $0) }
+        #expect(Set(ends.map(\.label)) == Set(TunnelEnd.labels))
+        for end in ends where end != .closed(by: .phone, code: nil) {
+            #expect(end.closeCode(for: .phone) != nil && end.closeCode(for: .client) != nil)
+        }
+        for code in [UInt16](0...999) + [1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535] {
+            #expect(CloseCode(rawValue: code) == nil)
+        }
+        for code: UInt16 in [1000, 1001, 1003, 1007, 1011, 1014, 3000, 4999] {
+            #expect(CloseCode(rawValue: code)?.rawValue == code)
+        }
+    }
+}

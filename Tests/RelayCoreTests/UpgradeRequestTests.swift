@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import Testing
+
+@testable import RelayCore
+
+@Suite("A request for a tunnel")
+struct UpgradeRequestTests {
+    static let tunnel = "00112233445566778899aabbccddeeff"
+
+    static let newHead = [
+        "GET /cable/new/\(tunnel) HTTP/1.1", "Host: cable.example", "Connection: Upgrade", "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Protocol: fido.cable",
+    ]
+
+    /// The head of a phone's request with a line replaced, removed (`nil`) or added (a name it does not have).
+    static func head(_ changes: [String: String?] = [:], adding: [String] = []) -> [UInt8] {
+        var lines: [String] = []
+        for line in newHead {
+            let name = line.hasPrefix("GET") ? "GET" : String(line.prefix { $0 != ":" })
+            if let change = changes[name] {
+                if let change { lines.append(change) }
+            } else {
+                lines.append(line)
+            }
+        }
+        return Array((lines + adding + ["", ""]).joined(separator: "\r\n").utf8)
+    }
+
+    static func refusal(_ head: [UInt8]) -> UpgradeRefusal? {
+        do throws(UpgradeRefusal) {
+            _ = try UpgradeRequest(parsing: head)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("is accepted from a phone, and the response tells its routing ID")
+    func phone() throws {
+        let request = try UpgradeRequest(parsing: Self.head())
+        let tunnel = try #require(TunnelID(hex: Self.tunnel))
+        #expect(request.path == .new(tunnel))
+        // The key and its answer are the example of RFC 6455 §1.3.
+        let expected =
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: fido.cable\r\n"
+        let routing = RoutingID(node: 0x0102, check: 0xFF)
+        #expect(request.response(routing: routing) == expected + "X-caBLE-Routing-ID: 0102ff\r\n\r\n")
+        #expect(request.response(routing: nil) == expected + "\r\n")
+    }
+
+    @Test("is accepted from a client, with upper-case digits, lists and other fields, as Chrome sends it")
+    func client() throws {
+        let head = Self.head(
+            [
+                "GET": "GET /cable/connect/00FFAB/\(Self.tunnel.uppercased()) HTTP/1.1",
+                "Connection": "CONNECTION: keep-alive,\tUPGRADE", "Upgrade": "upgrade:WebSocket",
+                "Sec-WebSocket-Protocol": "sec-websocket-protocol: other , fido.cable",
+            ],
+            adding: ["Origin: https://cable.example", "User-Agent: a (b; c) \u{E9}", "X-Empty:", "Content-Length: 0"]
+        )
+        let routing = try #require(RoutingID(hex: "00ffab"))
+        let tunnel = try #require(TunnelID(hex: Self.tunnel))
+        #expect(try UpgradeRequest(parsing: head).path == .connect(routing, tunnel))
+    }
+
+    @Test("is accepted with sub-protocols spread over fields")
+    func spreadList() {
+        let head = Self.head(adding: ["Sec-WebSocket-Protocol: other", "Connection: keep-alive"])
+        #expect(Self.refusal(head) == nil)
+    }
+
+    static let refusals: [(UpgradeRefusal, [UInt8])] = [
+        (.notOurPath, head(["GET": "GET / HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET /cable/new HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET /cable/new/\(tunnel)/ HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET /Cable/new/\(tunnel) HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET /metrics HTTP/1.1"])),
+        (.notOurPath, head(["GET": "POST /metrics HTTP/1.1"])),
+        (.notOurPath, head(["GET": "GET http://cable.example/cable/new/\(tunnel) HTTP/1.1"])),
+        (.contactNotOffered, head(["GET": "GET /cable/contact/AbC_-9 HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/new/\(tunnel)0 HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/new/ HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/new/\(tunnel.dropLast())g HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/new/\(tunnel)?a=b HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/connect/00000/\(tunnel) HTTP/1.1"])),
+        (.malformedID, head(["GET": "GET /cable/connect/000000/\(tunnel.dropLast()) HTTP/1.1"])),
+        (.methodNotAllowed, head(["GET": "POST /cable/new/\(tunnel) HTTP/1.1"])),
+        (.methodNotAllowed, head(["GET": "get /cable/new/\(tunnel) HTTP/1.1"])),
+        (.methodNotAllowed, head(["GET": "HEAD /cable/new/\(tunnel)00 HTTP/1.1"])),
+        (.upgradeRequired, head(["Upgrade": nil])),
+        (.upgradeRequired, head(["Connection": nil])),
+        (.upgradeRequired, head(["Upgrade": "Upgrade: h2c"])),
+        (.upgradeRequired, head(["Connection": "Connection: keep-alive"])),
+        (.unsupportedWebSocketVersion, head(["Sec-WebSocket-Version": nil])),
+        (.unsupportedWebSocketVersion, head(["Sec-WebSocket-Version": "Sec-WebSocket-Version: 8"])),
+        (.unsupportedWebSocketVersion, head(["Sec-WebSocket-Version": "Sec-WebSocket-Version: 13, 8"])),
+        (.malformedKey, head(["Sec-WebSocket-Key": nil])),
+        (.malformedKey, head(["Sec-WebSocket-Key": "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ="])),
+        (.malformedKey, head(["Sec-WebSocket-Key": "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQAA"])),
+        (.malformedKey, head(["Sec-WebSocket-Key": "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25j_Q=="])),
+        (.missingSubprotocol, head(["Sec-WebSocket-Protocol": nil])),
+        (.missingSubprotocol, head(["Sec-WebSocket-Protocol": "Sec-WebSocket-Protocol: fido.cable2"])),
+        (.unsupportedHTTPVersion, head(["GET": "GET /cable/new/\(tunnel) HTTP/1.0"])),
+        (.unsupportedHTTPVersion, head(["GET": "GET /cable/new/\(tunnel) HTTP/2"])),
+        (.malformedRequestLine, head(["GET": "GET /cable/new/\(tunnel)"])),
+        (.malformedRequestLine, head(["GET": "GET  /cable/new/\(tunnel) HTTP/1.1"])),
+        (.malformedRequestLine, head(["GET": "GET /cable/new/\(tunnel) HTTP/1.1 "])),
+        (.malformedRequestLine, head(["GET": "GET /cable/new/\(tunnel) http/1.1"])),
+        (.malformedRequestLine, head(["GET": "G(T /cable/new/\(tunnel) HTTP/1.1"])),
+        (.malformedRequestLine, head(["GET": "GET /cable/new/\u{E9} HTTP/1.1"])),
+        (.malformedRequestLine, head(["GET": ""])),
+        (.missingHost, head(["Host": nil])),
+        (.missingHost, head(["Host": "Host: "])),
+        (.duplicateField, head(adding: ["host: other.example"])),
+        (.duplicateField, head(adding: ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="])),
+        (.duplicateField, head(adding: ["Sec-WebSocket-Version: 13"])),
+        (.duplicateField, head(adding: ["Content-Length: 0", "Content-Length: 0"])),
+        (.bodyNotAllowed, head(adding: ["Content-Length: 5"])),
+        (.bodyNotAllowed, head(adding: ["Transfer-Encoding: chunked"])),
+        (.malformedField, head(adding: ["No colon"])),
+        (.malformedField, head(adding: [": no name"])),
+        (.malformedField, head(adding: ["Space : before"])),
+        (.malformedField, head(adding: ["X: a", " folded: b"])),
+        (.controlCharacter, head(adding: ["X: a\u{0}b"])),
+        (.controlCharacter, head(adding: ["X: a\u{7F}b"])),
+        (.controlCharacter, head(adding: ["X: a\nY: b"])),
+        (.controlCharacter, head(adding: ["X: a\rY: b"])),
+        (.controlCharacter, head(["GET": "GET /cable/new/\u{1}\(tunnel) HTTP/1.1"])),
+        (.controlCharacter, Array("\u{16}\u{3}\u{1}".utf8)),
+        (.malformedRequestLine, []),
+        (.malformedRequestLine, Array("GET".utf8)),
+    ]
+
+    @Test("is refused for the first rule it breaks", arguments: refusals)
+    func refused(expected: UpgradeRefusal, head: [UInt8]) {
+        #expect(Self.refusal(head) == expected)
+    }
+
+    @Test("is answered with the status of the refusal")
+    func statuses() {
+        let expected: [UpgradeRefusal: Int] = [
+            .notOurPath: 404, .contactNotOffered: 404, .unknownTunnel: 404, .malformedID: 400, .methodNotAllowed: 405,
+            .upgradeRequired: 426, .unsupportedWebSocketVersion: 426, .malformedKey: 400, .missingSubprotocol: 400,
+            .headTooLarge: 431, .headTimeout: 408, .full: 503, .missingHost: 400, .duplicateField: 400,
+            .controlCharacter: 400, .malformedField: 400, .malformedRequestLine: 400, .unsupportedHTTPVersion: 400,
+            .bodyNotAllowed: 400,
+        ]
+        for refusal in UpgradeRefusal.allCases {
+            #expect(refusal.status == expected[refusal], "\(refusal)")
+            #expect(refusal.response.hasPrefix("HTTP/1.1 \(refusal.status) "))
+            #expect(refusal.response.contains("\r\nConnection: close\r\n"))
+            #expect(refusal.response.hasSuffix("\n"))
+            #expect(refusal.response.split(separator: "\r\n\r\n").count == 2)
+        }
+        #expect(UpgradeRefusal.methodNotAllowed.response.contains("\r\nAllow: GET\r\n"))
+        #expect(UpgradeRefusal.unsupportedWebSocketVersion.response.contains("\r\nSec-WebSocket-Version: 13\r\n"))
+        #expect(UpgradeRefusal.notOurPath.response == UpgradeRefusal.contactNotOffered.response)
+    }
+
+    @Test("is refused wherever it is cut off")
+    func truncations() {
+        let head = Self.head()
+        for length in 0..<head.count {
+            #expect(Self.refusal(Array(head.prefix(length))) != nil, "\(length)")
+        }
+    }
+
+    @Test("never traps, whatever byte is changed to whatever")
+    func mutations() {
+        let head = Self.head()
+        var refused = 0
+        for index in head.indices {
+            for byte: UInt8 in [0, 9, 10, 13, 32, 47, 58, 127, 128, 255] {
+                var changed = head
+                changed[index] = byte
+                if Self.refusal(changed) != nil { refused += 1 }
+            }
+        }
+        #expect(refused > head.count)
+    }
+
+    @Test("may come in any two pieces, with frames behind it")
+    func splits() throws {
+        let head = Self.head()
+        let bytes = head + [0x82, 0x80, 1, 2, 3, 4]
+        for cut in 0...bytes.count {
+            var reader = RequestHeadReader(maximumLength: 8192)
+            var rest: [UInt8] = []
+            if let (_, behind) = try reader.receive(ByteBuffer(bytes: bytes.prefix(cut))) {
+                #expect(cut >= head.count)
+                rest = Array(behind.readableBytesView) + bytes.dropFirst(cut)
+            } else {
+                #expect(cut < head.count)
+                let received = try reader.receive(ByteBuffer(bytes: bytes.dropFirst(cut)))
+                let (_, behind) = try #require(received)
+                rest = Array(behind.readableBytesView)
+            }
+            #expect(rest == [0x82, 0x80, 1, 2, 3, 4], "\(cut)")
+        }
+    }
+
+    @Test("may come byte by byte")
+    func byteByByte() throws {
+        var reader = RequestHeadReader(maximumLength: 8192)
+        let head = Self.head()
+        for byte in head.dropLast() {
+            let early = try reader.receive(ByteBuffer(bytes: [byte]))
+            #expect(early == nil)
+        }
+        let received = try reader.receive(ByteBuffer(bytes: head.suffix(1)))
+        #expect(received != nil)
+    }
+
+    @Test("may be as long as the limit and no longer", arguments: [true, false])
+    func length(inOnePiece: Bool) throws {
+        let head = Self.head(adding: ["X: \(String(repeating: "a", count: 300))"])
+        var fits = RequestHeadReader(maximumLength: head.count)
+        let received = try fits.receive(ByteBuffer(bytes: head + [1]))
+        #expect(received != nil)
+        var tight = RequestHeadReader(maximumLength: head.count - 1)
+        #expect(throws: UpgradeRefusal.headTooLarge) {
+            if inOnePiece {
+                _ = try tight.receive(ByteBuffer(bytes: head))
+            } else {
+                for byte in head { _ = try tight.receive(ByteBuffer(bytes: [byte])) }
+            }
+        }
+        var endless = RequestHeadReader(maximumLength: 8192)
+        #expect(throws: UpgradeRefusal.headTooLarge) {
+            for _ in 0..<9 { _ = try endless.receive(ByteBuffer(repeating: 0x61, count: 1024)) }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bytes written as hexadecimal digits, the way vectors are.
+public enum Hexadecimal {
+    /// Reads an even number of digits of either case; anything else is `nil`.
+    public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text {
+            guard character.isASCII, let digit = character.hexDigitValue else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | UInt8(digit))
+                high = nil
+            } else {
+                high = UInt8(digit)
+            }
+        }
+        return bytes
+    }
+
+    /// Two lower-case digits for each byte.
+    public static func text(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.utf8.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// The folder of the package, found from where this file lies.
+public enum PackageFolder {
+    /// Its path, without a slash at the end.
+    public static let path: String = {
+        let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.dropLast(3).joined(separator: "/")
+    }()
+}
+
+/// The vectors that other implementations, real phones and reference scripts agree on.
+public enum VectorFile {
+    /// Reads `Tests/Vectors/vectors.json`.
+    public static func load() throws -> JSONValue {
+        let data = try Data(contentsOf: URL(filePath: PackageFolder.path + "/Tests/Vectors/vectors.json"))
+        return try JSONDecoder().decode(JSONValue.self, from: data)
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import Crypto
+import Testing
+
+@testable import Vault
+
+@Suite("The PIN", .serialized)
+struct PINTests {
+    @Test("The right PIN opens the vault")
+    func right() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        #expect(try await bench.unlockFailure() == nil)
+    }
+
+    @Test("Wrong PINs are counted over restarts, the fifth costs a wait, and the right one clears them")
+    func counting() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        for left in [4, 3, 2, 1, 0] {
+            #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: left))
+        }
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
+        bench.wait(29)
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 1))
+        bench.wait(1)
+        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0))
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 60))
+        bench.wait(60)
+        #expect(try await bench.unlockFailure() == nil)
+        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
+    }
+
+    @Test("A clock set back neither opens the vault nor makes the wait longer")
+    func clockSetBack() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
+        bench.setBack(1_000_000)
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
+        bench.wait(10)
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 20))
+        bench.wait(20)
+        #expect(try await bench.unlockFailure() == nil)
+    }
+
+    @Test("The attempt stands on disk before the PIN is judged")
+    func countedFirst() throws {
+        var attempts = AttemptCounter()
+        attempts.begin(now: 7)
+        let read = try #require(AttemptCounter(bytes: attempts.bytes))
+        #expect(read.wrong == 1)
+        #expect(read.last == 7)
+    }
+
+    @Test("An attempt that was cut short stays counted")
+    func cutShort() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        var attempts = AttemptCounter()
+        for _ in 0..<5 { attempts.begin(now: 1_700_000_000) }
+        try FileSystem.write(bench.stateOfVault() + "/attempts", attempts.bytes)
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
+    }
+
+    @Test(
+        "Waits double up to an hour",
+        arguments: zip(
+            [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000],
+            [0, 0, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+        )
+    )
+    func waits(wrong: Int, wait: Int) {
+        var attempts = AttemptCounter()
+        for _ in 0..<wrong { attempts.begin(now: 100) }
+        #expect(attempts.wait == UInt64(wait))
+        #expect(attempts.remaining(now: 100) == UInt64(wait))
+        #expect(attempts.remaining(now: 100 + UInt64(wait)) == 0)
+    }
+
+    @Test("Every flipped byte of the slot, the device and the count is damage, not a wrong PIN, and costs no attempt")
+    func flippedState() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let vault = try bench.open()
+        let pin = try PIN.typed("123456")
+        let state = try bench.stateOfVault()
+        for name in ["pin", "device", "attempts"] {
+            let count = try FileSystem.read(state + "/" + name).count
+            for index in 0..<count {
+                let error = try await FileSystem.flipping(state + "/" + name, at: index, by: 0x10) {
+                    () -> VaultError? in
+                    _ = try? await vault.unlock(with: pin)
+                    return vault.lastFailure
+                }
+                guard case .damaged? = error else {
+                    Issue.record("\(name), byte \(index): \(String(describing: error))")
+                    continue
+                }
+            }
+        }
+        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
+    }
+
+    @Test("Every flipped byte of what was seen is damage")
+    func flippedSeen() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let path = try bench.stateOfVault() + "/seen"
+        for index in 0..<(try FileSystem.read(path).count) {
+            try await FileSystem.flipping(path, at: index, by: 1) {
+                await #expect(throws: VaultError.damaged(path)) { try await unlocked.entries() }
+            }
+        }
+    }
+
+    @Test("A field of the slot changed along with its checksum does not give the key")
+    func slotIsAuthenticated() async throws {
+        let device = try #require(Device(bytes: Vectors.device))
+        let pin = try PIN.typed("123456")
+        // Vault ID, test flag, device ID, p, salt, nonce, key, tag.
+        for index in [11, 26, 27, 28, 35, 38, 39, 70, 71, 83, 114, 115, 130] {
+            var body = Array(Vectors.slot.dropLast(32))
+            body[index] ^= index == 38 ? 3 : 1
+            let slot = PINSlot(bytes: body + Sealing.checksum(body))
+            let read = try #require(slot, "byte \(index)")
+            let key = try await OwnThread.run { () throws in try read.open(pin: pin, device: device) }
+            #expect(key == nil, "byte \(index)")
+        }
+    }
+
+    @Test("Costs outside the bounds are refused before any work is done")
+    func costs() {
+        for (logN, r, p) in [
+            (14, 8, 1), (21, 8, 1), (63, 8, 1), (17, 7, 1), (17, 9, 1), (17, 8, 0), (17, 8, 5), (255, 255, 255),
+        ]
+            as [(UInt8, UInt8, UInt8)]
+        {
+            var body = Array(Vectors.slot.dropLast(32))
+            body.replaceSubrange(36..<39, with: [logN, r, p])
+            #expect(PINSlot(bytes: body + Sealing.checksum(body)) == nil, "\(logN) \(r) \(p)")
+        }
+        for logN in UInt8(15)...20 { #expect(Scrypt(logN: logN, r: 8, p: 4) != nil) }
+    }
+
+    @Test("Other lengths of the slot are refused, whatever their checksum")
+    func slotLengths() {
+        let body = Array(Vectors.slot.dropLast(32))
+        for length in 0..<body.count {
+            let shorter = Array(body.prefix(length))
+            #expect(PINSlot(bytes: shorter + Sealing.checksum(shorter)) == nil)
+        }
+        #expect(PINSlot(bytes: body + [0] + Sealing.checksum(body + [0])) == nil)
+    }
+
+    @Test("The slot of another vault, under this vault's name, is refused")
+    func foreignSlot() async throws {
+        let (one, two) = (try Workbench(), try Workbench())
+        _ = try await one.create()
+        _ = try await two.create()
+        try FileSystem.write(one.stateOfVault() + "/pin", try FileSystem.read(two.stateOfVault() + "/pin"))
+        guard case .damaged? = one.refusal() else {
+            Issue.record("\(String(describing: one.refusal()))")
+            return
+        }
+    }
+
+    @Test("Without the device's secret the right PIN is not enough")
+    func deviceSecret() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let path = try bench.stateOfVault() + "/device"
+        let device = try #require(Device(bytes: try FileSystem.read(path)))
+        var body = Array(device.bytes.dropLast(32))
+        body[20] ^= 1
+        try FileSystem.write(path, body + Sealing.checksum(body))
+        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+    }
+
+    @Test("A changed PIN opens, the one before does not")
+    func changed() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        try await unlocked.changePIN(to: .typed("abcdef"), scrypt: Workbench.scrypt)
+        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+        #expect(try await bench.open().open(with: .typed("abcdef")).entries().count == 1)
+    }
+
+    @Test("A short PIN makes no vault and changes none")
+    func short() async throws {
+        let bench = try Workbench()
+        await #expect(throws: VaultError.pinTooShort) { try await bench.create(pin: "123") }
+        #expect(bench.refusal() == .doesNotExist(path: bench.vault))
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        await #expect(throws: VaultError.pinTooShort) { try await unlocked.changePIN(to: .typed("äöü")) }
+        #expect(try await bench.unlockFailure() == nil)
+    }
+
+    @Test("What is written by default is N 2^17, r 8, p 1")
+    func defaultCost() async throws {
+        let bench = try Workbench()
+        let vault = try await Vault.create(
+            directory: bench.vault,
+            stateDirectory: bench.state,
+            pin: .typed("1234"),
+            test: false
+        )
+        let slot = try #require(PINSlot(bytes: try FileSystem.read(bench.state + "/" + vault.id + "/pin")))
+        #expect((slot.scrypt.logN, slot.scrypt.r, slot.scrypt.p) == (17, 8, 1))
+        #expect(try await bench.unlockFailure(pin: "1234") == nil)
+    }
+
+    @Test("Two requests at once count both attempts")
+    func concurrent() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let vault = try bench.open()
+        let failures = await withTaskGroup(of: UnlockFailure?.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    do {
+                        _ = try await vault.unlock(with: .typed("000000"))
+                        return nil
+                    } catch { return error as? UnlockFailure }
+                }
+            }
+            var failures: [UnlockFailure?] = []
+            for await failure in group { failures.append(failure) }
+            return failures
+        }
+        for left in [2, 3, 4] { #expect(failures.contains(.wrongPIN(attemptsLeft: left))) }
+    }
+}

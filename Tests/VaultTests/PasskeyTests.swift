@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CBOR
+import CTAP
+import Crypto
+import Testing
+
+@testable import Vault
+
+@Suite("Passkeys in a vault")
+struct PasskeyTests {
+    @Test("A passkey comes back whole after the vault was closed")
+    func roundTrip() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let passkey = try Passkey.fresh(user: "ada", isBackupEligible: false)
+        try await bench.unlock().add(passkey)
+        let found = try await bench.unlock().passkeys(for: passkey.relyingParty)
+        #expect(found.count == 1)
+        let again = try #require(found.first)
+        #expect(again.id == passkey.id)
+        #expect(again.relyingParty == passkey.relyingParty)
+        #expect(again.user == passkey.user)
+        #expect(again.privateKey.rawRepresentation == passkey.privateKey.rawRepresentation)
+        #expect(again.isBackupEligible == false)
+    }
+
+    @Test("Only the relying party's passkeys are given, the last created first, whatever the clock says")
+    func order() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        for user in ["one", "two", "three"] {
+            try await unlocked.add(.fresh(user: user))
+            bench.setBack(1000)
+            try await unlocked.add(.fresh(rp: "example.org", user: user))
+        }
+        let party = try #require(RelyingPartyID("example.com"))
+        #expect(try await unlocked.passkeys(for: party).map(\.user.name) == ["three", "two", "one"])
+        #expect(try await unlocked.entries().count == 6)
+        #expect(try await unlocked.passkeys(for: try #require(RelyingPartyID("com"))).isEmpty)
+    }
+
+    @Test("A locked vault gives and takes nothing")
+    func locked() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let passkey = try Passkey.fresh()
+        try await unlocked.add(passkey)
+        await unlocked.lock()
+        await #expect(throws: StoreFailure.locked) { try await unlocked.passkeys(for: passkey.relyingParty) }
+        await #expect(throws: StoreFailure.locked) { try await unlocked.add(.fresh()) }
+        await #expect(throws: VaultError.locked) { try await unlocked.entries() }
+        await #expect(throws: VaultError.locked) { try await unlocked.delete(.random()) }
+        await #expect(throws: VaultError.locked) { try await unlocked.changePIN(to: .typed("abcd")) }
+        #expect(try bench.recordFiles().count == 1)
+    }
+
+    @Test("A rename writes the next revision and keeps the one before")
+    func rename() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        let record = try #require(try await unlocked.entries().first?.record)
+        let before = try bench.snapshot()
+        try await unlocked.rename(record, name: "lovelace", displayName: "Ada Lovelace")
+        let after = try bench.snapshot()
+        #expect(after.count == before.count + 1)
+        for (path, bytes) in before { #expect(after[path] == bytes) }
+        let entry = try #require(try await unlocked.entries().first)
+        #expect(entry.user?.name == "lovelace")
+        #expect(entry.user?.displayName == "Ada Lovelace")
+        #expect(entry.user?.id.bytes == Array("ada".utf8))
+        #expect(entry.isUsable)
+    }
+
+    @Test("Members of a later version survive a rewrite, also inside the account")
+    func unknownMembers() async throws {
+        let bench = try Workbench()
+        let vault = try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let key = bench.key
+        var members = PasskeyBody(try .fresh(), order: 1, created: 1).members
+        members["zz-later"] = ["deep": [1, 2, 3]]
+        var user = try #require(members["user"]?.map)
+        user["icon"] = .bytes([9, 9])
+        members["user"] = .map(user)
+        let record = try Self.plant(
+            .init(kind: RecordBody.passkey, members: members),
+            in: bench,
+            vault: vault,
+            key: key
+        )
+        try await unlocked.rename(record, name: "new", displayName: "New")
+        let records = try vault.files.load(key: key)
+        let body = try #require(records.all[record]?.body.members)
+        #expect(records.all[record]?.newest.counter == 2)
+        #expect(body["zz-later"] == ["deep": [1, 2, 3]])
+        #expect(body["user"]?.map?["icon"] == .bytes([9, 9]))
+        #expect(body["user"]?.map?["name"] == "new")
+        #expect(body["key"] == members["key"])
+    }
+
+    @Test("Passkeys that can't be used are noted, listed and kept")
+    func unusable() async throws {
+        let bench = try Workbench()
+        let vault = try bench.createWithoutPIN()
+        let key = bench.key
+        var members = PasskeyBody(try .fresh(), order: 1, created: 1).members
+        members["alg"] = -8
+        let record = try Self.plant(
+            .init(kind: RecordBody.passkey, members: members),
+            in: bench,
+            vault: vault,
+            key: key
+        )
+        let before = try bench.snapshot()
+        let unlocked = try bench.unlock()
+        #expect(unlocked.notes.map(\.reason) == ["a passkey that this version can't use"])
+        #expect(try await unlocked.passkeys(for: try #require(RelyingPartyID("example.com"))).isEmpty)
+        #expect(try await unlocked.entries().map(\.isUsable) == [false])
+        try await unlocked.add(.fresh())
+        #expect(try bench.snapshot().filter { before[$0.key] != nil } == before)
+        try await unlocked.delete(record)
+        #expect(try await unlocked.entries().count == 1)
+    }
+
+    @Test("Kinds of a later version are noted and kept")
+    func laterKind() async throws {
+        let bench = try Workbench()
+        let vault = try bench.createWithoutPIN()
+        let key = bench.key
+        _ = try Self.plant(.init(kind: 77, members: ["what": "ever"]), in: bench, vault: vault, key: key)
+        let unlocked = try bench.unlock()
+        #expect(unlocked.notes.map(\.reason) == ["made by a later version of this program"])
+        #expect(try await unlocked.entries().isEmpty)
+    }
+
+    @Test("A deleted passkey is gone for ever, and can't be renamed or deleted again")
+    func delete() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let record = try #require(try await unlocked.entries().first?.record)
+        try await unlocked.delete(record)
+        #expect(try await unlocked.entries().isEmpty)
+        #expect(try await bench.unlock().entries().isEmpty)
+        await #expect(throws: VaultError.noSuchRecord) { try await unlocked.delete(record) }
+        await #expect(throws: VaultError.noSuchRecord) { try await unlocked.rename(record, name: "", displayName: "") }
+        await #expect(throws: VaultError.noSuchRecord) { try await unlocked.delete(.random()) }
+    }
+
+    @Test("Names too long for a record are refused and nothing is written")
+    func tooLong() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let record = try #require(try await unlocked.entries().first?.record)
+        let before = try bench.snapshot()
+        let name = String(repeating: "x", count: 300_000)
+        await #expect(throws: VaultError.self) { try await unlocked.rename(record, name: name, displayName: "") }
+        #expect(try bench.snapshot() == before)
+    }
+
+    @Test("Secrets don't print")
+    func secrets() async throws {
+        let bench = try Workbench()
+        let vault = try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "lovelace"))
+        var text = "\(unlocked) \(String(reflecting: unlocked)) \(vault)"
+        dump(unlocked, to: &text)
+        let key = bench.key
+        let hex = key.withUnsafeBytes { Hex.text(Array($0)) }
+        #expect(text.contains("UnlockedVault(hidden)"))
+        #expect(!text.contains("lovelace"))
+        #expect(!text.contains(hex))
+    }
+
+    /// Seals a body as a first revision by another device.
+    @discardableResult
+    static func plant(
+        _ body: RecordBody,
+        in bench: Workbench,
+        vault: Vault,
+        key: SymmetricKey,
+        id: RecordID = .random(),
+        counter: UInt64 = 1,
+        device: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+    ) throws -> RecordID {
+        let revision = Revision(counter: counter, device: try #require(DeviceID(bytes: device)))
+        let sealed = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: vault.files.identity)
+        let file = try #require(sealed)
+        let directory = bench.vault + "/records/" + id.description
+        try FileSystem.run("mkdir", "-p", "-m", "700", directory)
+        try FileSystem.write(directory + "/" + revision.fileName, file.bytes)
+        return id
+    }
+}
