@@ -74,7 +74,10 @@ let libraries: [Target] = [
 ]
 
 let executables: [Target] = [
-    executable("HybridRelay", ["CaBLE", "RelayCore", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging]),
+    executable(
+        "HybridRelay",
+        ["CaBLE", "RelayCore", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging]
+    ),
     executable(
         "HybridClient",
         ["CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "HybridSession", "ServiceSupport"]
@@ -106,11 +109,12 @@ let testTargets: [Target] = [
     tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests(
         "DataChannelTests",
-        ["DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), logging]
+        ["DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
     ),
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
+    tests("ServiceSupportTests", ["ServiceSupport", logging]),
     tests(
         "RelayCoreTests",
         [
@@ -155,22 +159,3 @@ let package = Package(
     targets: systemLibraries + libraries + executables + testTargets,
     swiftLanguageModes: [.v6]
 )
-
-// DEV-ONLY
-if let only = Context.environment["HYBRID_ONLY"] {
-    var keep = Set(only.split(separator: ",").map(String.init))
-    var grew = true
-    while grew {
-        grew = false
-        for t in package.targets where keep.contains(t.name) {
-            for d in t.dependencies {
-                switch d {
-                case .byNameItem(let name, condition: _): if keep.insert(name).inserted { grew = true }
-                default: break
-                }
-            }
-        }
-    }
-    package.targets.removeAll { !keep.contains($0.name) }
-    package.products.removeAll()
-}

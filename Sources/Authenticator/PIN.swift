@@ -11,8 +11,9 @@ public struct PIN: Sendable {
 
     private let key: SymmetricKey
 
-    /// Takes 1 to 255 bytes of UTF-8; anything else is `nil`. Whether it is long enough for a *new* PIN is
-    /// ``isLongEnough``.
+    /// Takes 1 to 255 bytes of UTF-8; anything else is `nil`.
+    ///
+    /// Whether it is long enough for a *new* PIN is ``isLongEnough``.
     public init?(utf8: UnsafeRawBufferPointer) {
         guard (1...Self.maximumBytes).contains(utf8.count) else { return nil }
         self.key = SymmetricKey(data: utf8)

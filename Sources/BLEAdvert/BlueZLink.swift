@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 /// One adapter of the bluetoothd that was found when the radio was opened.

@@ -27,25 +27,25 @@ public enum RadioError: Error, Equatable, Sendable {
     public var sentence: String {
         switch self {
         case .noSystemBus:
-            "No D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS."
+            "no D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS"
         case .noBluetoothService:
-            "The Bluetooth service is not running; install bluez and start it: systemctl start bluetooth."
+            "the Bluetooth service is not running; install bluez and start it: systemctl start bluetooth"
         case .noAdapter:
-            "No Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list."
+            "no Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list"
         case .adapterNotFound(let adapter):
-            "There is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are."
+            "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are"
         case .adapterOff(let adapter):
-            "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on."
+            "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on"
         case .notPermitted(let words):
-            "This user may not use Bluetooth (\(words)); log in at the machine, or join the group bluetooth."
+            "this user may not use Bluetooth (\(words)); log in at the machine, or join the group bluetooth"
         case .noFreeAdvertisingSlot(let adapter):
-            "Other programs use every advertising slot of \(adapter); stop one of them, or name another adapter."
+            "other programs use every advertising slot of \(adapter); stop one of them, or name another adapter"
         case .bluetoothServiceGone:
-            "The Bluetooth service stopped; see journalctl -u bluetooth, and try again."
+            "the Bluetooth service stopped; see journalctl -u bluetooth, and try again"
         case .timedOut:
-            "The Bluetooth service did not answer in time; restart it: systemctl restart bluetooth."
+            "the Bluetooth service did not answer in time; restart it: systemctl restart bluetooth"
         case .failed(let words):
-            "Bluetooth failed (\(words)); see journalctl -u bluetooth."
+            "Bluetooth failed (\(words)); see journalctl -u bluetooth"
         }
     }
 }

@@ -48,7 +48,9 @@ public struct Detour: Hashable, Sendable {
     let toHost: String?
     let toPort: Int?
 
-    /// Reads curl's form; IPv6 addresses stand in brackets. `nil` if it has another form.
+    /// Reads curl's form; IPv6 addresses stand in brackets.
+    ///
+    /// `nil` if it has another form.
     public init?(_ text: String) {
         var parts: [String] = []
         var current = ""

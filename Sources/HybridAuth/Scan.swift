@@ -19,7 +19,9 @@ struct Scan: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The text of the code. Other users may see it; prefer standard input.", valueName: "FIDO:/…"))
+    @Option(
+        help: ArgumentHelp("The text of the code. Other users may see it; prefer standard input.", valueName: "FIDO:/…")
+    )
     var url: String?
 
     @Argument(help: ArgumentHelp("A dash: read the text from standard input.", valueName: "-"))

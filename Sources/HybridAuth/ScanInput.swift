@@ -36,7 +36,8 @@ enum ScanInput {
         switch error {
         case .notFIDO: "this is not a sign-in code: its text does not begin with FIDO:/"
         case .damaged: "the code is damaged or incomplete; scan it again"
-        case .malformed(let what): "the code is not one this program can use (\(what)); scan it again, or reload the page"
+        case .malformed(let what):
+            "the code is not one this program can use (\(what)); scan it again, or reload the page"
         }
     }
 }

@@ -15,7 +15,8 @@ enum TokenFile {
         defer {
             buffer.withUnsafeMutableBytes { bytes in
                 if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
-            } }
+            }
+        }
         guard fgets(&buffer, Int32(buffer.count), file) != nil else {
             throw CommandFailure("\(path) is empty; it should hold the relay's token", status: .noInput)
         }

@@ -91,7 +91,8 @@ struct ShowQR: AsyncParsableCommand {
         }
     }
 
-    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay, _ radio: BluetoothRadio) async throws -> [UInt8] {
+    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay, _ radio: BluetoothRadio) async throws -> [UInt8]
+    {
         var timeouts = ClientTimeouts()
         timeouts.untilHeard = .seconds(timeout)
         timeouts.untilAnswered = .seconds(timeout)

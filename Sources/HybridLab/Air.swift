@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import ArgumentParser
 private import Glibc
 internal import SystemBus
@@ -46,7 +47,7 @@ struct Air: AsyncParsableCommand {
             }
         } catch {
             await bus.close()
-            throw Self.end(69, saying: "The private bus failed: \(error).")
+            throw Self.end(69, saying: "the private bus failed: \(error)")
         }
         await bus.close()
         throw code
@@ -60,7 +61,7 @@ struct Air: AsyncParsableCommand {
         } catch {
             // As shells do.
             let code: CInt = error.code == ENOENT ? 127 : 126
-            return Self.end(code, saying: "\(command[0]) cannot be run: \(error.words).")
+            return Self.end(code, saying: "\(command[0]) cannot be run: \(error.words)")
         }
         PassedSignals.pass(to: child.id)
         let ending = await child.wait()

@@ -6,8 +6,9 @@ public import CaBLE
 internal import Crypto
 public import DataChannel
 
-/// The phone's side of a ceremony, from a scanned QR to the last answer. Read it beside ``ClientSession``, which is
-/// its mirror.
+/// The phone's side of a ceremony, from a scanned QR to the last answer.
+///
+/// Read it beside ``ClientSession``, which is its mirror.
 ///
 /// ```
 /// desktop                        relay                        phone

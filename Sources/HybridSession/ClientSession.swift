@@ -6,8 +6,9 @@ public import CaBLE
 internal import Crypto
 internal import DataChannel
 
-/// The desktop's side of a ceremony, from a QR code to the phone's answer. Read it beside
-/// ``AuthenticatorSession``, which is its mirror.
+/// The desktop's side of a ceremony, from a QR code to the phone's answer.
+///
+/// Read it beside ``AuthenticatorSession``, which is its mirror.
 ///
 /// ```
 /// desktop                        relay                        phone

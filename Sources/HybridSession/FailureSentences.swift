@@ -83,7 +83,8 @@ extension TunnelError: ExplainedFailure {
         case .certificateForOtherHost(let host): "the relay's certificate is not for \(host)"
         case .tlsFailed(let text): "TLS with the relay failed: \(text)"
         case .trustAnchorsUnusable(let path): "\(path) can't be read as certificates (PEM)"
-        case .tunnelNotFound: "the relay does not know the tunnel: it has expired or is taken; try again with a new code"
+        case .tunnelNotFound:
+            "the relay does not know the tunnel: it has expired or is taken; try again with a new code"
         case .notAuthorised: "the relay wants a token, or another one; name its file with --tunnel-token-file"
         case .relayBusy: "the relay is full or shutting down; try again in a minute"
         case .refused(let status): "the relay refused with HTTP status \(status); is it a tunnel relay?"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 private import Glibc
 
 /// The monotonic clock in microseconds, as sd-bus counts.

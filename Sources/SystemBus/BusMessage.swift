@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import CSystemd
 
 /// A method call or a signal as it came in.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 private import Glibc
 
 /// A value that is only reached with its mutex held.

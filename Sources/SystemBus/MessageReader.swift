@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import CSystemd
 
 /// Reads the body of a message into values, within `BusLimits`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 /// What an advert says, as its org.bluez.LEAdvertisement1 object gives it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 /// The air between the adapters: which adverts are on it, and who has heard them as what device.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 private import Glibc
 
 /// A thread for one call that blocks, so that none of the few threads that run tasks is held up.

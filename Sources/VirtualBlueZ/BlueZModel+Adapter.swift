@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 // org.bluez.Adapter1 and the properties of all objects.

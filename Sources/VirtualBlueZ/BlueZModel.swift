@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 /// bluetoothd as a state machine: calls and time go in, answers and signals come out.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 internal import SystemBus
 
 /// Objects with their interfaces and properties, and the signals that changes to them cause.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 private import Glibc
 public import SystemBus
 
@@ -12,8 +13,8 @@ public enum PrivateBusError: Error, Hashable, Sendable {
     /// One line that says the cause and the remedy.
     public var sentence: String {
         switch self {
-        case .daemonMissing: "dbus-daemon was not found; install the package dbus-daemon."
-        case .notStarted(let reason): "The private bus could not be started: \(reason)."
+        case .daemonMissing: "dbus-daemon was not found; install the package dbus-daemon"
+        case .notStarted(let reason): "the private bus could not be started: \(reason)"
         }
     }
 }

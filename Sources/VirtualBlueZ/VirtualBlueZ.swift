@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 public import SystemBus
 
 /// A bluetoothd without Bluetooth: `org.bluez` on a private bus, with adapters that hear each other.

@@ -34,7 +34,9 @@ struct SourceFile: Sendable {
     static func importedModule(_ line: String) -> String? {
         var words = line.split(whereSeparator: \.isWhitespace)[...]
         let modifiers = ["public", "package", "internal", "fileprivate", "private"]
-        while let word = words.first, word.hasPrefix("@") || modifiers.contains(String(word)) { words = words.dropFirst() }
+        while let word = words.first, word.hasPrefix("@") || modifiers.contains(String(word)) {
+            words = words.dropFirst()
+        }
         guard words.first == "import" else { return nil }
         words = words.dropFirst()
         let kinds = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]

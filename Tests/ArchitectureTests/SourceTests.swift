@@ -19,7 +19,9 @@ struct SourceTests {
     func pureTargets(target: String) throws {
         let files = sources.filter { $0.target == target }
         try #require(files.count >= 4)
-        let forbidden = ["Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "Synchronization"]
+        let forbidden = [
+            "Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "Synchronization",
+        ]
         for file in files {
             for (line, module) in file.imports {
                 let isForbidden = forbidden.contains(module) || module.hasPrefix("NIO")

@@ -25,7 +25,9 @@ struct TargetTable {
         rows = markdown.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false)
                 .map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 5, cells[1].count > 2, cells[1].hasPrefix("`"), cells[1].hasSuffix("`") else { return nil }
+            guard cells.count == 5, cells[1].count > 2, cells[1].hasPrefix("`"), cells[1].hasSuffix("`") else {
+                return nil
+            }
             let names = cells[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             return Row(target: String(cells[1].dropFirst().dropLast()), mayImport: Set(names))
         }

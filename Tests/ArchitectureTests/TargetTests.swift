@@ -22,7 +22,10 @@ struct TargetTests {
     func sameDependencies() throws {
         for library in package.libraries {
             let row = try #require(table[library.name], "\(library.name) is not in the table")
-            #expect(library.local.subtracting(row.mayImport) == [], "\(library.name) depends on more than the table says")
+            #expect(
+                library.local.subtracting(row.mayImport) == [],
+                "\(library.name) depends on more than the table says"
+            )
             #expect(row.mayImport.subtracting(library.local) == [], "the table of \(library.name) allows what it lacks")
         }
     }
@@ -59,7 +62,9 @@ struct TargetTests {
 
     @Test("keep networks and consoles out of the pure libraries")
     func externals() throws {
-        let pure = ["CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "Pinentry"]
+        let pure = [
+            "CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "Pinentry",
+        ]
         for name in pure {
             let target = try #require(package[name])
             let allowed: Set<String> = ["Crypto", "CryptoExtras"]

@@ -29,7 +29,10 @@ struct SignInTests {
         #expect(await desk.authenticator.fulfilled == 1)
     }
 
-    @Test("signs authenticator data with truthful flags", arguments: [(false, false), (false, true), (true, false), (true, true)])
+    @Test(
+        "signs authenticator data with truthful flags",
+        arguments: [(false, false), (false, true), (true, false), (true, true)]
+    )
     func flags(eligible: Bool, isBackedUp: Bool) async throws {
         let desk = try Desk(isBackedUp: isBackedUp)
         let known = try desk.known("ada", eligible: eligible)
@@ -72,7 +75,10 @@ struct SignInTests {
         #expect(parsed.credential == ada.descriptor)
     }
 
-    @Test("tells the person first that there is no passkey", arguments: ["none at all", "foreign IDs", "other site", "other type"])
+    @Test(
+        "tells the person first that there is no passkey",
+        arguments: ["none at all", "foreign IDs", "other site", "other type"]
+    )
     func noPasskey(kind: String) async throws {
         let desk = try Desk()
         var allow: [CredentialDescriptor] = []

@@ -68,7 +68,10 @@ struct VerificationTests {
         #expect(await authenticator.lastFailure == .declined)
     }
 
-    @Test("a client that goes away takes the question down, and nothing is stored", arguments: ["PIN", "consent", "notice"])
+    @Test(
+        "a client that goes away takes the question down, and nothing is stored",
+        arguments: ["PIN", "consent", "notice"]
+    )
     func cancelledCreation(at question: String) async throws {
         let asked = Signal()
         let desk = try Desk { user in

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import CaBLE
 import SystemBus
 import Testing
@@ -237,7 +238,7 @@ struct RadioErrorTests {
         )
     }
 
-    @Test("Every sentence is one line that ends with a full stop")
+    @Test("Every sentence is one line without a full stop, to follow the program's name")
     func sentences() {
         let all: [RadioError] = [
             .noSystemBus, .noBluetoothService, .noAdapter, .adapterNotFound(hci0), .adapterOff(hci0),
@@ -246,7 +247,7 @@ struct RadioErrorTests {
         #expect(Set(all.map(\.sentence)).count == all.count)
         for error in all {
             #expect(!error.sentence.contains("\n"))
-            #expect(error.sentence.hasSuffix("."))
+            #expect(!error.sentence.hasSuffix("."))
         }
         #expect(RadioError.adapterOff(hci0).sentence.contains("rfkill unblock bluetooth"))
     }

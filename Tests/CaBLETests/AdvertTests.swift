@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Crypto
 import TestSupport
 import Testing
 
-// SPDX-License-Identifier: Apache-2.0
 @testable import CaBLE
 
 @Suite("The advert")

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Crypto
 import TestSupport
 
-// SPDX-License-Identifier: Apache-2.0
 @testable import CaBLE
 
 extension SymmetricKey {

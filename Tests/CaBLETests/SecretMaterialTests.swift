@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Crypto
 import TestSupport
 import Testing
 
-// SPDX-License-Identifier: Apache-2.0
 @testable import CaBLE
 
 /// However a secret is printed, alone or inside something else, none of its bytes comes out.

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import TestSupport
 import Testing
 
-// SPDX-License-Identifier: Apache-2.0
 @testable import CaBLE
 
 @Suite("Tunnel paths, IDs and domains")

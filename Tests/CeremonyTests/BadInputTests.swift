@@ -61,7 +61,10 @@ struct BadInputTests {
                 (#"{"publicKey": {"rpId": "example.com"}}"#, "https://example.com", 65, "publicKey.challenge"),
                 (#"{"publicKey": {"challenge": "a b"}}"#, "https://example.com", 65, "publicKey.challenge"),
                 (#"{"publicKey": \#(Self.site)}"#, "https://example.org", 65, "example.com"),
-                (#"{"publicKey": {"rpId": "co.uk", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}}"#, "https://shop.co.uk", 65, "co.uk"),
+                (
+                    #"{"publicKey": {"rpId": "co.uk", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}}"#, "https://shop.co.uk",
+                    65, "co.uk"
+                ),
                 (#"{"publicKey": \#(Self.site)}"#, "http://example.com", 64, "https"),
                 (#"{"publicKey": \#(Self.site)}"#, "https://192.0.2.1", 64, "IP address"),
             ]
@@ -94,7 +97,11 @@ struct BadInputTests {
             let here = "127.0.0.1:\(stage.relayPort)"
 
             let closed = ["--cacert", "\(stage.folder)/ca.pem", "--connect-to", "\(Stage.host):443:127.0.0.1:1"]
-            Self.expect(try await stage.startAuthenticator(Self.code(), network: closed).ending(), 69, "nothing listens")
+            Self.expect(
+                try await stage.startAuthenticator(Self.code(), network: closed).ending(),
+                69,
+                "nothing listens"
+            )
 
             let untrusted = ["--connect-to", "\(Stage.host):443:\(here)"]
             Self.expect(try await stage.startAuthenticator(Self.code(), network: untrusted).ending(), 69, "not trusted")
@@ -166,13 +173,18 @@ struct BadInputTests {
             #expect(!files.fileExists(atPath: stage.vault), "no new vault takes the place of a lost one")
             try files.moveItem(atPath: stage.folder + "/elsewhere", toPath: stage.vault)
 
-            let record = try #require(stage.snapshot(of: stage.vault).first { $0.key.hasPrefix("records/") && !$0.value.isEmpty })
+            let record = try #require(
+                stage.snapshot(of: stage.vault).first { $0.key.hasPrefix("records/") && !$0.value.isEmpty }
+            )
             let path = stage.vault + "/" + record.key
             var damaged = record.value
             damaged[damaged.count / 2] ^= 1
             try damaged.write(to: URL(fileURLWithPath: path))
             let refused = try await stage.perform(options)
-            #expect(refused.authenticator.status == 77 && refused.authenticator.lastLine.contains("damaged"), "\(refused)")
+            #expect(
+                refused.authenticator.status == 77 && refused.authenticator.lastLine.contains("damaged"),
+                "\(refused)"
+            )
             #expect(refused.client.status == 77, "\(refused.client)")
             try record.value.write(to: URL(fileURLWithPath: path))
 
@@ -187,7 +199,8 @@ struct BadInputTests {
         try await Stage.set { stage in
             try await stage.register(RelyingParty(stage))
             let before = stage.snapshot(of: stage.vault)
-            func scan(_ variables: [String: String] = [:], _ extra: [String] = []) async throws -> RunningProgram.Ending {
+            func scan(_ variables: [String: String] = [:], _ extra: [String] = []) async throws -> RunningProgram.Ending
+            {
                 try await stage.startAuthenticator(Self.code(), extra: extra, variables: variables).ending()
             }
             let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(stage.folder)/none"]

@@ -67,7 +67,7 @@ final class RunningProgram: Sendable {
     /// Waits until a whole line on standard error satisfies a condition, and returns it.
     func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
         var found: String?
-        try await Waiting.until("a line of \(name)", within: limit, evidence: { self.errors }) {
+        try await Waiting.until("a line of \(name)", within: limit, evidence: self.errors) {
             let whole = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             found = whole.first(where: matches).map(String.init)
             if found == nil, !self.process.isRunning {
@@ -80,7 +80,7 @@ final class RunningProgram: Sendable {
 
     /// Waits until it ends.
     func ending(within limit: Duration = .seconds(90)) async throws -> Ending {
-        try await Waiting.until("the end of \(name)", within: limit, evidence: { self.errors }) {
+        try await Waiting.until("the end of \(name)", within: limit, evidence: self.errors) {
             !self.process.isRunning
         }
         let killed = process.terminationReason == .uncaughtSignal
@@ -101,7 +101,7 @@ enum Waiting {
     static func until(
         _ what: String,
         within limit: Duration = .seconds(30),
-        evidence: () -> String = { "" },
+        evidence: @autoclosure () -> String = "",
         _ condition: () async throws -> Bool
     ) async throws {
         let end = ContinuousClock.now + limit

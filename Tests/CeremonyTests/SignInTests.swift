@@ -16,7 +16,9 @@ struct SignInTests {
             #expect(made.client.status == 0, "\(made.client)")
             #expect(made.authenticator.status == 0, "\(made.authenticator)")
             let verdict = try await site.run("verify-creation", input: made.client.output)
-            #expect(verdict.contains(#""format": "none""#) && verdict.contains(#""transports": ["hybrid", "internal"]"#))
+            #expect(
+                verdict.contains(#""format": "none""#) && verdict.contains(#""transports": ["hybrid", "internal"]"#)
+            )
             #expect(verdict.contains(#""deviceType": "multi_device", "backedUp": false, "count": 0"#))
             #expect(made.client.output.split(separator: "\n").count == 1, "standard output carries the answer alone")
 

@@ -5,8 +5,9 @@ import Foundation
 import SystemBus
 import VirtualBlueZ
 
-/// Everything around a ceremony: a private bus with a virtual radio, a relay process with its own authority, and
-/// a folder for what is written. All of it is gone when the body returns, unless it threw.
+/// Everything around a ceremony: a private bus with a virtual radio, a relay process, a folder for what is written.
+///
+/// All of it is gone when the body returns, unless it threw.
 struct Stage: Sendable {
     static let domain = 266
 
@@ -64,7 +65,10 @@ struct Stage: Sendable {
     private static func startRelay(in folder: String) throws -> RunningProgram {
         try RunningProgram(
             "hybrid-relay",
-            ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "\(folder)/relay.pem", "--tls-key", "\(folder)/relay.key"],
+            [
+                "serve", "--listen", "127.0.0.1:0", "--tls-cert", "\(folder)/relay.pem", "--tls-key",
+                "\(folder)/relay.key",
+            ],
             in: folder,
             environment: ProcessInfo.processInfo.environment
         )

@@ -22,7 +22,9 @@ struct AnswerTests {
         let host = try #require(TestCertificates.domain?.host)
         #expect(lines.first == "GET /cable/new/\(TunnelID.test.hex) HTTP/1.1")
         #expect(lines.filter { $0.lowercased().hasPrefix("host:") } == ["Host: \(host)"])
-        #expect(lines.filter { $0.lowercased().hasPrefix("authorization:") } == ["Authorization: Bearer c2VjcmV0.-_~+/=="])
+        #expect(
+            lines.filter { $0.lowercased().hasPrefix("authorization:") } == ["Authorization: Bearer c2VjcmV0.-_~+/=="]
+        )
         #expect(lines.contains("Sec-WebSocket-Protocol: fido.cable"))
         #expect(!head.lowercased().contains("sec-websocket-extensions"))
     }
@@ -136,7 +138,10 @@ struct AnswerTests {
 
     @Test(
         "knows what is not HTTP",
-        arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\0\0\u{12}\u{4}\0\0\0\0\0", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 101 \0\r\n"]
+        arguments: [
+            "SSH-2.0-OpenSSH_9.2\r\n", "\0\0\u{12}\u{4}\0\0\0\0\0", "HTTP/1.1 abc\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nno field\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        ]
     )
     func notHTTP(answer: String) async throws {
         let (_, refusal) = try await ScriptedRelay.run {
@@ -149,7 +154,10 @@ struct AnswerTests {
         #expect(refusal == .relayMisbehaved("it does not speak HTTP"))
     }
 
-    @Test("reports a relay that hangs up without a word, or in the middle of one", arguments: ["", "HTTP/1.1 101 Switch"])
+    @Test(
+        "reports a relay that hangs up without a word, or in the middle of one",
+        arguments: ["", "HTTP/1.1 101 Switch"]
+    )
     func hangsUp(said: String) async throws {
         let (_, refusal) = try await ScriptedRelay.run {
             _ = try await $0.readHead()

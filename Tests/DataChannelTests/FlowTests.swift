@@ -12,13 +12,17 @@ struct FlowTests {
     private static let count = 1_024
     private static let size = 64 << 10
 
+    private static func message(_ number: Int) -> [UInt8] {
+        [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
+    }
+
     @Test("is held back where nobody reads, and nothing is lost when reading goes on")
     func flood() async throws {
         let written = Counter()
         let (_, heldAt) = try await ScriptedRelay.run {
             try await $0.answer()
             for index in 0..<Self.count {
-                try await $0.send(Wire.frame([UInt8](repeating: UInt8(truncatingIfNeeded: index), count: Self.size)))
+                try await $0.send(Wire.frame(Self.message(index)))
                 written.increment()
             }
             return try await $0.finish()
@@ -27,9 +31,8 @@ struct FlowTests {
                 #expect(try await tunnel.next().first == 0, "it flows")
                 let heldAt = await written.settled(below: Self.count)
                 for index in 1..<Self.count {
-                    let message = try await tunnel.next()
-                    try #require(message.count == Self.size)
-                    try #require(message.allSatisfy { $0 == UInt8(truncatingIfNeeded: index) }, "message \(index)")
+                    let isRight = try await tunnel.next() == Self.message(index)
+                    try #require(isRight, "message \(index)")
                 }
                 return heldAt
             }
@@ -40,19 +43,22 @@ struct FlowTests {
 
     @Test("ends when the task is cancelled while it waits, and the relay is told")
     func cancelledReceiving() async throws {
-        let open = Signal()
         let (code, outcome) = try await ScriptedRelay.run {
             try await $0.answer()
-            open.fire()
             return try await $0.finish()
         } client: { location in
-            let reading = Task { try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { try await $0.next() } }
+            let open = Signal()
+            let reading = Task {
+                try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+                    open.fire()
+                    return try await tunnel.next()
+                }
+            }
             await open.wait()
             reading.cancel()
             return await reading.result
         }
         #expect(throws: CancellationError.self) { try outcome.get() }
-        // Cancelled while still opening is as good; then there is no close frame.
         #expect(code == 1001)
     }
 

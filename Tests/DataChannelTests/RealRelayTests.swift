@@ -92,7 +92,9 @@ struct RealRelayTests {
             }
             group.addTask {
                 var random = SeededGenerator(seed: 3 - seed)
-                for number in 0..<1_000 { try #require(try await tunnel.next() == message(&random), "message \(number)") }
+                for number in 0..<1_000 {
+                    try #require(try await tunnel.next() == message(&random), "message \(number)")
+                }
             }
             try await group.waitForAll()
         }
@@ -107,7 +109,7 @@ struct RealRelayTests {
         return random.bytes(random.number(0...limit))
     }
 
-    private static func relay(_ body: (RelayLocation) async throws -> Void) async throws {
+    static func relay(_ body: (RelayLocation) async throws -> Void) async throws {
         let files = try TestCertificates.shared()
         let tls = try RelayCertificate.context(
             certificateFile: files.certificate(.relay),

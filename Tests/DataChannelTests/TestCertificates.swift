@@ -32,7 +32,9 @@ struct TestCertificates {
         directory = NSTemporaryDirectory() + "tunnel-tls-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         atexit {
-            if let made = try? TestCertificates.made.get() { try? FileManager.default.removeItem(atPath: made.directory) }
+            if let made = try? TestCertificates.made.get() {
+                try? FileManager.default.removeItem(atPath: made.directory)
+            }
         }
         let host = try #require(Self.domain?.host)
         for name in ["trusted", "unknown"] {

@@ -66,7 +66,7 @@ struct TunnelOpening: Sendable {
         let target = location.target
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(Int64(location.timeouts.connect)))
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .connect(host: target.host, port: target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let cancelled = progress.withLockedValue { progress in
@@ -168,7 +168,6 @@ struct TunnelOpening: Sendable {
         case 404: return .tunnelNotFound
         case 401, 403: return .notAuthorised
         case 429, 503: return .relayBusy
-        case 101: return .relayMisbehaved("its WebSocket handshake is not valid")
         default: return .refused(status: Int(status))
         }
     }
@@ -181,6 +180,9 @@ struct TunnelOpening: Sendable {
         if let error = TunnelTLS.failure(error, host: location.domain.host) { return error }
         if let error = error as? NIOConnectionError { return ConnectFailure.explained(error, host: host) }
         if let error = error as? ChannelError, case .connectTimeout = error { return .timedOut(.connecting) }
+        // An answer 101 whose other fields are wrong.
+        if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
+        if case HTTPParserError.invalidEOFState = error { return .connectionLost }
         if error is HTTPParserError || error is NIOHTTPDecoderError {
             return .relayMisbehaved("it does not speak HTTP")
         }

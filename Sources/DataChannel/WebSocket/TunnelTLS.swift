@@ -35,6 +35,7 @@ enum TunnelTLS {
         let text = "\(error)"
         // BoringSSL reports the reason only as text.
         if text.contains("CERTIFICATE_VERIFY_FAILED") { return .certificateNotTrusted(host: host) }
+        if text.contains("EOF during handshake") { return .connectionLost }
         if case .uncleanShutdown = error { return .connectionLost }
         return .tlsFailed(text)
     }

@@ -12,7 +12,7 @@ internal import NIOWebSocket
 public struct WebSocketTunnel: MessageChannel {
     private let inbox: Inbox
     private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
-    private let allocator: ByteBufferAllocator
+    private let channel: any Channel
 
     /// The routing ID the relay gave, if a new tunnel was asked for.
     public let routingID: RoutingID?
@@ -34,7 +34,7 @@ public struct WebSocketTunnel: MessageChannel {
             let tunnel = WebSocketTunnel(
                 inbox: Inbox(),
                 outbound: outbound,
-                allocator: opened.channel.channel.allocator,
+                channel: opened.channel.channel,
                 routingID: opened.routingID
             )
             return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -57,6 +57,9 @@ public struct WebSocketTunnel: MessageChannel {
         if let end = inbox.end { throw end }
         do {
             try await outbound.write(frame(.binary, message.bytes))
+            // The writer learns that the socket is full only when the loop has come to the message; a sender that did
+            // not wait for that would fill the memory.
+            try await channel.eventLoop.submit {}.get()
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -126,12 +129,12 @@ public struct WebSocketTunnel: MessageChannel {
     }
 
     private func closeFrame(_ code: WebSocketErrorCode) -> WebSocketFrame {
-        var payload = allocator.buffer(capacity: 2)
+        var payload = channel.allocator.buffer(capacity: 2)
         payload.write(webSocketErrorCode: code)
         return WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: payload)
     }
 
     private func frame(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) -> WebSocketFrame {
-        WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: allocator.buffer(bytes: bytes))
+        WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: channel.allocator.buffer(bytes: bytes))
     }
 }

@@ -57,7 +57,10 @@ struct Demo: AsyncParsableCommand {
         }
         do {
             try await VirtualBlueZ.serve(on: bus.busAddress) {
-                story.step("air", "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters")
+                story.step(
+                    "air",
+                    "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters"
+                )
                 try await withRelay(story) { location in
                     try await ceremonies(on: bus.busAddress, location, story)
                 }

@@ -55,7 +55,10 @@ enum TemporaryFile {
         var template = Array("\(folder)/hybrid-lab-XXXXXX\(suffix)".utf8CString)
         let descriptor = mkstemps(&template, Int32(suffix.utf8.count))
         guard descriptor >= 0 else {
-            throw CommandFailure("no file can be made in \(folder): \(String(cString: strerror(errno)))", status: .ioError)
+            throw CommandFailure(
+                "no file can be made in \(folder): \(String(cString: strerror(errno)))",
+                status: .ioError
+            )
         }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

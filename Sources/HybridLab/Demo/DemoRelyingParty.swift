@@ -62,8 +62,12 @@ struct DemoRelyingParty {
         try check(try AuthenticatorData(parsing: data))
         let signed = data + Array(SHA256.hash(data: try Self.bytes(answer.response.clientDataJSON)))
         let signature = try P256.Signing.ECDSASignature(derRepresentation: Self.bytes(answer.response.signature))
-        guard registered.key.isValidSignature(signature, for: signed) else { throw Self.failure("the signature is wrong") }
-        guard try Self.bytes(answer.response.userHandle) == userHandle else { throw Self.failure("it is another account") }
+        guard registered.key.isValidSignature(signature, for: signed) else {
+            throw Self.failure("the signature is wrong")
+        }
+        guard try Self.bytes(answer.response.userHandle) == userHandle else {
+            throw Self.failure("it is another account")
+        }
         return "ada@example.com"
     }
 
@@ -71,11 +75,15 @@ struct DemoRelyingParty {
         let bytes = try Self.bytes(answer.response.clientDataJSON)
         let clientData = try JSONDecoder().decode(ClientDataFields.self, from: Data(bytes))
         guard clientData.type == type, clientData.origin == origin else { throw Self.failure("it is for another site") }
-        guard clientData.challenge == Base64URL.encode(challenge) else { throw Self.failure("it answers another question") }
+        guard clientData.challenge == Base64URL.encode(challenge) else {
+            throw Self.failure("it answers another question")
+        }
     }
 
     private func check(_ data: AuthenticatorData) throws {
-        guard data.relyingPartyIDHash == RelyingPartyID(host)?.hash else { throw Self.failure("it is for another RP ID") }
+        guard data.relyingPartyIDHash == RelyingPartyID(host)?.hash else {
+            throw Self.failure("it is for another RP ID")
+        }
         guard data.flags.isSuperset(of: [.userPresent, .userVerified]) else {
             throw Self.failure("the user was not verified")
         }

@@ -42,7 +42,8 @@ final class Story: Sendable {
         switch event {
         case .tunnelOpen(let domain): step("phone", "opens a tunnel at \(domain.host) and is told a routing ID")
         case .advertising: step("phone", "broadcasts 20 encrypted bytes by Bluetooth: nonce, routing ID, relay")
-        case .clientVerified: step("phone", "the desktop's first message proves that it heard them; the advert is withdrawn")
+        case .clientVerified:
+            step("phone", "the desktop's first message proves that it heard them; the advert is withdrawn")
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "answers, signed with the passkey's key")
@@ -53,7 +54,9 @@ final class Story: Sendable {
     func summary(elapsed: Duration) {
         let tenths = Int(elapsed / .milliseconds(100))
         title("Done in \(tenths / 10).\(tenths % 10) s: one passkey created and used; both answers verified.")
-        say("The relay passed ciphertext only. The radio was virtual and the user a script; with two devices, a relay of")
+        say(
+            "The relay passed ciphertext only. The radio was virtual and the user a script; with two devices, a relay of"
+        )
         say("yours and a person, hybrid-client and hybrid-auth do the same.")
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// The primitives once more, from another code base than the product's.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// P-256 by plain point multiplication.

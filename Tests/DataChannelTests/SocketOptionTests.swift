@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import Testing
+
+@testable import DataChannel
+
+@Suite("The socket of a tunnel")
+struct SocketOptionTests {
+    /// The same number at another level is SO_DEBUG, which only root may set: for everybody else no tunnel opened.
+    @Test("sends small messages at once, and asks for nothing that needs privileges")
+    func noDelay() async throws {
+        try await RealRelayTests.relay { location in
+            let opened = try await TunnelOpening(location: location, path: .new(.test), bearerToken: nil).open()
+            try await opened.channel.executeThenClose { _, _ in
+                let channel = opened.channel.channel
+                let noDelay = try await channel.getOption(.tcpOption(.tcp_nodelay)).get()
+                #expect(noDelay != 0)
+                let debug = ChannelOptions.Types.SocketOption(level: .socket, name: .init(rawValue: 1))
+                let isDebugging = try await channel.getOption(debug).get()
+                #expect(isDebugging == 0)
+            }
+        }
+    }
+}
