@@ -60,9 +60,9 @@ public struct WebSocketTunnel: MessageChannel {
             // The writer learns that the socket is full only when the loop has come to the message; a sender that did
             // not wait for that would fill the memory.
             try await channel.eventLoop.submit {}.get()
-        } catch let error as CancellationError {
-            throw error
         } catch {
+            // A cancelled writer says so in several ways.
+            try Task.checkCancellation()
             throw inbox.end ?? .connectionLost
         }
     }
