@@ -53,22 +53,31 @@ public actor Authenticator {
             let response: CTAPResponse
             switch request {
             case .makeCredential(let request):
+                try checkPatience()
                 response = .success(try await makeCredential(request).encoded)
-                fulfilled += 1
             case .getAssertion(let request):
+                try checkPatience()
                 response = .success(try await getAssertion(request).encoded)
-                fulfilled += 1
             case .getInfo:
-                response = .success(Self.info.encoded)
+                return .success(Self.info.encoded)
             case .selection:
                 // Phones serve one client at a time; there is nothing to select.
                 return .failure(.invalidCommand)
             }
+            fulfilled += 1
             lastFailure = nil
             return response
         } catch {
             lastFailure = error
             return .failure(error.status)
+        }
+    }
+
+    /// Who said no is not asked again by the same client.
+    private func checkPatience() throws(AuthenticatorFailure) {
+        switch lastFailure {
+        case .declined, .userTimedOut, .wrongPIN, .lockedOut: throw lastFailure ?? .declined
+        default: return
         }
     }
 
@@ -193,6 +202,8 @@ extension Authenticator {
                 return try await store.unlock(with: pin)
             } catch {
                 guard case .wrongPIN(let attemptsLeft) = error else { throw AuthenticatorFailure(error) }
+                // Another answer could not be judged before the wait is over.
+                guard attemptsLeft > 0 else { throw .wrongPIN }
                 problem = .wrong(attemptsLeft: attemptsLeft)
             }
         }

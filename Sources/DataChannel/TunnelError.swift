@@ -31,6 +31,8 @@ public enum TunnelError: Error, Equatable, Sendable {
     case relayMisbehaved(String)
     /// The other end or the relay closed the tunnel with this code.
     case closed(code: UInt16)
+    /// The relay takes no more data.
+    case stalled
     /// The connection ended without a word.
     case connectionLost
     /// A message was offered and refused.

@@ -71,8 +71,10 @@ struct Scan: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let url { ProcessArguments.wipe(url) }
         let domain = try relayDomain()
-        let offer = try url.map(ScanInput.argument) ?? ScanInput.standardInput()
+        let offer = try url.map(ScanInput.offer) ?? ScanInput.standardInput()
+        try check(offer, domain)
         let token = try tunnelTokenFile.map(TokenFile.read)
         let ending = await withTerminationSignals {
             try await serve(offer, domain, token)
@@ -95,6 +97,22 @@ struct Scan: AsyncParsableCommand {
             )
         }
         return domain
+    }
+
+    /// What the code itself says about its device, before any radio or network is used.
+    private func check(_ offer: QROffer, _ domain: TunnelDomain) throws {
+        if domain.isAssigned, Int(domain.id) >= offer.assignedDomainsKnown {
+            throw CommandFailure(
+                "the other device does not know the relay \(domain.host); use a tunnel domain of 256 or more",
+                status: .usage
+            )
+        }
+        if offer.hint == .presentCredential || offer.hint == .issueCredential {
+            throw CommandFailure(
+                "the code asks for a digital credential; this program has passkeys only",
+                status: .dataError
+            )
+        }
     }
 
     private func serve(_ offer: QROffer, _ domain: TunnelDomain, _ token: BearerToken?) async throws {

@@ -6,24 +6,27 @@ internal import ServiceSupport
 
 /// Where the text of the QR comes from.
 enum ScanInput {
-    /// The text given as an argument; it is wiped from the process list.
-    static func argument(_ url: String) throws -> QROffer {
-        ProcessArguments.wipe(url)
-        return try offer(url)
-    }
-
-    /// One line of standard input.
+    /// One line of standard input, read no further than any code is long.
     static func standardInput() throws -> QROffer {
-        guard let line = readLine(strippingNewline: true) else {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count <= Limits.qrTextCharacters {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
+            line.append(byte)
+        }
+        guard !line.isEmpty else {
             throw CommandFailure(
                 "no text on standard input; give the text of the QR code, which begins with FIDO:/",
                 status: .dataError
             )
         }
-        return try offer(line)
+        return try offer(String(decoding: line, as: UTF8.self))
     }
 
-    private static func offer(_ text: String) throws -> QROffer {
+    /// Reads the text of a code; spaces around it don't matter.
+    static func offer(_ text: String) throws -> QROffer {
         let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
         do {
             return try QROffer(parsing: trimmed)

@@ -17,7 +17,14 @@ struct ScanOutcome {
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
-        if await authenticator.fulfilled > 0 {
+        let fulfilled = await authenticator.fulfilled
+        if fulfilled > 0, end == .clientLeftDuringRequest {
+            throw CommandFailure(
+                "you agreed, but the other device left before it heard; a new passkey stays in the vault, try again",
+                status: .temporary
+            )
+        }
+        if fulfilled > 0 {
             StandardError.writeLine("\(HybridAuth.programName): done")
             return
         }

@@ -66,11 +66,13 @@ struct ShowQR: AsyncParsableCommand {
 
     func run() async throws {
         let ceremony = try RequestInput(path: request, origin: origin).ceremony()
-        let display = CodeDisplay(printsText: printUrl, file: qrOutput)
+        let display = try CodeDisplay(printsText: printUrl, file: qrOutput)
         let ending = await withTerminationSignals { try await perform(ceremony, display) }
         display.cleanUp()
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
-        StandardOutput.writeLine(try ending.result.get())
+        guard StandardOutput.writeLine(try ending.result.get()) else {
+            throw CommandFailure("the answer could not be written to standard output", status: .ioError)
+        }
     }
 
     private func perform(_ ceremony: Ceremony, _ display: CodeDisplay) async throws -> [UInt8] {
@@ -105,7 +107,6 @@ struct ShowQR: AsyncParsableCommand {
         do {
             result = try await session.perform(ceremony.ctapRequest, events: display.show)
         } catch let failure as ClientFailure {
-            if let trouble = display.trouble { throw trouble }
             throw CommandFailure(failure)
         }
         guard result.response.status == .success else {

@@ -43,7 +43,9 @@ struct Serve: AsyncParsableCommand {
             configuration: RelayConfiguration(listen: addresses, transport: transport),
             logger: logger
         )
-        let outcome = await withTerminationSignals {
+        // Nothing is reloaded yet; what a log rotation sends must not end every tunnel.
+        signal(SIGHUP, SIG_IGN)
+        let outcome = await withTerminationSignals([.interrupt, .terminate]) {
             do {
                 _ = try await server.start()
             } catch {

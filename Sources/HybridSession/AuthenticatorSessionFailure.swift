@@ -37,7 +37,7 @@ func explainingAuthenticator<Result>(_ body: () async throws -> Result) async th
     } catch let error as TunnelError {
         switch error {
         case .closed, .connectionLost: throw AuthenticatorSessionFailure.tunnelExpired
-        case .messageRefused: throw AuthenticatorSessionFailure.notVerified
+        case .messageRefused: throw AuthenticatorSessionFailure.clientMisbehaved("a message can't be opened")
         default: throw AuthenticatorSessionFailure.relay(error)
         }
     } catch let error as HandshakeError {

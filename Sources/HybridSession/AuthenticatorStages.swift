@@ -31,7 +31,11 @@ struct OpenTunnel: Sendable {
             return try await withThrowingTaskGroup(of: HandshakeMessage.self) { group in
                 group.addTask {
                     try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.noClient) {
-                        try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
+                        do {
+                            return try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
+                        } catch TunnelError.messageRefused {
+                            throw AuthenticatorSessionFailure.notVerified
+                        }
                     }
                 }
                 group.addTask {

@@ -90,6 +90,7 @@ extension TunnelError: ExplainedFailure {
         case .refused(let status): "the relay refused with HTTP status \(status); is it a tunnel relay?"
         case .relayMisbehaved(let how): "the relay broke the protocol: \(how)"
         case .closed(let code): "the tunnel was closed (code \(code))"
+        case .stalled: "the relay stopped taking data; try again with a new code"
         case .connectionLost: "the connection to the relay was lost"
         case .messageRefused: "a message could not be opened"
         }
@@ -102,7 +103,7 @@ extension TunnelError: ExplainedFailure {
             .tlsFailed, .notAuthorised, .relayBusy, .refused:
             .unavailable
         case .trustAnchorsUnusable: .noInput
-        case .timedOut, .tunnelNotFound, .closed, .connectionLost: .temporary
+        case .timedOut, .tunnelNotFound, .closed, .stalled, .connectionLost: .temporary
         case .relayMisbehaved, .messageRefused: .badData
         }
     }

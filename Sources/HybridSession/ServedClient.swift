@@ -35,14 +35,22 @@ struct ServedClient: Sendable {
                 switch step {
                 case .answered(let response):
                     isBusy = false
+                    do {
+                        try await channel.send(.ctap(CTAPPayload(bytes: response.encoded)))
+                    } catch  where Self.isEnd(error) {
+                        // The user has answered and perhaps a passkey was made, but the client does not know it.
+                        return .clientLeftDuringRequest
+                    }
                     events(.answered(response.status))
-                    try await channel.send(.ctap(CTAPPayload(bytes: response.encoded)))
                     wait += 1
                     addIdleTimer(timeouts, &group)
                 case .idle:
                     // A timer that was set before a request came belongs to an earlier wait.
                     wait -= 1
-                    if !isBusy, wait < 0 { throw AuthenticatorSessionFailure.clientSilent }
+                    if !isBusy, wait < 0 {
+                        guard received > 0 else { throw AuthenticatorSessionFailure.clientSilent }
+                        return .clientLeft
+                    }
                 case .ended(let error):
                     try Task.checkCancellation()
                     guard Self.isEnd(error) else { throw error }

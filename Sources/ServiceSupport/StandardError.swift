@@ -34,17 +34,20 @@ extension StandardError {
 
 /// Standard output as a place for results.
 public enum StandardOutput {
-    /// Writes bytes and a newline as they are, for a program that reads them.
-    public static func writeLine(_ bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+    /// Writes bytes and a newline as they are, for a program that reads them; `false` if not all of it was taken.
+    @discardableResult
+    public static func writeLine(_ bytes: [UInt8]) -> Bool { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
 }
 
-/// Writes everything; a failing write is ignored, as there is nobody left to tell.
-private func write(_ bytes: [UInt8], to descriptor: Int32) {
+/// Writes everything, or says that it could not.
+@discardableResult
+private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var written = 0
     while written < bytes.count {
         let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return }
+        guard count > 0 else { return false }
         written += count
     }
+    return true
 }

@@ -52,7 +52,7 @@ public enum VaultError: Error, Equatable, Sendable {
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
         switch self {
-        case .doesNotExist(let path): "there is no vault at \(path); it is made by the first scan or by vault init"
+        case .doesNotExist(let path): "there is no vault at \(path); the first scan makes it"
         case .wasHereButIsEmpty(let path):
             "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup"
         case .incomplete(let path):

@@ -37,7 +37,8 @@ public struct ChildProcess: Sendable {
     /// - Parameters:
     ///   - arguments: the program and its arguments, at least one.
     ///   - variables: set in its environment besides our own.
-    ///   - output: descriptor that becomes its standard output, with an empty standard input; `nil` leaves both.
+    ///   - output: descriptor that becomes its standard output, with an empty standard input and no further
+    ///     descriptors; `nil` leaves it all of ours, as a user's command expects.
     ///   - errors: path of a file that takes its standard error; `nil` leaves it ours.
     ///   - ownGroup: whether it gets a process group of its own, out of the terminal's reach.
     public static func spawn(
@@ -57,6 +58,10 @@ public struct ChildProcess: Sendable {
         if let errors {
             let flags = O_WRONLY | O_CREAT | O_TRUNC
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+        }
+        if output != nil {
+            // A socket of this process would stay open as long as the child lives. Numbers not in use do no harm.
+            for descriptor: CInt in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

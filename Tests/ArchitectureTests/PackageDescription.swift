@@ -33,18 +33,13 @@ struct PackageDescription {
             try? FileManager.default.removeItem(atPath: scratch)
             try? FileManager.default.removeItem(atPath: output)
         }
-        try #require(FileManager.default.createFile(atPath: output, contents: nil))
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["swift", "package", "--scratch-path", scratch, "dump-package"]
-        process.currentDirectoryURL = URL(filePath: PackageFolder.path)
-        // A build may have been told to look at a part of the package; this looks at the whole.
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") }
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: output))
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "swift package dump-package")
+        let process = try SpawnedProcess(
+            ["swift", "package", "--package-path", PackageFolder.path, "--scratch-path", scratch, "dump-package"],
+            // A build may have been told to look at a part of the package; this looks at the whole.
+            environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") },
+            output: output
+        )
+        try #require(process.endOfShortCommand() == 0, "swift package dump-package")
         let dump = try JSONDecoder().decode(Dump.self, from: Data(contentsOf: URL(filePath: output)))
         targets = dump.targets.map { target in
             Target(

@@ -40,7 +40,7 @@ struct BadInputTests {
             let good = Self.code()
             for (text, words) in [
                 ("https://example.com", "does not begin with FIDO:/"),
-                ("", "does not begin with FIDO:/"),
+                ("", "no text on standard input"),
                 ("FIDO:/", "damaged"),
                 (String(good.dropLast()), "damaged"),
                 (good + String(repeating: "1", count: 2000), "damaged"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// One of the product's programs (or any other) as a process of its own, its outputs in files.
 final class RunningProgram: Sendable {
@@ -20,7 +21,7 @@ final class RunningProgram: Sendable {
         var description: String { "status \(status)\nstdout: \(output)\nstderr: \(errors)" }
     }
 
-    private let process: Process
+    private let process: SpawnedProcess
     private let outputPath: String
     private let errorPath: String
     let name: String
@@ -37,32 +38,20 @@ final class RunningProgram: Sendable {
         let base = "\(folder)/\(UUID().uuidString.prefix(8))-\(name.split(separator: "/").last ?? "program")"
         outputPath = base + ".out"
         errorPath = base + ".err"
-        for path in [outputPath, errorPath] { _ = FileManager.default.createFile(atPath: path, contents: nil) }
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: name.hasPrefix("/") ? name : BuildFolder.program(name))
-        process.arguments = arguments
-        process.environment = environment
-        process.standardOutput = FileHandle(forWritingAtPath: outputPath)
-        process.standardError = FileHandle(forWritingAtPath: errorPath)
-        if let input {
-            let path = base + ".in"
-            try Data(input.utf8).write(to: URL(fileURLWithPath: path))
-            process.standardInput = FileHandle(forReadingAtPath: path)
-        } else {
-            process.standardInput = FileHandle.nullDevice
-        }
-        try process.run()
+        if let input { try Data(input.utf8).write(to: URL(fileURLWithPath: base + ".in")) }
+        process = try SpawnedProcess(
+            [name.hasPrefix("/") ? name : BuildFolder.program(name)] + arguments,
+            environment: environment,
+            input: input == nil ? "/dev/null" : base + ".in",
+            output: outputPath,
+            errors: errorPath
+        )
     }
 
-    deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    }
-
-    var identifier: Int32 { process.processIdentifier }
     var output: String { Self.contents(outputPath) }
     var errors: String { Self.contents(errorPath) }
 
-    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+    func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits until a whole line on standard error satisfies a condition, and returns it.
     func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
@@ -70,7 +59,7 @@ final class RunningProgram: Sendable {
         try await Waiting.until("a line of \(name)", within: limit, evidence: self.errors) {
             let whole = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             found = whole.first(where: matches).map(String.init)
-            if found == nil, !self.process.isRunning {
+            if found == nil, self.process.exitStatus != nil {
                 throw TimedOut(description: "\(name) ended without it: \(self.errors)")
             }
             return found != nil
@@ -81,14 +70,9 @@ final class RunningProgram: Sendable {
     /// Waits until it ends.
     func ending(within limit: Duration = .seconds(90)) async throws -> Ending {
         try await Waiting.until("the end of \(name)", within: limit, evidence: self.errors) {
-            !self.process.isRunning
+            self.process.exitStatus != nil
         }
-        let killed = process.terminationReason == .uncaughtSignal
-        return Ending(
-            status: killed ? 128 + process.terminationStatus : process.terminationStatus,
-            output: output,
-            errors: errors
-        )
+        return Ending(status: process.exitStatus ?? -1, output: output, errors: errors)
     }
 
     private static func contents(_ path: String) -> String {

@@ -3,6 +3,7 @@
 import CaBLE
 import Foundation
 import SystemBus
+import TestSupport
 import VirtualBlueZ
 
 /// Everything around a ceremony: a private bus with a virtual radio, a relay process, a folder for what is written.
@@ -104,14 +105,11 @@ struct Stage: Sendable {
             openssl x509 -req -in relay.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile relay.ext \
               -out relay.pem
             """
-        let openssl = Process()
-        openssl.executableURL = URL(fileURLWithPath: "/bin/sh")
-        openssl.arguments = ["-c", script, "sh", folder, host]
-        openssl.standardError = FileHandle.nullDevice
-        openssl.standardOutput = FileHandle.nullDevice
-        try openssl.run()
-        openssl.waitUntilExit()
-        guard openssl.terminationStatus == 0 else {
+        let openssl = try SpawnedProcess(
+            ["/bin/sh", "-c", script, "sh", folder, host],
+            environment: ProcessInfo.processInfo.environment
+        )
+        guard openssl.endOfShortCommand() == 0 else {
             throw RunningProgram.TimedOut(description: "openssl made no certificates")
         }
     }

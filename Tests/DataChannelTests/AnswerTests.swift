@@ -117,7 +117,7 @@ struct AnswerTests {
     @Test(
         "tells statuses apart",
         arguments: [
-            (404, TunnelError.tunnelNotFound), (401, .notAuthorised), (403, .notAuthorised), (503, .relayBusy),
+            (404, TunnelError.tunnelNotFound), (401, .notAuthorised), (403, .refused(status: 403)), (503, .relayBusy),
             (429, .relayBusy), (500, .refused(status: 500)), (301, .refused(status: 301)), (200, .refused(status: 200)),
             (410, .refused(status: 410)), (426, .refused(status: 426)),
         ]

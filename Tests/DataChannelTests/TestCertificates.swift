@@ -2,6 +2,7 @@
 
 import CaBLE
 import Foundation
+import TestSupport
 import Testing
 
 /// Certificates made by openssl once for all tests of this process: two authorities, and what they signed.
@@ -52,14 +53,10 @@ struct TestCertificates {
     }
 
     private func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
+        let command =
             ["openssl", "req", "-x509", "-days", "2", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
             + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "openssl \(arguments)")
+        let status = try SpawnedProcess(command, environment: ProcessInfo.processInfo.environment).endOfShortCommand()
+        try #require(status == 0, "openssl \(arguments)")
     }
 }

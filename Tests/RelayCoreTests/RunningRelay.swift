@@ -14,12 +14,13 @@ struct RunningRelay {
 
     /// Runs a relay for the time of `body`.
     static func run(
+        on host: String = "127.0.0.1",
         transport: RelayTransport = .plaintext,
         clientTLS: NIOSSLContext? = nil,
         limits: RelayLimits = .testing(),
         _ body: (RunningRelay) async throws -> Void
     ) async throws {
-        let address = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
+        let address = try SocketAddress(ipAddress: host, port: 0)
         let configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = RelayServer(configuration: configuration, logger: logger)

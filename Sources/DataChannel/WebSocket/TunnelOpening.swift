@@ -45,9 +45,8 @@ struct TunnelOpening: Sendable {
         return try await withTaskCancellationHandler {
             do {
                 let upgrade = try await connect(tls)
-                let opened = try await upgrade.get()
-                try Task.checkCancellation()
-                return opened
+                // From here on the channel is the caller's to close, also if the task was cancelled meanwhile.
+                return try await upgrade.get()
             } catch {
                 progress.withLockedValue { $0.channel }?.close(promise: nil)
                 try Task.checkCancellation()
@@ -166,7 +165,7 @@ struct TunnelOpening: Sendable {
         guard let status = progress.withLockedValue({ $0.head?.status.code }) else { return .connectionLost }
         switch status {
         case 404: return .tunnelNotFound
-        case 401, 403: return .notAuthorised
+        case 401: return .notAuthorised
         case 429, 503: return .relayBusy
         default: return .refused(status: Int(status))
         }

@@ -14,6 +14,9 @@ public struct WebSocketTunnel: MessageChannel {
     private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let channel: any Channel
 
+    /// How long one message may wait for room.
+    private static let patience = TimeAmount.seconds(30)
+
     /// The routing ID the relay gave, if a new tunnel was asked for.
     public let routingID: RoutingID?
 
@@ -52,9 +55,17 @@ public struct WebSocketTunnel: MessageChannel {
         }
     }
 
-    /// Sends one message; returns when there is room for the next.
+    /// Sends one message; returns when there is room for the next, after 30 s at the latest.
     public func send(_ message: WireMessage) async throws {
+        // First, because cancellation ends the reader too, which is then no loss of the connection.
+        try Task.checkCancellation()
         if let end = inbox.end { throw end }
+        // A relay that takes nothing more would hold the sender for ever.
+        let alarm = channel.eventLoop.scheduleTask(in: Self.patience) { [inbox, channel] in
+            inbox.finish(.stalled)
+            channel.close(promise: nil)
+        }
+        defer { alarm.cancel() }
         do {
             try await outbound.write(frame(.binary, message.bytes))
             // The writer learns that the socket is full only when the loop has come to the message; a sender that did

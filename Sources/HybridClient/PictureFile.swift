@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ServiceSupport
+
+/// A picture that only its owner can read, for as long as a ceremony lasts.
+final class PictureFile: Sendable {
+    let path: String
+    private let descriptor: Int32
+
+    /// Makes the file.
+    ///
+    /// Not through a link, and not in the place of what is there already, because it is removed at the end.
+    init(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                "\(path) can't be written: \(String(cString: strerror(errno))); name a new file with --qr-output",
+                status: .ioError
+            )
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes the picture; one that is cut short by a full disk does not scan, which shows at once.
+    func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Takes the file away.
+    func remove() { unlink(path) }
+}

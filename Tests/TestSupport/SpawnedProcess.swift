@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Glibc
+
+/// A child process of a test, waited for without blocking a thread.
+///
+/// It inherits no descriptor but its three: a child that held another test's socket would keep that socket
+/// open, and a test that waits for its end would wait for ever.
+public final class SpawnedProcess: @unchecked Sendable {
+    // SAFETY of @unchecked: `status` is only touched under `lock`.
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private var status: Int32?
+
+    /// The process ID.
+    public let identifier: pid_t
+
+    /// The program could not be started; the number is the system's.
+    public struct NotStarted: Error {
+        /// What the system says.
+        public let errorNumber: Int32
+    }
+
+    /// Starts a program, found in PATH if its name has no slash; outputs and input are files.
+    public init(
+        _ command: [String],
+        environment: [String: String],
+        input: String = "/dev/null",
+        output: String = "/dev/null",
+        errors: String = "/dev/null"
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        // Numbers that are not open do no harm.
+        for descriptor: Int32 in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Threads that run tasks may have signals blocked, which a child would inherit.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for word in words + variables { free(word) } }
+        var child: pid_t = 0
+        let code = posix_spawnp(&child, command.first ?? "", &actions, &attributes, &words, &variables)
+        guard code == 0 else { throw NotStarted(errorNumber: code) }
+        identifier = child
+        lock = .allocate(capacity: 1)
+        lock.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(lock, nil)
+    }
+
+    deinit {
+        if exitStatus == nil {
+            kill(identifier, SIGKILL)
+            var ignored: Int32 = 0
+            waitpid(identifier, &ignored, 0)
+        }
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    /// How it ended, as a shell tells it (128 and the signal's number if it was killed); `nil` while it runs.
+    public var exitStatus: Int32? {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        if let status { return status }
+        var word: Int32 = 0
+        guard waitpid(identifier, &word, WNOHANG) == identifier else { return nil }
+        status = word & 0x7F == 0 ? (word >> 8) & 0xFF : 128 + (word & 0x7F)
+        return status
+    }
+
+    /// Sends a signal, unless it has ended.
+    public func send(_ signal: Int32) {
+        if exitStatus == nil { kill(identifier, signal) }
+    }
+
+    /// Waits for the end.
+    public func end() async throws -> Int32 {
+        while true {
+            if let exitStatus { return exitStatus }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Waits for the end of a short command, on this thread.
+    public func endOfShortCommand() -> Int32 {
+        while true {
+            if let exitStatus { return exitStatus }
+            usleep(2_000)
+        }
+    }
+}
