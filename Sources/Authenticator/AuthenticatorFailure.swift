@@ -70,7 +70,7 @@ public enum AuthenticatorFailure: Error, Equatable, Sendable {
         case .userTimedOut: "nobody answered the question in time; scan a new QR code to try again"
         case .userUnavailable(let sentence), .storeUnusable(let sentence), .notSaved(let sentence): sentence
         case .cancelled: "the other device cancelled"
-        case .wrongPIN: "the PIN was wrong \(Authenticator.pinAttempts) times; nothing was signed"
+        case .wrongPIN: "the PIN was wrong each time; nothing was signed"
         case .lockedOut(let seconds): "too many wrong PINs; try again in \(seconds) seconds"
         case .noPasskey: "there is no passkey for this site in the vault"
         case .alreadyRegistered: "there is a passkey for this account already"
