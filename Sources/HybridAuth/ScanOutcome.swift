@@ -45,8 +45,8 @@ extension CommandFailure {
             case .userTimedOut, .cancelled: .temporary
             case .userUnavailable: .unavailable
             case .noSupportedAlgorithm, .silentRequest: .dataError
-            case .storeUnusable: vault.lastFailure?.status ?? .notPermitted
-            case .notSaved: .ioError
+            case .storeUnusable: vault.lastFailure?.statusOfReading ?? .notPermitted
+            case .notSaved: vault.lastFailure?.status ?? .ioError
             case .internalFault: .software
             }
         self.init(failure.sentence, status: status)
@@ -54,6 +54,12 @@ extension CommandFailure {
 }
 
 extension VaultError {
+    /// The exit code when nothing was to be written: too many files are damage then, not a full disk.
+    fileprivate var statusOfReading: ExitStatus {
+        if case .tooLarge = self { return .notPermitted }
+        return status
+    }
+
     /// The exit code of a vault that can't be used.
     var status: ExitStatus {
         switch self {

@@ -29,6 +29,7 @@ struct ServedClient: Sendable {
         try await withThrowingTaskGroup(of: Step.self) { group in
             defer { group.cancelAll() }
             var (isBusy, received, wait) = (false, 0, 0)
+            var tally = RequestTally()
             group.addTask { await next() }
             addIdleTimer(timeouts, &group)
             while let step = try await group.next() {
@@ -49,14 +50,14 @@ struct ServedClient: Sendable {
                     wait -= 1
                     if !isBusy, wait < 0 {
                         guard received > 0 else { throw AuthenticatorSessionFailure.clientSilent }
-                        return .clientLeft
+                        return try tally.judged(.clientLeft)
                     }
                 case .ended(let error):
                     try Task.checkCancellation()
                     guard Self.isEnd(error) else { throw error }
-                    return isBusy ? .clientLeftDuringRequest : .clientLeft
+                    return isBusy ? .clientLeftDuringRequest : try tally.judged(.clientLeft)
                 case .received(.shutdown):
-                    return isBusy ? .clientLeftDuringRequest : .shutDown
+                    return isBusy ? .clientLeftDuringRequest : try tally.judged(.shutDown)
                 case .received(.update):
                     break
                 case .received(.json):
@@ -68,6 +69,7 @@ struct ServedClient: Sendable {
                     isBusy = true
                     let parsed = Result { () throws(CTAPRequestError) in try CTAPRequest(parsing: payload.bytes) }
                     events(.request(try? parsed.get().command))
+                    tally.note(parsed)
                     group.addTask {
                         switch parsed {
                         case .success(let request): .answered(await answer(request))
@@ -107,5 +109,25 @@ struct ServedClient: Sendable {
         case TunnelError.closed, TunnelError.connectionLost: true
         default: false
         }
+    }
+}
+
+/// What a client has asked so far: who only ever sent what can't be read did not ask for anything.
+private struct RequestTally {
+    private var readable = 0
+    private var unreadable = 0
+
+    mutating func note(_ request: Result<CTAPRequest, CTAPRequestError>) {
+        switch request {
+        case .success: readable += 1
+        case .failure: unreadable += 1
+        }
+    }
+
+    func judged(_ end: AuthenticatorEnd) throws -> AuthenticatorEnd {
+        guard unreadable == 0 || readable > 0 else {
+            throw AuthenticatorSessionFailure.clientMisbehaved("nothing that it asked can be read")
+        }
+        return end
     }
 }

@@ -27,14 +27,14 @@ public actor UnlockedVault: UnlockedCredentialStore {
 
     /// Every passkey of a relying party, the last created first.
     public func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
-        try await asStore { key, files throws(VaultError) in
+        try await asStore(otherwise: StoreFailure.damaged) { key, files throws(VaultError) in
             try files.load(key: key).passkeys.filter { $0.body.relyingParty == relyingParty }.compactMap(\.body.passkey)
         }
     }
 
     /// Keeps a new passkey; it is durable when this returns.
     public func add(_ passkey: Passkey) async throws(StoreFailure) {
-        try await asStore { key, files throws(VaultError) in
+        try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
             let created = files.clock.now()
             try files.write(key: key) { records in
                 let highest = records.passkeys.first?.body.order ?? 0
@@ -108,7 +108,9 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
+    /// Damage is damage whatever was tried; of other failures the operation says what they mean.
     private func asStore<Value: Sendable>(
+        otherwise failure: @Sendable (String) -> StoreFailure,
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(StoreFailure) -> Value {
         do {
@@ -116,7 +118,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
         } catch {
             switch error {
             case .locked: throw .locked
-            case .cannotWrite, .tooLarge, .busy: throw .notWritten(error.sentence)
+            case .cannotWrite, .tooLarge, .busy: throw failure(error.sentence)
             default: throw .damaged(error.sentence)
             }
         }

@@ -41,6 +41,24 @@ struct VerificationTests {
         #expect(desk.journal.events.count == wrong + 1)
     }
 
+    @Test("after the last attempt that is judged at once, nobody is asked for another PIN")
+    func lastAttempt() async throws {
+        let desk = try Desk { $0.pins = ["1111", MemoryStore.rightPIN] }
+        desk.store.fail { $0.unlock = [.wrongPIN(attemptsLeft: 0)] }
+        await desk.expectFailure(await desk.sign(), 0x27, .wrongPIN)
+        #expect(desk.journal.events.count == 1, "one question, no second")
+    }
+
+    @Test("who said no is not asked again by the same client, whatever it asks")
+    func declinedOnce() async throws {
+        let desk = try Desk { $0.atConfirmation = .no(.declined) }
+        await desk.expectFailure(try await desk.create(), 0x27, .declined)
+        desk.journal.clear()
+        await desk.expectFailure(await desk.sign(), 0x27, .declined)
+        await desk.expectFailure(try await desk.create(), 0x27, .declined)
+        #expect(desk.journal.events.isEmpty, "no question, no look into the store")
+    }
+
     @Test("a store that can't be used ends the request at once")
     func unusable() async throws {
         let desk = try Desk()

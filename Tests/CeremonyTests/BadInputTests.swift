@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CBOR
 import CaBLE
 import Crypto
 import Foundation
@@ -50,6 +51,66 @@ struct BadInputTests {
                 Self.expect(ending, 65, words)
             }
             #expect(!FileManager.default.fileExists(atPath: stage.vault), "no vault is made for a bad code")
+        }
+    }
+
+    @Test("codes that ask for what this phone can't give, found out before the vault or the radio is touched")
+    func foreignOffers() async throws {
+        try await Stage.set { stage in
+            var generator = SystemRandomNumberGenerator()
+            let key = P256.KeyAgreement.PrivateKey(compactRepresentable: false).publicKey
+            let credential = QROffer(
+                clientKey: key,
+                secret: QRSecret(using: &generator),
+                created: 1_700_000_000,
+                hint: .presentCredential
+            )
+            Self.expect(try await stage.startAuthenticator(credential.text).ending(), 65, "digital credential")
+
+            // A client without key 2 knows no vendor's relay, so a phone that used one would never be found.
+            let knowsNone = Self.text([
+                0: .bytes(Array(key.compressedRepresentation)), 1: .bytes(Array(repeating: 7, count: 16)),
+            ])
+            let vendors = try await stage.startAuthenticator(knowsNone, domain: 0).ending()
+            Self.expect(vendors, 64, "does not know the relay cable.ua5v.com")
+            #expect(!FileManager.default.fileExists(atPath: stage.vault))
+        }
+    }
+
+    /// The text of a QR with any map: 7 bytes at a time, little-endian, as 17 digits.
+    private static func text(_ map: CBORMap) -> String {
+        let bytes = CBOREncoder.encode(map)
+        let widths = [0, 3, 5, 8, 10, 13, 15, 17]
+        return stride(from: 0, to: bytes.count, by: 7).reduce("FIDO:/") { text, start in
+            let chunk = bytes[start..<min(start + 7, bytes.count)]
+            let digits = String(chunk.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+            return text + String(repeating: "0", count: widths[chunk.count] - digits.count) + digits
+        }
+    }
+
+    @Test("an answer that can't be written to standard output is not taken for success")
+    func fullOutput() async throws {
+        try await Stage.set { stage in
+            let site = RelyingParty(stage)
+            let client = try RunningProgram(
+                "hybrid-client",
+                ["show-qr", "--request", "-", "--origin", RelyingParty.origin, "--print-url"] + stage.network,
+                in: stage.folder,
+                environment: stage.environment(),
+                input: try await site.run("create-options"),
+                output: "/dev/full"
+            )
+            let phone = try stage.startAuthenticator(try await client.line { $0.hasPrefix("FIDO:/") })
+            Self.expect(try await client.ending(), 74, "standard output")
+            #expect(try await phone.ending().status == 0, "the phone has done its part")
+        }
+    }
+
+    @Test("a relay that is told to reload goes on working")
+    func hangUp() async throws {
+        try await Stage.set { stage in
+            stage.relay.send(SIGHUP)
+            try await stage.register(RelyingParty(stage))
         }
     }
 

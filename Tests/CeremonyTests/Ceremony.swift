@@ -31,6 +31,7 @@ extension Stage {
         _ code: String,
         _ person: Person = Person(),
         vault: String? = nil,
+        domain: Int = Stage.domain,
         network: [String]? = nil,
         extra: [String] = [],
         variables: [String: String] = [:]
@@ -38,7 +39,7 @@ extension Stage {
         try RunningProgram(
             "hybrid-auth",
             [
-                "scan", "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(Stage.domain)",
+                "scan", "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
                 "--pinentry", try Person.program(in: folder),
             ] + (network ?? self.network) + extra,
             in: folder,

@@ -32,11 +32,12 @@ final class RunningProgram: Sendable {
         _ arguments: [String],
         in folder: String,
         environment: [String: String],
-        input: String? = nil
+        input: String? = nil,
+        output: String? = nil
     ) throws {
         self.name = name
         let base = "\(folder)/\(UUID().uuidString.prefix(8))-\(name.split(separator: "/").last ?? "program")"
-        outputPath = base + ".out"
+        outputPath = output ?? base + ".out"
         errorPath = base + ".err"
         if let input { try Data(input.utf8).write(to: URL(fileURLWithPath: base + ".in")) }
         process = try SpawnedProcess(
@@ -76,7 +77,9 @@ final class RunningProgram: Sendable {
     }
 
     private static func contents(_ path: String) -> String {
-        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+        // A device such as /dev/full has no content of ours, and no end.
+        guard !path.hasPrefix("/dev/") else { return "" }
+        return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }
 }
 
@@ -98,9 +101,10 @@ enum Waiting {
     }
 }
 
-/// Where the build has put the programs: beside the test bundle that runs now.
+/// Where the programs under test lie: in HYBRID_TEST_PROGRAMS, or beside the test bundle that runs now.
 enum BuildFolder {
     static let path: String = {
+        if let named = ProcessInfo.processInfo.environment["HYBRID_TEST_PROGRAMS"] { return named }
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let folder = URL(fileURLWithPath: own).deletingLastPathComponent().path
         if FileManager.default.isExecutableFile(atPath: folder + "/hybrid-relay") { return folder }
