@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One relay, thousands of tunnels, well and badly behaved ends; then: what stayed behind?
+
+Every ceremony's bytes must arrive whole and in order. When all ends have left, the relay must hold no more sockets
+than at the start, and not noticeably more memory than after the first tenth of the run.
+"""
+import argparse
+import asyncio
+import os
+import pathlib
+import random
+import secrets
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+# What a sign-in's messages weigh: handshake, getInfo, request, response; and one that is large.
+SIZES = (81, 81, 400, 300, 900, 60_000)
+PHONE_LEAVES, CLIENT_LEAVES, SOCKET_CUT, NOBODY_CAME = "phone leaves", "client leaves", "socket cut", "nobody came"
+
+
+class Relay:
+    """The relay process, with a certificate of its own."""
+
+    def __init__(self, program, folder):
+        self.folder = folder
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+             "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
+             "subjectAltName=DNS:localhost"], cwd=folder, check=True, capture_output=True)
+        self.log = open(folder / "relay.log", "w+")
+        self.process = subprocess.Popen(
+            [program, "serve", "--listen", "127.0.0.1:0", "--tls-cert", folder / "cert.pem", "--tls-key",
+             folder / "key.pem"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
+        self.port = self._wait_for_port()
+        self.tls = ssl.create_default_context(cafile=folder / "cert.pem")
+
+    def _wait_for_port(self):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            for line in (self.folder / "relay.log").read_text().splitlines():
+                if "listening on" in line:
+                    return int(line.rsplit(":", 1)[1])
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        sys.exit("soak: the relay does not listen:\n" + (self.folder / "relay.log").read_text())
+
+    def connect(self, path):
+        return connect(f"wss://localhost:{self.port}{path}", ssl=self.tls, subprotocols=["fido.cable"], proxy=None,
+                       compression=None, host="127.0.0.1", ping_interval=None, open_timeout=60, close_timeout=30,
+                       max_size=1 << 20, server_hostname="localhost")
+
+    def resident(self):
+        """Resident memory in KiB."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1])
+        raise RuntimeError("no VmRSS")
+
+    def sockets(self):
+        count = 0
+        for entry in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
+            try:
+                count += os.readlink(entry).startswith("socket:")
+            except FileNotFoundError:
+                pass
+        return count
+
+    def processor(self):
+        """Seconds of processor time so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return "killed after 30 s"
+
+
+async def tunnel(relay, ending):
+    """One tunnel from open to closed."""
+    tunnel_id = secrets.token_hex(16)
+    async with relay.connect(f"/cable/new/{tunnel_id}") as phone:
+        routing = phone.response.headers["X-caBLE-Routing-ID"]
+        if ending == NOBODY_CAME:
+            return
+        early = secrets.token_bytes(100)
+        await phone.send(early)
+        async with relay.connect(f"/cable/connect/{routing}/{tunnel_id}") as client:
+            assert await client.recv() == early, "what was said early is not what arrived"
+            for number, size in enumerate(SIZES):
+                sender, receiver = (client, phone) if number % 2 == 0 else (phone, client)
+                message = secrets.token_bytes(size)
+                await sender.send(message)
+                assert await receiver.recv() == message, "a message is not what was sent"
+            first, other = (phone, client) if ending == PHONE_LEAVES else (client, phone)
+            if ending == SOCKET_CUT:
+                first.transport.abort()
+            else:
+                await first.close(1000)
+            try:
+                await other.recv()
+                raise AssertionError("something arrived after the end")
+            except ConnectionClosed as closed:
+                code = closed.rcvd.code if closed.rcvd else None
+                assert ending == SOCKET_CUT or code == 1000, f"the other end was told {code}, not 1000"
+
+
+async def soak(relay, tunnels, at_once):
+    chance = random.Random(1)
+    endings = [chance.choice([CLIENT_LEAVES] * 5 + [PHONE_LEAVES, SOCKET_CUT, NOBODY_CAME]) for _ in range(tunnels)]
+    pending = iter(endings)
+
+    async def worker():
+        for ending in pending:
+            await asyncio.wait_for(tunnel(relay, ending), 120)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(at_once):
+            group.create_task(worker())
+
+
+async def settled(relay, sockets):
+    """Waits until the relay has noticed that everybody is gone."""
+    end = time.monotonic() + 60
+    while relay.sockets() > sockets and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    return relay.sockets()
+
+
+async def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin-dir", default=ROOT / ".build/debug", type=pathlib.Path)
+    parser.add_argument("--tunnels", default=5000, type=int)
+    parser.add_argument("--at-once", default=50, type=int)
+    options = parser.parse_args()
+    program = options.bin_dir / "hybrid-relay"
+    if not os.access(program, os.X_OK):
+        sys.exit(f"soak: there is no {program}; build it first")
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="hybrid-soak-") as folder:
+        relay = Relay(program.resolve(), pathlib.Path(folder))
+        try:
+            idle = relay.sockets()
+            await soak(relay, max(options.tunnels // 10, 1), options.at_once)
+            await settled(relay, idle)
+            early, used, start = relay.resident(), relay.processor(), time.monotonic()
+            rest = options.tunnels - max(options.tunnels // 10, 1)
+            await soak(relay, rest, options.at_once)
+            seconds, processor = time.monotonic() - start, relay.processor() - used
+            left, late = await settled(relay, idle), relay.resident()
+        finally:
+            status = relay.stop()
+    if left > idle:
+        problems.append(f"{left - idle} sockets stayed open")
+    # Room for an allocator's habits; what grows with tunnels would be far above at thousands of them.
+    if late > early * 1.25 + 4096:
+        problems.append(f"memory grew from {early} to {late} KiB")
+    if status != 0:
+        problems.append(f"the relay ended with {status} on SIGTERM")
+    print(f"soak: {options.tunnels} tunnels, {options.at_once} at once, {rest / seconds:.0f} a second; "
+          f"{processor / rest * 1e3:.2f} ms of relay CPU a tunnel; memory {early} -> {late} KiB; "
+          f"sockets {idle} -> {left}")
+    for problem in problems:
+        print(f"soak: {problem}", file=sys.stderr)
+    print(f"{0 if problems else 1} passed, {1 if problems else 0} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
