@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a real Chromium as the client against our relay, our authenticator and our virtual radio.
+
+See ../README.md; scripts/acceptance starts this with all that it needs.
+"""
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+from load import busy
+from run import perform
+from scenarios import DEFAULT, SCENARIOS, Registered
+from waiting import Signals
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TOOLS = ("setpriv", "bash", "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "certutil", "openssl",
+         "dbus-daemon", "dbus-monitor")
+USAGE, UNAVAILABLE = 64, 69
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"acceptance chromium: {message}", file=sys.stderr)
+        sys.exit(USAGE)
+
+
+def arguments():
+    parser = Arguments(prog="acceptance chromium", description="Real ceremonies with a real Chromium.")
+    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="whole runs, each with everything new")
+    parser.add_argument("--busy", action="store_true", help="keep every core busy meanwhile")
+    parser.add_argument("--ceremonies", type=_ceremonies, default=DEFAULT, metavar="A,B",
+                        help=f"of {', '.join(SCENARIOS)}; default {','.join(DEFAULT)}")
+    parser.add_argument("--keep", action="store_true", help="keep all files, also of runs that passed")
+    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
+                        help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
+    return parser.parse_args()
+
+
+def _count(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
+    return int(text)
+
+
+def _ceremonies(text):
+    names = tuple(text.split(","))
+    registered = False
+    for name in names:
+        if name not in SCENARIOS:
+            raise argparse.ArgumentTypeError(f"there is no ceremony {name!r}; there are {', '.join(SCENARIOS)}")
+        if SCENARIOS[name].needs_passkey and not registered:
+            raise argparse.ArgumentTypeError(f"{name} needs a passkey; name register before it")
+        registered = registered or isinstance(SCENARIOS[name].outcome, Registered)
+    return names
+
+
+def our_programs(folder):
+    folder = Path(folder or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
+    programs = {name: folder / f"hybrid-{name}" for name in ("relay", "auth", "lab")}
+    missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
+    if missing:
+        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+    return SimpleNamespace(**programs)
+
+
+def unavailable(sentence):
+    print(f"acceptance chromium: {sentence}", file=sys.stderr)
+    sys.exit(UNAVAILABLE)
+
+
+def say(line):
+    print(line, flush=True)
+
+
+def print_times(runs):
+    names = list(dict.fromkeys(name for run in runs for name in run.times))
+    say(f"\n{'seconds':40} {'min':>7} {'median':>7} {'max':>7} {'of':>4}")
+    for name in names:
+        times = [run.times[name] for run in runs if name in run.times]
+        say(f"{name:40} {min(times):7.2f} {statistics.median(times):7.2f} {max(times):7.2f} {len(times):4}")
+    say("")
+
+
+def main():
+    options = arguments()
+    sys.stdout.reconfigure(errors="backslashreplace")
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium installs what is needed")
+    programs = our_programs(options.bin_dir)
+    signals = Signals()
+    parent = Path(tempfile.mkdtemp(prefix="hybrid-chromium-"))
+    runs = []
+    try:
+        with busy(options.busy):
+            for number in range(1, options.repeat + 1):
+                say(f"run {number} of {options.repeat}")
+                run = perform(parent / f"run-{number}", programs, options.ceremonies, signals, options.keep, say)
+                runs.append(run)
+                if run.interrupted:
+                    break
+    finally:
+        if not any(parent.iterdir()):
+            parent.rmdir()
+    if options.repeat > 1:
+        print_times(runs)
+    passed = sum(run.passed for run in runs)
+    say(f"{passed} passed, {len(runs) - passed} failed")
+    if runs[-1].interrupted:
+        return 128 + runs[-1].interrupted.number
+    return 0 if passed == len(runs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

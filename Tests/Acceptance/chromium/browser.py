@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's Chromium, unmodified, with a window, as the client."""
+import fcntl
+import json
+import os
+import re
+
+from devtools import DevTools
+from programs import Program
+
+# Chromium reads DevTools commands from descriptor 3 and writes to 4.
+PLUMBING = 'eval "exec 3<&$1 4>&$2 $1<&- $2>&-"; shift 2; exec "$@"'
+STEP = re.compile(r"FIDO: EVENT: .*UI step: (k\w+)")
+
+
+def _pipe():
+    """Both ends of a pipe, away from the numbers 3 and 4."""
+    low = os.pipe()
+    high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low)
+    for end in low:
+        os.close(end)
+    return high
+
+
+class Browser:
+    """One Chromium with one page. What the page says comes as events, what the dialogs do from Chromium's own log."""
+
+    def __init__(self, folder, screen, air, relay_host, relay_port, waiting):
+        self._waiting = waiting
+        self._tools = None
+        self._session = None
+        commands, to_browser = _pipe()
+        from_browser, answers = _pipe()
+        try:
+            self.program = Program(
+                "chromium",
+                ["bash", "-c", PLUMBING, "chromium", commands, answers, "chromium",
+                 *self._flags(folder, relay_host, relay_port), "about:blank"],
+                log=folder.path("chromium.log"), pass_fds=(commands, answers),
+                environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": air.address})
+        finally:
+            os.close(commands)
+            os.close(answers)
+        try:
+            waiting.watch(self.program)
+            self._tools = DevTools(from_browser, to_browser, waiting)
+            self.version = self._tools.call("Browser.getVersion")["product"]
+            self._session = self._attach()
+        except BaseException:
+            self.stop()
+            raise
+
+    @staticmethod
+    def _flags(folder, relay_host, relay_port):
+        return [
+            # Chromium's sandbox refuses to work for root, and for root alone.
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            "--remote-debugging-pipe",
+            f"--user-data-dir={folder.scratch / 'profile'}",
+            "--no-first-run", "--no-default-browser-check", "--password-store=basic", "--lang=en-US",
+            "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--window-position=20,20", "--window-size=1200,900",
+            # The relay's name leads to our relay, localhost to itself, and no other name anywhere.
+            "--no-proxy-server",
+            f"--host-resolver-rules=MAP {relay_host}:443 127.0.0.1:{relay_port},MAP * ~NOTFOUND,EXCLUDE localhost",
+            "--enable-logging=stderr", "--vmodule=device_event_log*=2,*fido*=2,*cable*=2,*bluez*=1",
+        ]
+
+    def _attach(self):
+        def page():
+            targets = self._tools.call("Target.getTargets")["targetInfos"]
+            return next((target for target in targets if target["type"] == "page"), None)
+
+        target = self._waiting.until("Chromium to open its window", page, 120)
+        session = self._tools.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        self._tools.call("Runtime.enable", session)
+        self._tools.call("Runtime.addBinding", session, name="tellDriver")
+        return session
+
+    def open(self, address):
+        """Opens the page and returns once it has loaded."""
+        self._tools.call("Page.navigate", self._session, url=address)
+        self.wait_for("ready", f"the page {address} to load", 120)
+        # A new window has the focus in its address bar, and a page without it may not ask for credentials.
+        self._tools.call("Page.bringToFront", self._session)
+
+    def perform(self, ceremony, options):
+        """Lets the page begin; returns when it has called navigator.credentials."""
+        self.heard()
+        self._tools.call("Runtime.evaluate", self._session, userGesture=True,
+                         expression=f"void perform({json.dumps(ceremony)}, {json.dumps(options)})")
+        self.wait_for("asking", "the page to be in front and to ask for a credential", 120)
+
+    def heard(self):
+        """What the page has said since the last look, as a list of dictionaries with an `event`."""
+        return [json.loads(event["payload"]) for event in self._tools.events("Runtime.bindingCalled")
+                if event["name"] == "tellDriver"]
+
+    def wait_for(self, event, what, seconds):
+        return self._waiting.until(
+            what, lambda: next((said for said in self.heard() if said["event"] == event), None), seconds)
+
+    def steps(self):
+        """The dialog's states so far, by Chromium's own names."""
+        return STEP.findall(self.program.said())
+
+    def stop(self):
+        complaints = self.program.stop(ask=self._ask if self._tools else None)
+        if self._tools:
+            self._tools.close()
+        return complaints
+
+    def _ask(self):
+        self._tools.send("Browser.close")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our phone: `hybrid-auth scan`, the person who answers its questions, and its vault."""
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from programs import Program
+
+PIN = "correct horse"
+PINENTRY = Path(__file__).with_name("pinentry")
+
+
+@dataclass(frozen=True)
+class Person:
+    """How the person at the phone answers."""
+    answer: str = "yes"
+    pin: str = PIN
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """One talk with pinentry: what was shown, and which questions were asked."""
+    description: str
+    questions: tuple
+
+
+class Phone:
+    """A vault and the runs of hybrid-auth that use it."""
+
+    def __init__(self, programs, folder, air, relay, certificates, host, domain):
+        self._folder = folder
+        self._vault = folder.phone / "vault"
+        self._person_log = folder.path("pinentry.log")
+        self._person_log.touch(mode=0o600)
+        self._environment = folder.environment(
+            DBUS_SYSTEM_BUS_ADDRESS=air.address, XDG_STATE_HOME=str(folder.phone / "state"),
+            PERSON_LOG=str(self._person_log))
+        self._command = [
+            programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",
+            "--pinentry", PINENTRY, "--cacert", certificates.authority,
+            "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300", "-"]
+
+    def scan(self, code, person, name):
+        """Starts hybrid-auth with the text of a code on its standard input."""
+        return Program(
+            "hybrid-auth", self._command, log=self._folder.path(f"phone-{name}.log"), text=code + "\n",
+            environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer})
+
+    @property
+    def has_vault(self):
+        return (self._vault / "vault.json").exists()
+
+    def records(self):
+        """The vault's record files, each with a digest of its content."""
+        return {str(path.relative_to(self._vault)): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in self._vault.glob("records/*/*") if not path.name.startswith(".")}
+
+    def dialogues(self):
+        """All talks with the person so far."""
+        talks = re.split(r"^dialogue$", self._person_log.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        return [self._dialogue(talk) for talk in talks]
+
+    @staticmethod
+    def _dialogue(talk):
+        shown, questions = "", []
+        for line in talk.splitlines():
+            command, _, text = line.removeprefix("< ").partition(" ")
+            if line.startswith("< SETDESC "):
+                shown = unquote(text)
+            elif line.startswith(("< GETPIN", "< CONFIRM", "< MESSAGE")):
+                questions.append(f"{command} {text}".strip())
+        return Dialogue(shown, tuple(questions))

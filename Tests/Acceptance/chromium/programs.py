@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting programs so that they, and all they start, can be stopped whatever happens."""
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from waiting import Failed, poll
+
+
+def brief(argv, *, environment, seconds=60, check=True, text=None):
+    """Runs a short helper command to its end and returns it; a failure of it is Failed, with what it said."""
+    try:
+        done = subprocess.run(argv, env=environment, input=text, capture_output=True, text=True, encoding="utf-8",
+                              errors="replace", timeout=seconds, start_new_session=True,
+                              stdin=subprocess.DEVNULL if text is None else None)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{argv[0]} was not done after {seconds} s") from None
+    except OSError as error:
+        raise Failed(f"{argv[0]} cannot be run: {error.strerror}") from None
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(argv)} ended with status {done.returncode}: {done.stderr.strip()}")
+    return done
+
+
+def session_members(session):
+    """The living processes of a session, as {process ID: name}."""
+    members = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
+        except OSError:  # It has just ended.
+            continue
+        state, _parent, _group, its_session = tail.split()[:4]
+        if int(its_session) == session and state not in "ZX":
+            members[int(entry.name)] = head.partition("(")[2]
+    return members
+
+
+class Program:
+    """A running program in a session of its own, with its output in a file.
+
+    The session is how all of its offspring is found. Should the driver itself be killed, the program gets SIGTERM from
+    the kernel.
+    """
+
+    def __init__(self, name, argv, *, log, environment, text=None, pipe_input=False, pass_fds=()):
+        self.name = name
+        self.log = Path(log)
+        with open(self.log, "ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", "--", *map(str, argv)], env=environment, stdout=output,
+                stderr=subprocess.STDOUT, pass_fds=pass_fds, start_new_session=True,
+                stdin=subprocess.PIPE if pipe_input or text is not None else subprocess.DEVNULL)
+        if text is not None:
+            try:
+                self._process.stdin.write(text.encode())
+            except BrokenPipeError:
+                pass  # It ended at once; its status will tell.
+            self.close_input()
+
+    def close_input(self):
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def status(self):
+        """Exit status, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def ending(self):
+        """How it ended, in words."""
+        status = self.status
+        if status is None:
+            return "is still running"
+        if status < 0:
+            return f"was killed by {signal.Signals(-status).name}"
+        return f"ended with status {status}"
+
+    def said(self):
+        """What it has written so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def stop(self, ask=None, seconds=30):
+        """Ends the program and all it has started; returns a list of what was not in order.
+
+        `ask` is its own way to be asked to end; without one, or if that does not help, it gets SIGTERM, then SIGKILL.
+        """
+        complaints = []
+        if self.status is None and ask is not None:
+            ask()
+            poll(lambda: self.status is not None, seconds)
+        if self.status is None:
+            if ask is not None:
+                complaints.append(f"{self.name} was asked to end and had not after {seconds} s")
+            self._process.terminate()
+            poll(lambda: self.status is not None, seconds)
+        if self.status is None:
+            complaints.append(f"{self.name} was sent SIGTERM and had not ended after {seconds} s")
+            self._process.kill()
+            poll(lambda: self.status is not None, seconds)
+        if self._process.stdin:
+            self.close_input()  # What waits for its end ends.
+        left = {}
+
+        def is_empty():
+            nonlocal left
+            left = session_members(self.pid)
+            return not left
+
+        if not poll(is_empty, 5):
+            complaints.append(f"{self.name} left behind: {', '.join(sorted(set(left.values())))}")
+            for process in left:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            poll(is_empty, 5)
+        return complaints

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site's server. Two libraries that are not ours judge each response and must agree: python-fido2, py_webauthn."""
+import json
+import secrets
+
+import webauthn
+from fido2 import cbor
+from fido2.server import Fido2Server
+from fido2.webauthn import AuthenticationResponse, PublicKeyCredentialRpEntity, RegistrationResponse
+from webauthn.helpers import base64url_to_bytes as decode, bytes_to_base64url as encode
+
+RP_ID = "localhost"
+ACCOUNT = "ada@example.com"
+# Longer than every wait of the driver: whatever takes too long shows up there, with its own sentence.
+TIMEOUT_MS = 600_000
+
+
+class Refused(Exception):
+    """A library refused the response, or the two read it differently."""
+
+
+class RelyingParty:
+    """Options for the page, judgements on what it returns, and what a site keeps in between."""
+
+    def __init__(self, origin, log):
+        self._origin = origin
+        self._log = log
+        self.user = encode(secrets.token_bytes(16))
+        self._credentials = {}
+        self._challenge = ""
+        self._server = Fido2Server(PublicKeyCredentialRpEntity(id=RP_ID, name="Acceptance test"),
+                                   verify_origin=lambda other: other == origin)
+
+    def creation_options(self, *, exclude_known=False, attestation="none", resident_key="required", extensions=None,
+                         hints=("hybrid",)):
+        """PublicKeyCredentialCreationOptionsJSON."""
+        return self._asked({
+            "rp": {"id": RP_ID, "name": "Acceptance test"},
+            "user": {"id": self.user, "name": ACCOUNT, "displayName": "Ada L."},
+            "challenge": self._new_challenge(),
+            "pubKeyCredParams": [{"type": "public-key", "alg": alg} for alg in (-7, -257)],
+            "excludeCredentials": [self._descriptor(i) for i in self._credentials] if exclude_known else [],
+            "authenticatorSelection": {
+                "authenticatorAttachment": "cross-platform", "residentKey": resident_key,
+                "requireResidentKey": resident_key == "required", "userVerification": "required"},
+            "attestation": attestation,
+            "extensions": {"credProps": True} if extensions is None else extensions,
+            "hints": list(hints),
+            "timeout": TIMEOUT_MS,
+        })
+
+    def request_options(self, *, allow="known", extensions=None, hints=("hybrid",)):
+        """PublicKeyCredentialRequestOptionsJSON; `allow` is `known`, `unknown` or `any`."""
+        allowed = {"known": list(self._credentials), "unknown": [encode(secrets.token_bytes(32))], "any": []}[allow]
+        return self._asked({
+            "rpId": RP_ID,
+            "challenge": self._new_challenge(),
+            "allowCredentials": [self._descriptor(i) for i in allowed],
+            "userVerification": "required",
+            "extensions": extensions or {},
+            "hints": list(hints),
+            "timeout": TIMEOUT_MS,
+        })
+
+    def verify_creation(self, response):
+        """Returns what the response says; raises Refused unless both libraries accept it and read the same."""
+        first = self._judged("python-fido2", response, lambda: self._server.register_complete(
+            {"challenge": self._challenge, "user_verification": "required"}, RegistrationResponse.from_dict(response)))
+        second = self._judged("py_webauthn", response, lambda: webauthn.verify_registration_response(
+            credential=response, expected_challenge=decode(self._challenge), expected_rp_id=RP_ID,
+            expected_origin=self._origin, require_user_verification=True))
+        new = first.credential_data
+        self._agree("credential ID", new.credential_id, second.credential_id)
+        self._agree("AAGUID", str(new.aaguid).replace("-", ""), second.aaguid.replace("-", ""))
+        self._agree("public key", cbor.encode(dict(new.public_key)), second.credential_public_key)
+        self._agree("count", first.counter, second.sign_count)
+        self._agree("backup", (bool(first.flags & 8), bool(first.flags & 16)),
+                    (second.credential_device_type == "multi_device", second.credential_backed_up))
+        parsed = RegistrationResponse.from_dict(response).response.attestation_object
+        self._agree("format", parsed.fmt, second.fmt)
+        self._credentials[encode(new.credential_id)] = (new, second.credential_public_key)
+        return self._accepted({
+            "id": encode(new.credential_id), "format": str(parsed.fmt), "statement": dict(parsed.att_stmt),
+            "aaguid": second.aaguid, "flags": int(first.flags), "count": first.counter,
+            "algorithm": new.public_key[3]})
+
+    def verify_request(self, response):
+        """The same for a sign-in; a passkey of which this site does not know is refused."""
+        if response["id"] not in self._credentials:
+            raise Refused(f"the passkey {response['id']} is not one of this site's")
+        known, key = self._credentials[response["id"]]
+        parsed = AuthenticationResponse.from_dict(response)
+        data = parsed.response.authenticator_data
+        self._judged("python-fido2", response, lambda: self._server.authenticate_complete(
+            {"challenge": self._challenge, "user_verification": "required"}, [known], parsed))
+        second = self._judged("py_webauthn", response, lambda: webauthn.verify_authentication_response(
+            credential=response, expected_challenge=decode(self._challenge), expected_rp_id=RP_ID,
+            expected_origin=self._origin, credential_public_key=key, credential_current_sign_count=0,
+            require_user_verification=True))
+        self._agree("count", data.counter, second.new_sign_count)
+        self._agree("backup", (bool(data.flags & 8), bool(data.flags & 16)),
+                    (second.credential_device_type == "multi_device", second.credential_backed_up))
+        return self._accepted({
+            "id": response["id"], "flags": int(data.flags), "count": data.counter,
+            "handle": response["response"].get("userHandle")})
+
+    @property
+    def known(self):
+        """The IDs of the credentials that were registered, the last one last."""
+        return list(self._credentials)
+
+    @staticmethod
+    def _descriptor(credential):
+        return {"type": "public-key", "id": credential, "transports": ["hybrid"]}
+
+    def _new_challenge(self):
+        self._challenge = encode(secrets.token_bytes(32))
+        return self._challenge
+
+    def _judged(self, library, response, judge):
+        try:
+            return judge()
+        except Exception as error:  # Whatever kind it is, it means no.
+            self._write({"refused by": library, "because": repr(error), "response": response})
+            raise Refused(f"{library} refused the response: {error!r}") from error
+
+    @staticmethod
+    def _agree(what, first, second):
+        if first != second:
+            raise Refused(f"the {what} is {first!r} to python-fido2 and {second!r} to py_webauthn")
+
+    def _asked(self, options):
+        self._write({"asked": options})
+        return options
+
+    def _accepted(self, facts):
+        self._write({"accepted": facts})
+        return facts
+
+    def _write(self, entry):
+        with open(self._log, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, default=repr) + "\n")

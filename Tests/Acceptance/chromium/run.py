@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One whole run: a fresh stage, the ceremonies one after another, and what is left of it."""
+import textwrap
+import traceback
+from dataclasses import asdict, dataclass, field
+
+from ceremony import Ceremony
+from folders import RunFolder
+from scenarios import SCENARIOS
+from stage import Stage
+from verdict import Verdict
+from waiting import Failed, Interrupted
+
+
+@dataclass
+class Run:
+    """What a run measured, in seconds by name, and what was wrong with it."""
+    times: dict = field(default_factory=dict)
+    complaints: list = field(default_factory=list)
+    interrupted: Interrupted | None = None
+
+    @property
+    def passed(self):
+        return not self.complaints and not self.interrupted
+
+
+def perform(root, programs, names, signals, keep, say):
+    """Performs the ceremonies `names` with everything new, in the folder `root`, which stays if something was wrong."""
+    run, folder = Run(), RunFolder(root)
+    stage = Stage(programs, folder, signals)
+    where = "setting the stage"
+    try:
+        with stage:
+            run.times["Chromium's start"] = stage.seconds_to_browser
+            say(f"  {stage.browser.version}, ready after {stage.seconds_to_browser:.2f} s")
+            for number, name in enumerate(names, 1):
+                where = name
+                _perform(f"{number}-{name}", name, stage, run, say)
+                if run.complaints:
+                    stage.picture_of_failure()
+                    break
+    except Failed as error:
+        run.complaints.append(f"{where}: {error}")
+    except Interrupted as error:
+        run.interrupted = error
+        run.complaints.append(f"{where}: {error}")
+    except Exception:  # A fault of the driver's own leaves evidence too.
+        run.complaints.append(f"{where}: {traceback.format_exc()}")
+    finally:
+        run.complaints += [f"at the end: {complaint}" for complaint in stage.complaints]
+        folder.remove_sockets()
+    _leave(folder, run, keep, say)
+    return run
+
+
+def _perform(label, name, stage, run, say):
+    scenario = SCENARIOS[name]
+    outcome = Ceremony(label, scenario, stage).perform()
+    verdict = Verdict(scenario, outcome, stage.site)
+    stage.journal.note(f"{label}: judged", complaints=verdict.complaints, outcome=asdict(outcome))
+    run.complaints += [f"{name}: {complaint}" for complaint in verdict.complaints]
+    run.times[f"{name}: request to QR"] = outcome.seconds_to_code
+    run.times[f"{name}: QR to result"] = outcome.seconds_to_result
+    say(f"  {'FAILED' if verdict.complaints else 'passed'}  {name:20}  QR after {outcome.seconds_to_code:.2f} s, "
+        f"result after {outcome.seconds_to_result:.2f} s")
+
+
+def _leave(folder, run, keep, say):
+    """Says what was wrong and keeps the evidence, or removes the folder."""
+    for complaint in run.complaints:
+        say(textwrap.indent(complaint, "  "))
+    if run.complaints:
+        folder.path("failure.txt").write_text("\n".join(run.complaints) + "\n", encoding="utf-8")
+    if not keep:
+        folder.remove_scratch()
+    if run.passed and not keep:
+        folder.remove()
+    else:
+        say(f"  {'kept' if run.passed else 'evidence'}: {folder.root}")

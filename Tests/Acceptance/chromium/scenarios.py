@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ceremonies: what is asked for, how the person answers, and what must come of it. One entry each."""
+from dataclasses import dataclass, field
+
+from phone import Person
+from relying_party import ACCOUNT, RP_ID
+
+VIRTUAL = "VIRTUAL RADIO: no proximity proof"
+# Sources/Authenticator/Authenticator.swift. Chromium passes it on under attestation "none".
+AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
+ES256 = -7
+UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dialogue that the person must have had: its first line alone, texts below it, and what was asked."""
+    first_line: str
+    texts: tuple
+    questions: tuple
+
+
+NEW_VAULT = Asked("A new vault for passkeys", ("Choose a PIN", VIRTUAL), ("GETPIN", "GETPIN"))
+
+
+def pin_for(sentence):
+    return Asked(RP_ID, (sentence, "Asked through the relay cable.wufkweyy3uaxb.com, with a code shown ", VIRTUAL),
+                 ("GETPIN",))
+
+
+def confirms(sentence):
+    return Asked(RP_ID, (sentence, VIRTUAL), ("CONFIRM",))
+
+
+def is_told(sentence):
+    return Asked(RP_ID, (sentence, VIRTUAL), ("CONFIRM --one-button",))
+
+
+CREATE, SIGN_IN = pin_for("Create a passkey for this site?"), pin_for("Sign in to this site?")
+SAVE, USE = confirms(f'Save a passkey for "{ACCOUNT}"?'), confirms(f'Sign in as "{ACCOUNT}"?')
+
+
+@dataclass(frozen=True)
+class Registered:
+    """The page gets a new credential."""
+    format: str = "none"
+    statement: dict = field(default_factory=dict)
+    # The vault is not backed up: BE, not BS.
+    flags: int = UP | UV | BE | AT
+    extensions: dict = field(default_factory=lambda: {"credProps": {"rk": True}})
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The page gets an assertion by the credential that was registered last."""
+    # A phone that was given a list of credentials does not say whose the one it used is; Chromium adds nothing.
+    tells_user: bool
+    flags: int = UP | UV | BE
+    extensions: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """The page's promise is rejected."""
+    error: str
+
+
+@dataclass(frozen=True)
+class Scenario:
+    ceremony: str
+    # The dialog's states by Chromium's names, as a regular expression over them, one blank between two.
+    steps: str
+    outcome: object
+    options: dict = field(default_factory=dict)
+    person: Person = Person()
+    dialogues: tuple = ()
+    # None: nobody scans the code; Escape is pressed instead.
+    phone_status: int | None = 0
+    needs_passkey: bool = False
+
+
+# "Connecting" stays on the screen for at least 1.25 s; "connected" follows only if the phone has not answered by then.
+ANSWERED = "kCableV2QRCode kCableV2Connecting( kCableV2Connected)? kClosed"
+
+SCENARIOS = {
+    "register": Scenario(
+        "create", ANSWERED, Registered(), dialogues=(CREATE, SAVE)),
+    "login": Scenario(
+        "get", ANSWERED, SignedIn(tells_user=False), dialogues=(SIGN_IN, USE), needs_passkey=True),
+    "login-discoverable": Scenario(
+        "get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
+    "register-excluded": Scenario(
+        "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
+        dialogues=(CREATE, is_told("There is a passkey for this account already")), phone_status=77,
+        needs_passkey=True),
+    "login-unknown": Scenario(
+        "get", ANSWERED, Rejected("NotAllowedError"), {"allow": "unknown"},
+        dialogues=(SIGN_IN, is_told("There is no passkey for this site")), phone_status=77),
+    "login-cancel": Scenario(
+        "get", "kCableV2QRCode kClosed", Rejected("NotAllowedError"), {"allow": "any"}, phone_status=None),
+    "login-declined": Scenario(
+        "get", ANSWERED, Rejected("NotAllowedError"), person=Person(answer="no"), dialogues=(SIGN_IN, USE),
+        phone_status=77, needs_passkey=True),
+}
+DEFAULT = ("register", "login", "login-discoverable")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A screen that nobody sees: Xvfb and a window manager, pictures of it, and keys."""
+import os
+import time
+
+from programs import Program, brief
+
+
+class Screen:
+    """Chromium's dialogs get keys only where a window manager gives them the focus, hence openbox."""
+
+    def __init__(self, folder, waiting):
+        self._folder = folder
+        self._waiting = waiting
+        reader, writer = os.pipe()
+        try:
+            self._server = Program(
+                "Xvfb", ["Xvfb", "-displayfd", writer, "-screen", "0", "1280x1000x24", "-nolisten", "tcp", "-noreset"],
+                log=folder.path("xvfb.log"), environment=folder.environment(), pass_fds=(writer,))
+        finally:
+            os.close(writer)
+        self._manager = None
+        os.set_blocking(reader, False)
+        try:
+            waiting.watch(self._server)
+            said = bytearray()
+            number = waiting.until("Xvfb to say the number of its display", lambda: self._line(reader, said), 60)
+            self.environment = folder.environment(DISPLAY=f":{number}")
+            self._manager = Program("openbox", ["openbox", "--sm-disable"], log=folder.path("openbox.log"),
+                                    environment=self.environment)
+            waiting.watch(self._manager)
+            waiting.until("openbox to manage the screen", self._is_managed, 60)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            os.close(reader)
+
+    @staticmethod
+    def _line(reader, said):
+        try:
+            said += os.read(reader, 32)
+        except BlockingIOError:
+            pass
+        return said.decode().strip() if said.endswith(b"\n") else None
+
+    def _is_managed(self):
+        # It asks for a property that only a window manager sets.
+        return brief(["xdotool", "get_num_desktops"], environment=self.environment, check=False).returncode == 0
+
+    def picture(self, path):
+        brief(["import", "-silent", "-window", "root", str(path)], environment=self.environment)
+
+    def code(self, path):
+        """Takes a picture and returns the text of the sign-in code on it, or None."""
+        self.picture(path)
+        read = brief(["zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", str(path)],
+                     environment=self.environment, check=False)
+        return next((line for line in read.stdout.splitlines() if line.upper().startswith("FIDO:/")), None)
+
+    def press(self, key):
+        brief(["xdotool", "key", key], environment=self.environment)
+
+    def press_until(self, key, what, look, seconds):
+        """Presses a key until a state is reached: Chromium ignores keys for half a second after a sheet has come up."""
+        pressed = 0.0
+
+        def look_or_press():
+            nonlocal pressed
+            seen = look()
+            if not seen and time.monotonic() - pressed > 0.7:
+                self.press(key)
+                pressed = time.monotonic()
+            return seen
+
+        return self._waiting.until(what, look_or_press, seconds)
+
+    def stop(self):
+        complaints = self._manager.stop() if self._manager else []
+        return complaints + self._server.stop()

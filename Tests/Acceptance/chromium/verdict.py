@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what came of a ceremony with what its scenario says. Every difference is a sentence."""
+import re
+
+from scenarios import AAGUID, ES256, NEW_VAULT, VIRTUAL, Registered, Rejected, SignedIn
+
+
+def flags(value):
+    names = [name for bit, name in enumerate(("UP", "bit1", "UV", "BE", "BS", "bit5", "AT", "ED")) if value >> bit & 1]
+    return f"{value:#04x} ({' '.join(names)})"
+
+
+class Verdict:
+    """The differences, in `complaints`."""
+
+    def __init__(self, scenario, outcome, site):
+        self.complaints = []
+        self._site = site
+        expected = scenario.outcome
+        if isinstance(expected, Rejected):
+            self._rejected(expected, outcome)
+        elif outcome.page["event"] != "fulfilled":
+            self.complaints.append(f"the page's promise was rejected: {outcome.page['error']}: "
+                                   f"{outcome.page['message']}")
+        elif outcome.refused:
+            self.complaints.append(outcome.refused)
+        elif isinstance(expected, Registered):
+            self._registered(expected, outcome)
+        elif isinstance(expected, SignedIn):
+            self._signed_in(expected, outcome)
+        self._dialog(scenario, outcome)
+        self._phone(scenario, outcome)
+        self._vault(expected, outcome)
+        self._adverts(scenario, outcome)
+
+    def _same(self, what, expected, found):
+        if expected != found:
+            self.complaints.append(f"{what}: expected {expected!r}, found {found!r}")
+
+    def _rejected(self, expected, outcome):
+        self._same("the page's promise", ("rejected", expected.error),
+                   (outcome.page["event"], outcome.page.get("error")))
+
+    def _registered(self, expected, outcome):
+        response, facts = outcome.page["response"], outcome.facts
+        self._same("attestation format", expected.format, facts["format"])
+        self._same("attestation statement", expected.statement, facts["statement"])
+        self._same("AAGUID", AAGUID, facts["aaguid"])
+        self._same("algorithm", ES256, facts["algorithm"])
+        self._same("algorithm by the browser", ES256, response["response"].get("publicKeyAlgorithm"))
+        self._same("transports", ["hybrid", "internal"], sorted(outcome.page["transports"]))
+        self._common(expected, outcome)
+
+    def _signed_in(self, expected, outcome):
+        self._same("credential ID", self._site.known[-1], outcome.facts["id"])
+        self._same("userHandle", self._site.user if expected.tells_user else None, outcome.facts["handle"])
+        self._common(expected, outcome)
+
+    def _common(self, expected, outcome):
+        response, facts = outcome.page["response"], outcome.facts
+        self._same("flags", flags(expected.flags), flags(facts["flags"]))
+        self._same("signature count", 0, facts["count"])
+        self._same("rawId", facts["id"], response["rawId"])
+        self._same("authenticatorAttachment", "cross-platform", response.get("authenticatorAttachment"))
+        self._same("clientExtensionResults", expected.extensions, response["clientExtensionResults"])
+
+    def _dialog(self, scenario, outcome):
+        steps = " ".join(outcome.steps)
+        if not re.fullmatch(scenario.steps, steps):
+            self.complaints.append(f"Chromium's dialog: expected {scenario.steps}, found {steps}")
+
+    def _phone(self, scenario, outcome):
+        self._same("hybrid-auth's exit status", scenario.phone_status, outcome.phone_status)
+        if scenario.phone_status is not None:
+            self._same("hybrid-auth's first line", f"hybrid-auth: {VIRTUAL}", outcome.phone_said.split("\n")[0])
+        expected = list(scenario.dialogues)
+        if expected and not outcome.had_vault:
+            expected.insert(0, NEW_VAULT)
+        self._same("questions at the phone", [asked.questions for asked in expected],
+                   [dialogue.questions for dialogue in outcome.dialogues])
+        for asked, dialogue in zip(expected, outcome.dialogues):
+            first, _, below = dialogue.description.partition("\n")
+            self._same("first line of a dialogue", asked.first_line, first)
+            self.complaints += [f"a dialogue lacks {text!r}: {dialogue.description!r}"
+                                for text in asked.texts if text not in below]
+
+    def _vault(self, expected, outcome):
+        before, after = outcome.records_before, outcome.records_after
+        new = 1 if isinstance(expected, Registered) else 0
+        self._same("records in the vault", len(before) + new, len(after))
+        self._same("records that were there before", before, {name: after.get(name) for name in before})
+
+    def _adverts(self, scenario, outcome):
+        sent = 0 if scenario.phone_status is None else 1
+        self._same("adverts registered", sent, outcome.adverts_begun)
+        self._same("adverts withdrawn", sent, outcome.adverts_ended)
+        self._same("adverts on the air afterwards", [], outcome.adverts_left)
