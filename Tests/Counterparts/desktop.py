@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The desktop's side, step by step; `client.py` takes them in order, `hostile_client.py` does not."""
+import secrets, time
+
+import cbor, channel, keys, noise, qr, radio
+from tunnel import Tunnel, TunnelFailed
+
+
+class Desktop:
+    """One code and the session that it leads to."""
+
+    def __init__(self, relay, ca, hint="ga", inspection=None):
+        self.relay, self.ca = relay, ca
+        self.inspection = inspection
+        self.static = noise.new_key()
+        self.secret = secrets.token_bytes(16)
+        self.fields = {
+            0: noise.compressed(self.static.public_key()),
+            1: self.secret,
+            2: len(keys.ASSIGNED_HOSTS),
+            3: int(time.time()),
+            4: False,
+            5: hint,
+        }
+        self.eid = self.tunnel = self.channel = self.info = self.handshake_hash = None
+
+    @property
+    def text(self):
+        return qr.text(self.fields)
+
+    def hear(self, receiver, seconds=60):
+        """Waits for the advert that this code's key opens; the receiver must be scanning."""
+        key = keys.eid_key(self.secret)
+        for services in receiver.heard(seconds):
+            # Chrome looks at the older UUID first.
+            for uuid in (radio.GOOGLE, radio.FIDO):
+                # What follows the twenty bytes is for another data channel and not part of the secret.
+                eid = keys.open_eid(services.get(uuid, b"")[:20], key)
+                if eid is not None:
+                    if self.inspection:
+                        self.inspection.service_data(services)
+                    self.eid = eid
+                    return
+
+    def join(self, headers=(), origin=None, upper_case=False):
+        """Joins the tunnel under the routing ID that was heard, which the relay checks."""
+        routing, name = keys.eid_routing_id(self.eid).hex(), keys.tunnel_id(self.secret).hex()
+        if upper_case:
+            routing, name = routing.upper(), name.upper()
+        host = keys.host(keys.eid_domain(self.eid))
+        origin = f"https://{host}" if origin else None
+        self.tunnel = Tunnel(host, f"/cable/connect/{routing}/{name}", self.relay, self.ca, headers, origin)
+
+    def initiate(self):
+        """The handshake's first message, for those who do not send it as it is."""
+        return noise.Initiator(self.static, keys.psk(self.secret, self.eid))
+
+    def shake_hands(self, padding=channel.pad):
+        handshake = self.initiate()
+        self.tunnel.send(handshake.message1)
+        result = handshake.finish(self.tunnel.receive())
+        self.handshake_hash = result.handshake_hash
+        self.channel = channel.Channel(result.client_to_phone, result.phone_to_client, padding)
+
+    def meet(self):
+        """Reads the phone's first message, which needs no asking."""
+        message = self._open(self.tunnel.receive())
+        fields, features = channel.read_post_handshake(message)
+        if "ctap" not in features:
+            raise channel.ChannelFailed("the phone has no CTAP")
+        self.info = cbor.read(fields[1])
+        if self.inspection:
+            self.inspection.post_handshake(message, fields)
+
+    def send(self, message, **how):
+        self.tunnel.send(self.channel.seal(message, **how))
+
+    def ask(self, request, **how):
+        """Sends a CTAP request and waits for the answer behind whatever news comes first: status and body."""
+        self.send(bytes([channel.CTAP]) + request, **how)
+        while True:
+            message = self._open(self.tunnel.receive(120))
+            if not message:
+                raise channel.ChannelFailed("an empty message")
+            if message[0] == channel.UPDATE:
+                continue
+            if message[0] != channel.CTAP or len(message) < 2:
+                raise channel.ChannelFailed(f"a message of type {message[0]} instead of an answer")
+            return message[1], message[2:]
+
+    def shut_down(self, seconds=15):
+        """Says goodbye and waits, as Chrome does, until the phone closes; nothing may come before that."""
+        self.send(bytes([channel.SHUTDOWN]))
+        try:
+            late = self.tunnel.receive(seconds)
+        except TunnelFailed as end:
+            if self.inspection:
+                self.inspection.expect(end.code == 1000, f"after the goodbye: {end}")
+            return
+        if self.inspection:
+            self.inspection.expect(False, f"a frame of {len(late)} bytes after the goodbye")
+
+    def _open(self, frame):
+        message = self.channel.open(frame)
+        if self.inspection:
+            self.inspection.padding(self.channel.last_padded)
+        return message

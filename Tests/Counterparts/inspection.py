@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a careful peer can tell of this project's programs from what they send.
+
+Real peers forgive more; these are the rules that the project sets itself, so each fault is a line of its own.
+"""
+import cbor, channel, ctap, radio
+
+
+class Inspection:
+    """A list of faults, empty if all is as it should be."""
+
+    def __init__(self, enabled):
+        self.enabled = enabled
+        self.faults = []
+
+    def expect(self, condition, words):
+        if self.enabled and not condition:
+            self.faults.append(words)
+
+    def expect_canonical(self, data, what):
+        self.expect(cbor.is_canonical(data), f"{what} is not canonical CBOR: {data[:200].hex()}")
+
+    # What either end sends.
+
+    def padding(self, padded):
+        zeros = padded[-1]
+        whole = len(padded) % channel.GRANULARITY == 0 and zeros < channel.GRANULARITY
+        self.expect(whole, f"a padded message of {len(padded)} bytes that ends in {zeros}")
+        self.expect(not any(padded[-zeros - 1 : -1]), "padding that is not zeros")
+
+    # What a phone sends.
+
+    def service_data(self, services):
+        self.expect(set(services) == {radio.FIDO}, f"service data under {sorted(services)}")
+        sizes = [len(data) for data in services.values()]
+        self.expect(sizes == [20], f"service data of {sizes} bytes, though no BLE channel was offered")
+
+    def post_handshake(self, message, fields):
+        self.expect_canonical(message, "the first message")
+        self.expect(set(fields) <= {1, 3}, f"keys {sorted(fields)} in the first message, without a link")
+        self.expect(fields.get(3, ["ctap"]) == ["ctap"], f"features {fields.get(3)}")
+        self.expect_canonical(fields[1], "getInfo")
+        info = cbor.read(fields[1])
+        self.expect("FIDO_2_0" in info.get(1, []) and "FIDO_2_2" not in info.get(1, []), f"versions {info.get(1)}")
+        self.expect(len(info.get(3, b"")) == 16, "no AAGUID")
+        options = info.get(4, {})
+        self.expect(options.get("rk") is True and options.get("uv") is True, f"options {options}")
+        self.expect("clientPin" not in options and 6 not in info, "a PIN over hybrid")
+        self.expect(set(info.get(9, [])) == {"hybrid", "internal"}, f"transports {info.get(9)}")
+        self.expect({"alg": ctap.ES256, "type": "public-key"} in info.get(10, []), f"algorithms {info.get(10)}")
+
+    def creation(self, body, answer, rp_id, aaguid):
+        self.expect_canonical(body, "the answer")
+        self.expect(set(answer) == {1, 2, 3}, f"members {sorted(answer)} in a creation's answer")
+        self.expect((answer.get(1), answer.get(3)) == ("none", {}), f"attestation {answer.get(1)} {answer.get(3)}")
+        data = self._data(answer, rp_id, ctap.ATTESTED)
+        self.expect(data.aaguid == aaguid, f"AAGUID {data.aaguid.hex()}, and {aaguid.hex()} in getInfo")
+        self.expect(16 <= len(data.credential_id) <= 1023, f"credential ID of {len(data.credential_id)} bytes")
+        self.expect_canonical(data.public_key, "the public key")
+        ctap.read_cose_key(cbor.read(data.public_key))
+
+    def assertion(self, body, answer, rp_id, listed):
+        self.expect_canonical(body, "the answer")
+        self._data(answer, rp_id, 0)
+        credential = answer.get(1, {})
+        self.expect(set(credential) == {"id", "type"}, f"a credential with {sorted(credential)}")
+        if listed:
+            self.expect(set(answer) == {1, 2, 3}, f"members {sorted(answer)} though credentials were listed")
+            self.expect(credential.get("id") in [entry["id"] for entry in listed], "a credential that was not listed")
+        else:
+            self.expect(set(answer) == {1, 2, 3, 4, 6}, f"members {sorted(answer)} though none was listed")
+            self.expect(answer.get(6) is True, "the user's choice is not marked")
+            names = {key: value for key, value in answer.get(4, {}).items() if key != "id"}
+            self.expect(names == {"name": "", "displayName": ""}, f"a user with {names}")
+
+    def _data(self, answer, rp_id, more_flags):
+        data = ctap.AuthenticatorData.read(answer[2])
+        self.expect(data.rp_id_hash == ctap.rp_hash(rp_id), "authenticator data for another relying party")
+        wanted = ctap.USER_PRESENT | ctap.USER_VERIFIED | ctap.BACKUP_ELIGIBLE | more_flags
+        self.expect(data.flags == wanted, f"flags {data.flags:#04x}, not {wanted:#04x}")
+        self.expect(data.count == 0, f"a signature count of {data.count}")
+        return data
+
+    # What a desktop sends.
+
+    def offer(self, offer, text):
+        self.expect(text.startswith("FIDO:/") and len(text) <= 200, f"a code of {len(text)} characters")
+        self.expect_canonical(offer.encoded, "the code")
+        self.expect(set(offer.fields) == {0, 1, 2, 3, 4, 5}, f"keys {sorted(offer.fields)} in the code")
+        self.expect(offer.domains == 2, f"{offer.domains} assigned domains")
+        self.expect(offer.linking is False, f"linking {offer.linking}")
+
+    def request(self, request, hint):
+        command, parameters = request[0], cbor.read(request[1:])
+        self.expect_canonical(request[1:], "the request")
+        name = {ctap.MAKE_CREDENTIAL: "mc", ctap.GET_ASSERTION: "ga"}.get(command)
+        self.expect(name == hint, f"command {command:#04x} behind the hint {hint}")
+        if command == ctap.MAKE_CREDENTIAL:
+            self.expect(set(parameters) <= {1, 2, 3, 4, 5, 7}, f"parameters {sorted(parameters)}")
+            self.expect(set(parameters[2]) == {"id", "name"}, f"a relying party with {sorted(parameters[2])}")
+            self.expect(set(parameters[3]) == {"id", "name", "displayName"}, f"a user with {sorted(parameters[3])}")
+            options = parameters.get(7, {})
+        else:
+            self.expect(set(parameters) <= {1, 2, 3, 5}, f"parameters {sorted(parameters)}")
+            self.expect(parameters.get(3) != [], "an empty list of credentials")
+            options = parameters.get(5, {})
+        self.expect(options.get("uv") is True and "up" not in options, f"options {options}")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phone's side, step by step; `authenticator.py` takes them in order, `hostile_authenticator.py` does not."""
+import secrets
+
+import cbor, channel, keys, noise, qr
+from tunnel import Tunnel
+
+
+class Phone:
+    """One scanned code and the session that it leads to."""
+
+    def __init__(self, text, relay, ca, domain, inspection=None):
+        self.offer = qr.parse(text)
+        self.relay, self.ca, self.domain = relay, ca, domain
+        self.inspection = inspection
+        if inspection:
+            inspection.offer(self.offer, text)
+        self.tunnel = self.eid = self.channel = self.handshake_hash = None
+
+    def open_tunnel(self):
+        """Asks the relay for a tunnel; its routing ID goes into the advert."""
+        name = keys.tunnel_id(self.offer.secret).hex()
+        self.tunnel = Tunnel(keys.host(self.domain), f"/cable/new/{name}", self.relay, self.ca)
+        self.eid = keys.eid_plaintext(secrets.token_bytes(10), self.tunnel.routing_id, self.domain)
+
+    @property
+    def advert(self):
+        return keys.seal_eid(self.eid, keys.eid_key(self.offer.secret))
+
+    def respond(self, message1):
+        """Message 2, and the keys of the channel."""
+        return noise.respond(self.offer.client_key, keys.psk(self.offer.secret, self.eid), message1)
+
+    def shake_hands(self, message1, padding=channel.pad):
+        message2, result = self.respond(message1)
+        self.tunnel.send(message2)
+        self.handshake_hash = result.handshake_hash
+        self.channel = channel.Channel(result.phone_to_client, result.client_to_phone, padding)
+
+    def send(self, message, **how):
+        self.tunnel.send(self.channel.seal(message, **how))
+
+    def next_request(self):
+        """The next CTAP request; None after a goodbye."""
+        message = self.channel.open(self.tunnel.receive(120))
+        if self.inspection:
+            self.inspection.padding(self.channel.last_padded)
+        if message[:1] == bytes([channel.SHUTDOWN]):
+            return None
+        if message[:1] != bytes([channel.CTAP]) or len(message) < 2:
+            raise channel.ChannelFailed(f"no request: {message[:20].hex()}")
+        if self.inspection:
+            self.inspection.request(message[1:], self.offer.hint)
+        return message[1:]
+
+    def link(self):
+        """What a client would need to reach this phone without a code."""
+        return channel.linking_map(
+            contact_id=secrets.token_bytes(152),
+            link_id=secrets.token_bytes(8),
+            secret=secrets.token_bytes(32),
+            identity=noise.new_key(),
+            name="Counterpart",
+            client_key=self.offer.client_key,
+            handshake_hash=self.handshake_hash,
+        )
+
+
+def information(aaguid):
+    """A getInfo as Android's, but for the model."""
+    return {
+        1: ["FIDO_2_0", "FIDO_2_1"],
+        2: ["prf"],
+        3: aaguid,
+        4: {"rk": True, "uv": True},
+        9: ["internal", "hybrid"],
+    }
+
+
+def introduce(phone, info, encode=cbor.canonical, **members):
+    """Sends the first message."""
+    phone.send(encode(channel.post_handshake(encode(info), **members)))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A WebSocket through a relay."""
+import socket, ssl
+
+import websockets
+from websockets.sync.client import connect
+
+SUBPROTOCOL = "fido.cable"
+
+
+class TunnelFailed(Exception):
+    """The relay refused, or the tunnel ended; `code` is the WebSocket's close code or None."""
+
+    def __init__(self, words, code=None):
+        super().__init__(words)
+        self.code = code
+
+
+class Tunnel:
+    """One end of a tunnel; binary messages only, as they are."""
+
+    def __init__(self, host, path, relay, ca, headers=(), origin=None):
+        address, port = relay.rsplit(":", 1)
+        try:
+            self.socket = connect(
+                f"wss://{host}{path}",
+                sock=socket.create_connection((address, int(port)), timeout=30),
+                ssl=ssl.create_default_context(cafile=ca),
+                server_hostname=host,
+                subprotocols=[SUBPROTOCOL],
+                additional_headers=list(headers),
+                origin=origin,
+                compression=None,
+                ping_interval=None,
+                proxy=None,
+                open_timeout=30,
+                close_timeout=5,
+                max_size=None,
+            )
+        except (websockets.WebSocketException, OSError) as error:
+            raise TunnelFailed(f"no tunnel: {error}") from None
+        if self.socket.subprotocol != SUBPROTOCOL:
+            raise TunnelFailed("the relay did not choose fido.cable")
+
+    @property
+    def routing_id(self):
+        """What the relay gave a phone: one header, six digits."""
+        values = self.socket.response.headers.get_all("X-caBLE-Routing-ID")
+        if len(values) != 1 or len(values[0]) != 6:
+            raise TunnelFailed(f"routing IDs: {values}")
+        return bytes.fromhex(values[0])
+
+    def send(self, message):
+        try:
+            self.socket.send(message)
+        except websockets.ConnectionClosed as error:
+            raise self._failure(error) from None
+
+    def receive(self, timeout=60):
+        try:
+            message = self.socket.recv(timeout)
+        except websockets.ConnectionClosed as error:
+            raise self._failure(error) from None
+        except TimeoutError:
+            raise TunnelFailed(f"nothing came in {timeout} s") from None
+        if not isinstance(message, bytes):
+            raise TunnelFailed("a text message")
+        return message
+
+    def close(self, code=1000):
+        self.socket.close(code)
+
+    @staticmethod
+    def _failure(error):
+        code = error.rcvd.code if error.rcvd else 1006
+        return TunnelFailed(f"the tunnel ended with {code}", code)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a browser does between a website and CTAP: options in, responses out, both as WebAuthn's JSON."""
+import base64, hashlib, json
+
+import cbor, ctap
+
+
+def to_base64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def from_base64url(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+class Ceremony:
+    """One registration or sign-in that a website asks for."""
+
+    def __init__(self, options, origin, uv=True, rk=None):
+        options = options["publicKey"]
+        self.is_creation = "pubKeyCredParams" in options
+        client_data = {
+            "type": "webauthn.create" if self.is_creation else "webauthn.get",
+            "challenge": options["challenge"],
+            "origin": origin,
+            "crossOrigin": False,
+        }
+        self.client_data = json.dumps(client_data, separators=(",", ":")).encode()
+        digest = hashlib.sha256(self.client_data).digest()
+        if self.is_creation:
+            user = {**options["user"], "id": from_base64url(options["user"]["id"])}
+            wanted = options.get("authenticatorSelection", {}).get("residentKey") != "discouraged"
+            self.command = ctap.MAKE_CREDENTIAL
+            self.rp_id = options["rp"]["id"]
+            self.listed = self._descriptors(options.get("excludeCredentials", []))
+            algorithms = [entry["alg"] for entry in options["pubKeyCredParams"]]
+            self.parameters = ctap.make_credential(
+                digest, options["rp"], user, algorithms, self.listed, wanted if rk is None else rk, uv
+            )
+        else:
+            self.command = ctap.GET_ASSERTION
+            self.rp_id = options["rpId"]
+            self.listed = self._descriptors(options.get("allowCredentials", []))
+            self.parameters = ctap.get_assertion(self.rp_id, digest, self.listed, uv)
+
+    @staticmethod
+    def _descriptors(entries):
+        return [ctap.descriptor(from_base64url(entry["id"]), entry.get("transports")) for entry in entries]
+
+    def response(self, answer, transports):
+        """RegistrationResponseJSON or AuthenticationResponseJSON from the map that the phone answered."""
+        if self.is_creation:
+            identifier = ctap.AuthenticatorData.read(answer[2]).credential_id
+            members = {
+                "attestationObject": cbor.canonical({"fmt": answer[1], "authData": answer[2], "attStmt": answer[3]}),
+                "authenticatorData": answer[2],
+            }
+        else:
+            identifier = answer[1]["id"] if 1 in answer else self.listed[0]["id"]
+            members = {"authenticatorData": answer[2], "signature": answer[3]}
+            if 4 in answer:
+                members["userHandle"] = answer[4]["id"]
+        members = {name: to_base64url(value) for name, value in members.items()}
+        members["clientDataJSON"] = to_base64url(self.client_data)
+        if self.is_creation:
+            members["transports"] = sorted(transports)
+        return {
+            "id": to_base64url(identifier),
+            "rawId": to_base64url(identifier),
+            "type": "public-key",
+            "authenticatorAttachment": "cross-platform",
+            "clientExtensionResults": {},
+            "response": members,
+        }
