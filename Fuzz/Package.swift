@@ -1,49 +1,94 @@
 // swift-tools-version:5.4
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import PackageDescription
 
-// A package of its own, because its instrumented build must not touch the ordinary one. `scripts/fuzz` builds
-// and runs it; by itself it does not link, since libFuzzer brings the main function.
+// A package of its own, because its instrumented build must not touch the ordinary one. `scripts/fuzz` builds and
+// runs it; by itself it does not link, since libFuzzer brings the main function.
+//
+// `Modules` holds links to the folders of ../Sources, compiled here a second time: so only this project's code is
+// instrumented, targets see what is internal, and what parsers don't need (TLS, sockets, programs) is not built.
 //
 // Tools version 5.4 on purpose: later ones rename an executable's main function, and libFuzzer's is lost.
 
-func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies)
+let measuresCoverage = ProcessInfo.processInfo.environment["HYBRID_FUZZ_COVERAGE"] != nil
+
+/// As `settings` in ../Package.swift, in the words of the compiler.
+let language = [
+    "-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature",
+    "InternalImportsByDefault", "-enable-upcoming-feature", "MemberImportVisibility",
+]
+/// Optimised, for speed and because that is what is shipped; but with the checks of a debug build.
+let speed = ["-O", "-assert-config", "Debug", "-enable-testing"]
+let instruments =
+    measuresCoverage
+    ? ["-sanitize=fuzzer", "-profile-generate", "-profile-coverage-mapping"] : ["-sanitize=fuzzer,address"]
+let settings: [SwiftSetting] = [.unsafeFlags(language + speed + instruments)]
+
+func nio(_ module: String) -> Target.Dependency { .product(name: module, package: "swift-nio") }
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+
+/// A module of the project, or those of its files that are fuzzed and what they need.
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies,
+        path: "Modules/\(name)",
+        swiftSettings: settings
+    )
 }
 
-func module(_ name: String) -> Target.Dependency { .product(name: name, package: "hybrid") }
+let modules: [Target] = [
+    .systemLibrary(name: "CPSL", path: "Modules/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    module("CBOR", []),
+    module("CTAP", ["CBOR", crypto]),
+    module("CaBLE", ["CBOR", crypto, cryptoExtras]),
+    module("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
+    module("SystemBus", []),
+    module("BLEAdvert", ["CaBLE", "SystemBus"]),
+    module(
+        "DataChannel",
+        ["CaBLE", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
+    ),
+    module("Authenticator", ["CTAP", crypto]),
+    module(
+        "Vault",
+        ["CBOR", "CTAP", "Authenticator", crypto, cryptoExtras]
+    ),
+    module(
+        "Pinentry",
+        []
+    ),
+    module(
+        "RelayCore",
+        ["CaBLE", crypto, nio("NIOCore"), nio("NIOConcurrencyHelpers"), logging, metrics]
+    ),
+]
 
 let package = Package(
     name: "hybrid-fuzz",
-    products: [
-        .executable(name: "fuzz-cbor", targets: ["FuzzCBOR"]),
-        .executable(name: "fuzz-qr", targets: ["FuzzQR"]),
-        .executable(name: "fuzz-service-data", targets: ["FuzzServiceData"]),
-        .executable(name: "fuzz-post-handshake", targets: ["FuzzPostHandshake"]),
-        .executable(name: "fuzz-ctap-request", targets: ["FuzzCTAPRequest"]),
-        .executable(name: "fuzz-ctap-response", targets: ["FuzzCTAPResponse"]),
-        .executable(name: "fuzz-websocket-request", targets: ["FuzzWebSocketRequest"]),
-        .executable(name: "fuzz-websocket-frames", targets: ["FuzzWebSocketFrames"]),
-    ],
+    products: [.executable(name: "fuzz", targets: ["Fuzz"])],
     dependencies: [
-        .package(name: "hybrid", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
+        .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
+        .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
     ],
-    targets: [
-        .target(name: "FuzzInput"),
-        fuzzer("FuzzCBOR", ["FuzzInput", module("CBOR")]),
-        fuzzer("FuzzQR", ["FuzzInput", module("CaBLE")]),
-        fuzzer("FuzzServiceData", ["FuzzInput", module("CaBLE")]),
-        fuzzer("FuzzPostHandshake", ["FuzzInput", module("CaBLE")]),
-        fuzzer("FuzzCTAPRequest", ["FuzzInput", module("CTAP")]),
-        fuzzer("FuzzCTAPResponse", ["FuzzInput", module("CTAP")]),
-        fuzzer(
-            "FuzzWebSocketRequest",
-            ["FuzzInput", module("CaBLE"), module("RelayCore"), .product(name: "NIOCore", package: "swift-nio")]
-        ),
-        fuzzer(
-            "FuzzWebSocketFrames",
-            ["FuzzInput", module("RelayCore"), .product(name: "NIOCore", package: "swift-nio")]
-        ),
+    targets: modules + [
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "CBOR", "CTAP", "CaBLE", "WebAuthn", "SystemBus", "BLEAdvert", "DataChannel", "Authenticator",
+                "Vault", "Pinentry", "RelayCore", crypto, cryptoExtras, logging, nio("NIOCore"),
+                nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+            ],
+            swiftSettings: settings,
+            linkerSettings: [
+                .unsafeFlags(["-use-ld=lld"] + instruments.filter { $0 != "-profile-coverage-mapping" })
+            ]
+        )
     ]
 )

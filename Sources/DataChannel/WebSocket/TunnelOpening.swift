@@ -28,7 +28,6 @@ struct TunnelOpening: Sendable {
         var stage = TunnelStage.connecting
         var timedOut = false
         var cancelled = false
-        var head: HTTPResponseHead?
         var channel: (any Channel)?
     }
 
@@ -84,91 +83,28 @@ struct TunnelOpening: Sendable {
         try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: location.domain.host))
         let observer = OpeningObserver(progress: { stage in progress.withLockedValue { $0.stage = stage } })
         try pipeline.addHandler(observer)
-        let encoder = HTTPRequestEncoder()
-        // The relay may send its first frame right behind its answer: bytes left over must go on to the decoder.
-        let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
-        let recorder = ResponseHeadRecorder { head in progress.withLockedValue { $0.head = head } }
-        let upgrader = NIOTypedWebSocketClientUpgrader<OpenedTunnel>(
-            maxFrameSize: Limits.messageBytes,
-            upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture { try accept(channel, head) }
-            }
-        )
-        let upgrade = NIOTypedHTTPClientUpgradeHandler<OpenedTunnel>(
-            httpHandlers: [encoder, decoder, recorder],
-            upgradeConfiguration: .init(
-                upgradeRequestHead: requestHead(),
-                upgraders: [upgrader],
-                notUpgradingCompletionHandler: { channel in
-                    channel.eventLoop.makeFailedFuture(refusal())
-                }
+        let upgrade = WebSocketUpgrade(host: location.domain.host, path: path, bearerToken: bearerToken)
+        let result = try upgrade.start(on: channel) { channel, routingID in
+            OpenedTunnel(
+                channel: try FrameChannel(
+                    wrappingChannelSynchronously: channel,
+                    configuration: .init(
+                        backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2),
+                        isOutboundHalfClosureEnabled: false
+                    )
+                ),
+                routingID: routingID
             )
-        )
-        try pipeline.addHandlers([encoder, decoder, recorder, upgrade])
+        }
         let deadline = channel.eventLoop.scheduleTask(
             in: .seconds(Int64(location.timeouts.connect + location.timeouts.open))
         ) {
             progress.withLockedValue { $0.timedOut = true }
             channel.close(promise: nil)
         }
-        let result = upgrade.upgradeResultFuture
         result.whenComplete { _ in deadline.cancel() }
         channel.closeFuture.whenComplete { _ in deadline.cancel() }
         return result
-    }
-
-    private func requestHead() -> HTTPRequestHead {
-        var headers = HTTPHeaders()
-        headers.add(name: "Host", value: location.domain.host)
-        headers.add(name: "Sec-WebSocket-Protocol", value: TunnelPath.subprotocol)
-        if let bearerToken { headers.add(name: "Authorization", value: "Bearer \(bearerToken.text)") }
-        return HTTPRequestHead(version: .http1_1, method: .GET, uri: path.text, headers: headers)
-    }
-
-    /// NIO checks `Sec-WebSocket-Accept` and nothing else of the relay's answer.
-    private func accept(_ channel: any Channel, _ head: HTTPResponseHead) throws -> OpenedTunnel {
-        guard head.headers["Sec-WebSocket-Protocol"] == [TunnelPath.subprotocol] else {
-            throw TunnelError.relayMisbehaved("it did not choose the sub-protocol \(TunnelPath.subprotocol)")
-        }
-        guard head.headers["Sec-WebSocket-Extensions"].isEmpty else {
-            throw TunnelError.relayMisbehaved("it chose an extension nobody offered")
-        }
-        var routingID: RoutingID?
-        if case .new = path {
-            let values = head.headers[TunnelPath.routingIDHeader]
-            guard values.count == 1, let id = RoutingID(hex: values[0]) else {
-                throw TunnelError.relayMisbehaved("it gave no routing ID")
-            }
-            routingID = id
-        }
-        try channel.pipeline.syncOperations.addHandlers([
-            WebSocketPolicyHandler(),
-            NIOWebSocketFrameAggregator(
-                minNonFinalFragmentSize: 0,
-                maxAccumulatedFrameCount: 1024,
-                maxAccumulatedFrameSize: Limits.messageBytes
-            ),
-        ])
-        return OpenedTunnel(
-            channel: try FrameChannel(
-                wrappingChannelSynchronously: channel,
-                configuration: .init(
-                    backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2),
-                    isOutboundHalfClosureEnabled: false
-                )
-            ),
-            routingID: routingID
-        )
-    }
-
-    private func refusal() -> TunnelError {
-        guard let status = progress.withLockedValue({ $0.head?.status.code }) else { return .connectionLost }
-        switch status {
-        case 404: return .tunnelNotFound
-        case 401: return .notAuthorised
-        case 429, 503: return .relayBusy
-        default: return .refused(status: Int(status))
-        }
     }
 
     private func explained(_ error: any Error) -> TunnelError {

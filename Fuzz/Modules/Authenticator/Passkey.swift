@@ -1,0 +1,1 @@
+../../../Sources/Authenticator/Passkey.swift

@@ -1,0 +1,1 @@
+../../../Sources/BLEAdvert/HeardAdvert.swift

@@ -1,0 +1,1 @@
+../../../Sources/Pinentry/LineReader.swift

@@ -1,0 +1,1 @@
+../../../Sources/Pinentry/SafeText.swift

@@ -1,0 +1,1 @@
+../../../Sources/Vault/State/AttemptCounter.swift

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBOR
+import CTAP
+
+/// A request that parses is written as canonical bytes that parse to the same request.
+func fuzzCTAPRequest(_ input: [UInt8]) throws -> Bool {
+    let request: CTAPRequest
+    do throws(CTAPRequestError) {
+        request = try CTAPRequest(parsing: input)
+    } catch {
+        try invariant(error.status != .success, "a refusal is no success")
+        try invariant(error.field?.contains(where: \.isNewline) != true, "a field's name is one line")
+        return false
+    }
+    let encoded = request.encoded
+    try invariant(try CTAPRequest(parsing: encoded) == request, "a request reads back")
+    try invariant(encoded.first == input.first, "as the same command")
+    switch request {
+    case .makeCredential(let request):
+        try isCanonical(encoded)
+        try invariant(request.relyingParty.name.utf8.count <= 1024, "names are bounded")
+        try invariant(request.user.name.utf8.count <= 1024, "names are bounded")
+    case .getAssertion:
+        try isCanonical(encoded)
+    case .getInfo, .selection:
+        try invariant(encoded == input, "a bare command is one byte")
+    }
+    return true
+}
+
+private func isCanonical(_ encoded: [UInt8]) throws {
+    let parameters = try? CBORDecoder.decode(encoded.dropFirst(), mode: .strict)
+    try invariant(parameters?.map != nil, "what is written is canonical, since phones end the session otherwise")
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import CryptoExtras
+
+@testable import CaBLE
+
+/// What opens under the key is sealed again to the bytes that were heard.
+///
+/// The input is read as service data; and its first 16 bytes as what an advert may say, sealed here, since no
+/// fuzzer guesses a tag. What follows them is the suffix of CTAP 2.3.
+func fuzzServiceData(_ input: [UInt8]) throws -> Bool {
+    let key = try present(QRSecret(bytes: Array(0..<16)), "16 bytes are a secret").eidKey
+    let advert = Advert(serviceData: input)
+    try invariant((advert != nil) == (20...254).contains(input.count), "an advert has 20 to 254 bytes")
+    let heard = try advert.map { try opened($0, key, input) } ?? false
+    return try sealed(input, key) || heard
+}
+
+private func opened(_ advert: Advert, _ key: EIDKey, _ input: [UInt8]) throws -> Bool {
+    try invariant(advert.bytes == Array(input.prefix(20)), "an advert is the first 20 bytes")
+    guard let eid = EID.open(advert, with: key, for: .linked) else {
+        try invariant(EID.open(advert, with: key) == nil, "after a QR no more opens than on a link")
+        return false
+    }
+    try invariant(eid.sealed(with: key) == advert, "sealing is the inverse of opening")
+    try invariant((EID.open(advert, with: key) != nil) == (eid.domain != nil), "after a QR the relay must be known")
+    return true
+}
+
+private func sealed(_ input: [UInt8], _ key: EIDKey) throws -> Bool {
+    guard input.count >= 16 else { return false }
+    let plaintext = Array(input.prefix(16))
+    var block = plaintext
+    try AES.permute(&block, key: key.encryption)
+    let tag = HMAC<SHA256>.authenticationCode(for: block, using: key.authentication).prefix(4)
+    let data = block + Array(tag) + input.dropFirst(16).prefix(234)
+    let advert = try present(Advert(serviceData: data), "a suffix does not matter")
+    let eid = EID.open(advert, with: key, for: .linked)
+    try invariant((eid != nil) == (plaintext[0] == 0), "the reserved byte is zero")
+    let number = UInt16(plaintext[14]) | UInt16(plaintext[15]) << 8
+    let isKnown = number < 2 || number >= 256
+    try invariant((EID.open(advert, with: key) != nil) == (eid != nil && isKnown), "after a QR the relay is known")
+    // One bit of the advert, chosen by the last byte.
+    var damaged = advert.bytes
+    let bit = Int(input.last ?? 0) % (damaged.count * 8)
+    damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+    let other = try present(Advert(bytes: damaged), "20 bytes are an advert")
+    try invariant(EID.open(other, with: key, for: .linked) == nil, "no bit may change")
+    guard let eid else { return false }
+    try invariant(eid.sealed(with: key) == advert, "sealing is the inverse of opening")
+    try invariant(eid.plaintext == plaintext && eid.domainID == number, "the plaintext is what was sealed")
+    try invariant(eid.routingID.bytes == Array(plaintext[11..<14]), "the routing ID stands behind the nonce")
+    try invariant(eid.domain?.id == (isKnown ? number : nil), "numbers that are not assigned have no relay")
+    return true
+}

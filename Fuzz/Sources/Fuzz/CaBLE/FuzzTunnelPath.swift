@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import CaBLE
+
+/// Paths of tunnels are told from others by the letter; IDs are hexadecimal digits of their length and nothing else.
+func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {
+    let text = String(decoding: input, as: UTF8.self)
+    // What is not UTF-8 was repaired.
+    let bytes = Array(text.utf8)
+    try invariant((RoutingID(hex: text) != nil) == isHex(bytes[...], 6), "a routing ID has 6 digits")
+    try invariant((TunnelID(hex: text) != nil) == isHex(bytes[...], 32), "a tunnel ID has 32 digits")
+    try numbers(input)
+    let path: TunnelPath
+    do throws(TunnelPath.ParseError) {
+        path = try TunnelPath(parsing: text)
+    } catch {
+        try invariant(!isTunnelPath(bytes), "what has the form of a tunnel's path is one")
+        try invariant((error == .contactNotOffered) == isContact(bytes), "a contact is told from other paths")
+        return false
+    }
+    try invariant(isTunnelPath(bytes), "what has not the form of a tunnel's path is none")
+    try invariant(try TunnelPath(parsing: path.text) == path, "a path reads back")
+    try invariant(path.text == text.lowercased(), "digits are written in lower case")
+    return true
+}
+
+private func isTunnelPath(_ bytes: [UInt8]) -> Bool {
+    if let rest = bytes[...].without(prefix: "/cable/new/") { return isHex(rest, 32) }
+    guard let rest = bytes[...].without(prefix: "/cable/connect/") else { return false }
+    return rest.count == 39 && isHex(rest.prefix(6), 6) && rest.dropFirst(6).first == UInt8(ascii: "/")
+        && isHex(rest.suffix(32), 32)
+}
+
+private func isContact(_ bytes: [UInt8]) -> Bool {
+    bytes[...].without(prefix: "/cable/contact/").map { !$0.contains(UInt8(ascii: "/")) } ?? false
+}
+
+private func isHex(_ text: ArraySlice<UInt8>, _ digits: Int) -> Bool {
+    text.count == digits && text.allSatisfy { "0123456789abcdefABCDEF".utf8.contains($0) }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func without(prefix: String) -> ArraySlice<UInt8>? {
+        starts(with: prefix.utf8) ? dropFirst(prefix.utf8.count) : nil
+    }
+}
+
+/// Tunnel domains by their number, which an advert carries.
+private func numbers(_ input: [UInt8]) throws {
+    guard input.count >= 2 else { return }
+    let id = UInt16(input[0]) | UInt16(input[1]) << 8
+    guard let domain = TunnelDomain(id: id) else {
+        try invariant((2..<256).contains(id), "every hashed number names a relay")
+        return
+    }
+    try invariant(domain.id == id && TunnelDomain(argument: "\(id)") == domain, "a number names one relay")
+    try invariant(domain.isAssigned == (id < 256), "numbers below 256 are assigned")
+    let labels = domain.host.split(separator: ".", omittingEmptySubsequences: false)
+    try invariant(labels.count == 3 && labels[0] == "cable", "a relay is cable.something.something")
+    try invariant(["com", "org", "net", "info"].contains(labels[2]), "under one of four domains")
+    let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+    try invariant(domain.isAssigned || (1...13).contains(labels[1].utf8.count), "a hash has up to 13 letters")
+    try invariant(domain.isAssigned || labels[1].utf8.allSatisfy { letters.contains($0) }, "in base 32")
+}

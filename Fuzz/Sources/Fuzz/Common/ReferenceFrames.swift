@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// WebSocket frames read all at once, byte after byte, with no thought of speed: what faster code is compared with.
+struct ReferenceFrames: Equatable {
+    /// One whole frame, unmasked.
+    struct Frame: Equatable {
+        let isFinal: Bool
+        let opcode: UInt8
+        let payload: [UInt8]
+
+        var isControl: Bool { opcode >= 8 }
+    }
+
+    /// Why the bytes end to mean anything.
+    enum End: Equatable {
+        /// A frame is not complete, or nothing follows.
+        case open
+        /// A close frame; nothing behind it counts.
+        case closed
+        /// A rule of RFC 6455 or of tunnels is broken.
+        case broken
+    }
+
+    private(set) var frames: [Frame] = []
+    private(set) var end = End.open
+    /// What follows the last whole frame; empty unless the end is open.
+    private(set) var rest: [UInt8] = []
+
+    /// Reads what a client (`masked`) or a server sent; lengths must have their shortest form unless any will do.
+    init(_ bytes: [UInt8], masked: Bool, anyLength: Bool = false, maximumMessage: Int = .max) {
+        var position = 0
+        var inside: Int?
+        while end == .open {
+            guard let (header, payloadLength) = Self.header(bytes[position...], masked: masked) else { break }
+            let first = bytes[position]
+            let (isFinal, opcode) = (first & 0x80 != 0, first & 0x0F)
+            guard Self.isAllowed(bytes[position..<(position + header)], masked: masked, anyLength: anyLength) else {
+                end = .broken
+                return
+            }
+            if opcode < 8 {
+                let before = opcode == 0 ? inside : 0
+                guard let before, opcode == 0 || inside == nil, payloadLength <= maximumMessage - before else {
+                    end = .broken
+                    return
+                }
+                inside = isFinal ? nil : before + payloadLength
+            }
+            guard payloadLength <= bytes.count - position - header else { break }
+            let start = position + header
+            var payload = Array(bytes[start..<(start + payloadLength)])
+            if masked { for index in payload.indices { payload[index] ^= bytes[start - 4 + index % 4] } }
+            if opcode == 8 {
+                end = payload.isEmpty || Self.isCloseCode(payload) ? .closed : .broken
+                if end == .broken { return }
+            }
+            frames.append(Frame(isFinal: isFinal, opcode: opcode, payload: payload))
+            position = start + payloadLength
+        }
+        rest = end == .open ? Array(bytes[position...]) : []
+    }
+
+    /// The data frames as they are, control frames with no more of their payload than the relay looks at.
+    var relayed: [Frame] {
+        frames.map { frame in
+            switch frame.opcode {
+            case 8: Frame(isFinal: true, opcode: 8, payload: Array(frame.payload.prefix(2)))
+            case 10: Frame(isFinal: true, opcode: 10, payload: [])
+            default: frame
+            }
+        }
+    }
+
+    /// The whole messages; control frames are left out, and so is a message that is not complete.
+    var messages: [[UInt8]] {
+        var messages: [[UInt8]] = []
+        var message: [UInt8] = []
+        for frame in frames where !frame.isControl {
+            message += frame.payload
+            if frame.isFinal {
+                messages.append(message)
+                message = []
+            }
+        }
+        return messages
+    }
+
+    /// The frames that a server wrote, whole ones one after the other; `nil` if they are anything else.
+    ///
+    /// Whether they make up messages is not asked: this may be a part of what it wrote.
+    static func written(_ bytes: [UInt8]) -> [Frame]? {
+        var frames: [Frame] = []
+        var position = 0
+        while position < bytes.count {
+            guard let (header, length) = header(bytes[position...], masked: false) else { return nil }
+            let start = position + header
+            guard isAllowed(bytes[position..<start], masked: false, anyLength: false), length <= bytes.count - start
+            else {
+                return nil
+            }
+            let payload = Array(bytes[start..<(start + length)])
+            frames.append(
+                Frame(isFinal: bytes[position] & 0x80 != 0, opcode: bytes[position] & 0x0F, payload: payload)
+            )
+            position = start + length
+        }
+        return frames
+    }
+
+    /// Lengths of header and payload, once the header is complete.
+    private static func header(_ bytes: ArraySlice<UInt8>, masked: Bool) -> (header: Int, payload: Int)? {
+        let bytes = Array(bytes.prefix(14))
+        guard bytes.count >= 2 else { return nil }
+        let short = Int(bytes[1] & 0x7F)
+        let extra = short == 126 ? 2 : short == 127 ? 8 : 0
+        let length = 2 + extra + (masked ? 4 : 0)
+        guard bytes.count >= length else { return nil }
+        guard extra > 0 else { return (length, short) }
+        let payload = bytes[2..<(2 + extra)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return (length, Int(clamping: payload))
+    }
+
+    private static func isAllowed(_ header: ArraySlice<UInt8>, masked: Bool, anyLength: Bool) -> Bool {
+        let header = Array(header)
+        let (isFinal, reserved, opcode) = (header[0] & 0x80 != 0, header[0] & 0x70, header[0] & 0x0F)
+        guard reserved == 0, [0, 2, 8, 9, 10].contains(opcode), (header[1] & 0x80 != 0) == masked else { return false }
+        let short = header[1] & 0x7F
+        if opcode >= 8 { return isFinal && short <= 125 }
+        switch short {
+        case 126: return anyLength || header[2] != 0 || header[3] >= 126
+        case 127: return header[2] < 0x80 && (anyLength || header[2..<8].contains { $0 != 0 })
+        default: return true
+        }
+    }
+
+    /// Whether a close frame's payload begins with a code that may be sent (RFC 6455 §7.4 and IANA's registry).
+    private static func isCloseCode(_ payload: [UInt8]) -> Bool {
+        guard payload.count >= 2 else { return false }
+        let code = Int(payload[0]) << 8 | Int(payload[1])
+        return (1000...1014).contains(code) && ![1004, 1005, 1006].contains(code) || (3000...4999).contains(code)
+    }
+}

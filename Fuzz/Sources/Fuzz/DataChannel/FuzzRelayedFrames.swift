@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import RelayCore
+
+@testable import DataChannel
+
+/// What one end sends and the relay passes on, the other end reads: the same messages, none lost and none refused.
+func fuzzRelayedFrames(_ input: [UInt8]) throws -> Bool {
+    var choices = Choices(input)
+    let (relaySize, clientSize) = (choices.pick(sizes), choices.pick(sizes))
+    let sent = frames(&choices)
+    var reader = FrameReader(maximumMessage: Limits.messageBytes)
+    var passedOn: [UInt8] = []
+    var isBroken = false
+    for piece in sent.pieces(of: relaySize) where !isBroken {
+        reader.append(ByteBuffer(bytes: piece))
+        do throws(FrameViolation) {
+            while let event = try reader.next() {
+                if case .data(let buffer, _) = event { passedOn += buffer.readableBytesView }
+            }
+        } catch {
+            isBroken = true
+        }
+    }
+    let reference = ReferenceFrames(sent, masked: true, maximumMessage: Limits.messageBytes)
+    try invariant(isBroken || reference.end != .broken, "the relay and a slow reader refuse the same")
+    let tunnel = try present(TunnelID(bytes: [UInt8](repeating: 0x11, count: 16)), "16 bytes are an ID")
+    let bytes = RelayConversation.answer + passedOn
+    let conversation = try RelayConversation(.new(tunnel), bytes, pieces: clientSize)
+    try invariant(!conversation.isBroken, "a client takes what the relay passes on")
+    try invariant(conversation.messages.allSatisfy { $0.opcode == 2 }, "no control frame is passed on")
+    try invariant(conversation.messages.map(\.payload) == reference.messages, "messages arrive as they were sent")
+    return !reference.messages.isEmpty
+}
+
+/// Pieces in which a network may deliver; small ones of large messages would take too long.
+private let sizes = [1 << 21, 100_000, 65_536, 16_384, 4096, 1500]
+
+/// Some frames of lengths around every limit, and some bytes as they are.
+private func frames(_ choices: inout Choices) -> [UInt8] {
+    let lengths = [0, 1, 31, 125, 126, 127, 1000, 65_535, 65_536, 65_537, 65_550, 131_072, 150_000]
+    var bytes: [UInt8] = []
+    for _ in 0..<12 where !choices.isEmpty && bytes.count < 600_000 {
+        let kind = choices.number(below: 16)
+        guard kind < 15 else {
+            bytes += choices.bytes(choices.number(below: 40))
+            continue
+        }
+        let opcode: UInt8 = kind < 8 ? 2 : kind < 13 ? 0 : kind == 13 ? 9 : 10
+        let isFinal = opcode > 2 || choices.number(below: 3) > 0
+        let length = opcode > 2 ? choices.number(below: 126) : choices.pick(lengths)
+        let (mask, fill) = (choices.bytes(4), choices.byte())
+        bytes += header(opcode, isFinal: isFinal, length: length)
+        let key = mask + [UInt8](repeating: 0x5A, count: 4 - mask.count)
+        bytes += key
+        bytes += (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) &+ fill ^ key[$0 % 4] }
+    }
+    return bytes
+}
+
+private func header(_ opcode: UInt8, isFinal: Bool, length: Int) -> [UInt8] {
+    let extra = length <= 125 ? 0 : length <= 0xFFFF ? 2 : 8
+    let short = extra == 0 ? UInt8(length) : extra == 2 ? 126 : 127
+    return [opcode | (isFinal ? 0x80 : 0), 0x80 | short]
+        + (0..<extra).reversed().map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import NIOEmbedded
+import NIOWebSocket
+
+@testable import DataChannel
+
+/// A client's connection without a socket: what a relay sends it, and what it makes of that.
+struct RelayConversation: Equatable {
+    /// With this key `accept` is the answer that RFC 6455 §1.3 gives.
+    private static let requestKey = "dGhlIHNhbXBsZSBub25jZQ=="
+    static let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+    /// An answer that opens the tunnel.
+    static let answer = Array(
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: fido.cable\r\n"
+            + "X-caBLE-Routing-ID: 010203\r\n\r\n").utf8
+    )
+
+    /// How the opening ended; `nil` while the answer goes on.
+    private(set) var opening: Opening?
+    /// What was read, until something forbidden came.
+    private(set) var messages: [Message] = []
+    /// Whether something forbidden came.
+    private(set) var isBroken = false
+
+    enum Opening: Equatable {
+        case opened(RoutingID?)
+        case refused(TunnelError)
+        /// Not an answer at all.
+        case nonsense
+    }
+
+    struct Message: Equatable {
+        let opcode: UInt8
+        let payload: [UInt8]
+    }
+
+    /// Keeps what comes out of the pipeline.
+    private final class Record: ChannelInboundHandler, @unchecked Sendable {
+        // SAFETY of @unchecked: an embedded event loop runs on the one thread that there is.
+        typealias InboundIn = WebSocketFrame
+
+        var conversation = RelayConversation()
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let frame = Self.unwrapInboundIn(data)
+            guard !conversation.isBroken, conversation.messages.last?.opcode != 8 else { return }
+            conversation.messages.append(
+                Message(
+                    opcode: UInt8(webSocketOpcode: frame.opcode),
+                    payload: Array(frame.unmaskedData.readableBytesView)
+                )
+            )
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            conversation.isBroken = true
+            context.close(promise: nil)
+        }
+    }
+
+    private init() {}
+
+    /// What a client with this path makes of bytes in pieces of this size.
+    init(_ path: TunnelPath, _ bytes: [UInt8], pieces size: Int) throws {
+        let record = Record()
+        let channel = EmbeddedChannel()
+        defer { _ = try? channel.finish() }
+        let upgrade = WebSocketUpgrade(host: "cable.example", path: path, bearerToken: nil)
+        let result = try upgrade.start(on: channel, requestKey: Self.requestKey) { channel, routingID in
+            try channel.pipeline.syncOperations.addHandler(record)
+            return routingID
+        }
+        result.whenComplete { result in
+            switch result {
+            case .success(let routingID): record.conversation.opening = .opened(routingID)
+            case .failure(let error as TunnelError): record.conversation.opening = .refused(error)
+            case .failure: record.conversation.opening = .nonsense
+            }
+        }
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 443), promise: nil)
+        for piece in bytes.pieces(of: size) {
+            if case .refused? = record.conversation.opening { break }
+            guard channel.isActive, record.conversation.opening != .nonsense else { break }
+            // What the pipeline refuses is in the record.
+            _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
+            channel.embeddedEventLoop.run()
+        }
+        self = record.conversation
+    }
+}

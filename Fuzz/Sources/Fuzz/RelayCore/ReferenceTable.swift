@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+
+@testable import RelayCore
+
+/// Tunnels in a list that is searched from end to end: slow, and easy to see that it is right.
+struct ReferenceTable {
+    enum Phase: Equatable {
+        case waiting
+        case paired(lastData: NIODeadline)
+        case closing(TunnelEnd)
+    }
+
+    struct Tunnel {
+        let key: TunnelKey
+        let opened: NIODeadline
+        var phone: Int?
+        var client: Int?
+        var phase = Phase.waiting
+        var wasPaired = false
+        var bytes = 0
+    }
+
+    typealias Farewells = [Int: CloseCode?]
+
+    let limits: RelayLimits
+    let node: UInt16
+    /// In the order they were opened.
+    private(set) var tunnels: [Tunnel] = []
+    /// Whether any tunnel ever was.
+    private(set) var wasPaired = false
+
+    init(limits: RelayLimits, node: UInt16) {
+        self.limits = limits
+        self.node = node
+    }
+
+    func holds(_ key: TunnelKey, _ side: TunnelSide) -> Bool {
+        tunnels.contains { $0.key == key && (side == .phone ? $0.phone : $0.client) != nil }
+    }
+
+    mutating func open(
+        _ tunnel: TunnelID,
+        by phone: Int,
+        check: UInt8,
+        now: NIODeadline
+    ) -> (key: TunnelKey, farewells: Farewells)? {
+        guard tunnels.count < limits.tunnels else { return nil }
+        var free = check
+        while index(TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)) != nil { free &+= 1 }
+        let key = TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)
+        let waiting = tunnels.filter { $0.key.tunnel == tunnel && $0.phase == .waiting }
+        var farewells: Farewells = [:]
+        if waiting.count == limits.waitingPerTunnelID { farewells = end(waiting[0].key, .superseded) }
+        tunnels.append(Tunnel(key: key, opened: now, phone: phone))
+        return (key, farewells)
+    }
+
+    mutating func join(_ key: TunnelKey, by client: Int, now: NIODeadline) -> Int? {
+        guard let index = index(key), tunnels[index].phase == .waiting else { return nil }
+        tunnels[index].client = client
+        tunnels[index].phase = .paired(lastData: now)
+        tunnels[index].wasPaired = true
+        wasPaired = true
+        return tunnels[index].phone
+    }
+
+    mutating func noteData(_ key: TunnelKey, now: NIODeadline) {
+        guard let index = index(key), case .paired = tunnels[index].phase else { return }
+        tunnels[index].phase = .paired(lastData: now)
+    }
+
+    mutating func end(_ key: TunnelKey, _ end: TunnelEnd) -> Farewells {
+        guard let index = index(key) else { return [:] }
+        if case .closing = tunnels[index].phase { return [:] }
+        tunnels[index].phase = .closing(end)
+        var farewells: Farewells = [:]
+        if let phone = tunnels[index].phone { farewells[phone] = .some(end.closeCode(for: .phone)) }
+        if let client = tunnels[index].client { farewells[client] = .some(end.closeCode(for: .client)) }
+        return farewells
+    }
+
+    mutating func leave(
+        _ key: TunnelKey,
+        _ side: TunnelSide,
+        bytes: Int,
+        now: NIODeadline
+    ) -> (farewells: Farewells, record: TunnelRecord?) {
+        guard let index = index(key) else { return ([:], nil) }
+        if side == .phone { tunnels[index].phone = nil } else { tunnels[index].client = nil }
+        tunnels[index].bytes += bytes
+        let isPaired = tunnels[index].wasPaired
+        let farewells = end(key, isPaired ? .vanished(side) : .abandoned)
+        let tunnel = tunnels[index]
+        guard tunnel.phone == nil, tunnel.client == nil, case .closing(let end) = tunnel.phase else {
+            return (farewells, nil)
+        }
+        tunnels.remove(at: index)
+        let record = TunnelRecord(
+            end: end,
+            wasPaired: tunnel.wasPaired,
+            lifetime: now - tunnel.opened,
+            bytes: tunnel.bytes
+        )
+        return (farewells, record)
+    }
+
+    mutating func sweep(now: NIODeadline) -> Farewells {
+        var farewells: Farewells = [:]
+        for tunnel in tunnels {
+            let tooOld = now >= tunnel.opened + limits.lifetime
+            let tooQuiet: (Bool, TunnelEnd)
+            switch tunnel.phase {
+            case .waiting: tooQuiet = (now >= tunnel.opened + limits.waiting, .unclaimed)
+            case .paired(let lastData): tooQuiet = (now >= lastData + limits.idle, .idle)
+            case .closing: continue
+            }
+            // Whichever was due first is the reason.
+            let isQuietFirst = tooQuiet.0 && quietDeadline(tunnel) <= tunnel.opened + limits.lifetime
+            guard tooOld || tooQuiet.0 else { continue }
+            farewells.merge(end(tunnel.key, isQuietFirst ? tooQuiet.1 : .outlived)) { first, _ in first }
+        }
+        return farewells
+    }
+
+    private func quietDeadline(_ tunnel: Tunnel) -> NIODeadline {
+        if case .paired(let lastData) = tunnel.phase { return lastData + limits.idle }
+        return tunnel.opened + limits.waiting
+    }
+
+    private func index(_ key: TunnelKey) -> Int? { tunnels.firstIndex { $0.key == key } }
+}

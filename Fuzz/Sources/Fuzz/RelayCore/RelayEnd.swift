@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+
+@testable import RelayCore
+
+/// A phone or a client of a relay without sockets, and what it sent and got.
+final class RelayEnd {
+    private let channel: EmbeddedChannel
+    /// The tunnel it asked for.
+    let tunnel: String
+    /// The other end, once both have met.
+    weak var peer: RelayEnd?
+
+    /// What it sent behind its request.
+    private var sent: [UInt8] = []
+    /// What it got, its answer included.
+    private var received: [UInt8] = []
+    private var isOpen = true
+
+    init(_ handler: TunnelHandler, loop: EmbeddedEventLoop, tunnel: String) throws {
+        self.tunnel = tunnel
+        channel = EmbeddedChannel(handler: handler, loop: loop)
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+    }
+
+    static func head(path: String, key: String) -> String {
+        "GET \(path) HTTP/1.1\r\nHost: cable.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\nSec-WebSocket-Protocol: fido.cable\r\n\r\n"
+    }
+
+    /// Sends the request and what follows at once.
+    func ask(_ head: [UInt8], _ eager: [UInt8], in size: Int) throws {
+        sent = eager
+        try write(head + eager, in: size)
+    }
+
+    func send(_ bytes: [UInt8], in size: Int) throws {
+        guard isAccepted else { return }
+        sent += bytes
+        try write(bytes, in: size)
+    }
+
+    private func write(_ bytes: [UInt8], in size: Int) throws {
+        for piece in bytes.pieces(of: bytes.count / max(size, 1) > 300 ? 1000 : size) where channel.isActive {
+            try channel.writeInbound(ByteBuffer(bytes: piece))
+            try read()
+        }
+    }
+
+    func toggleWritability() {
+        guard channel.isActive else { return }
+        channel.isWritable.toggle()
+        channel.pipeline.fireChannelWritabilityChanged()
+    }
+
+    func hangUp() {
+        if channel.isActive { channel.close(promise: nil) }
+    }
+
+    /// Takes what the relay has written.
+    private func read() throws {
+        while let buffer = try channel.readOutbound(as: ByteBuffer.self) { received += buffer.readableBytesView }
+    }
+
+    /// The length of the answer, once there is one.
+    private var answer: Int? {
+        received.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound
+    }
+
+    /// Whether it became the end of a tunnel.
+    var isAccepted: Bool { received.starts(with: "HTTP/1.1 101 ".utf8) }
+
+    /// The routing ID that a phone was given.
+    var routing: String? {
+        let field = Array("X-caBLE-Routing-ID: ".utf8)
+        guard isAccepted, let place = received.prefix(answer ?? 0).firstRange(of: field) else { return nil }
+        return String(decoding: received[place.upperBound...].prefix(6), as: UTF8.self)
+    }
+
+    /// While both ends are there and neither has ended the tunnel, everything has arrived.
+    func checkBeforeHangingUp() throws {
+        try read()
+        guard let peer, channel.isActive, peer.channel.isActive else { return }
+        try peer.read()
+        try invariant(try peer.arrived() == outgoing().messages, "a tunnel that is open loses nothing")
+    }
+
+    func check() throws {
+        try read()
+        guard !received.isEmpty else { return }
+        guard isAccepted else {
+            let text = String(decoding: received, as: UTF8.self)
+            try invariant(text.hasPrefix("HTTP/1.1 4") || text.hasPrefix("HTTP/1.1 503 "), "a refusal is an answer")
+            return
+        }
+        let messages = try arrived()
+        let expected = peer?.outgoing().messages ?? []
+        try invariant(expected.starts(with: messages), "messages arrive in order and unchanged")
+    }
+
+    /// What it sent, as a slow reader finds it.
+    private func outgoing() -> ReferenceFrames { ReferenceFrames(sent, masked: true, maximumMessage: 100_000) }
+
+    /// The messages it got; frames must be a server's and nothing may follow a close frame.
+    private func arrived() throws -> [[UInt8]] {
+        let frames = try present(
+            ReferenceFrames.written(Array(received.dropFirst(answer ?? 0))),
+            "behind the answer are a server's frames, whole"
+        )
+        let read = ReferenceFrames(Array(received.dropFirst(answer ?? 0)), masked: false)
+        try invariant(read.frames == frames && read.end != .broken, "nothing follows a close frame")
+        return read.messages
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTAP
+import Crypto
+import FoundationEssentials
+import WebAuthn
+
+/// A phone's answer: what is passed on to the website is for it, says what the phone said, and is JSON.
+///
+/// The first byte says which question was asked.
+func fuzzWebAuthnAnswer(_ input: [UInt8]) throws -> Bool {
+    guard let kind = input.first else { return false }
+    let body = Array(input.dropFirst())
+    let questions = try questions.get()
+    let question = questions[Int(kind) % questions.count]
+    let json: [UInt8]
+    do throws(ResponseCheckError) {
+        json = try question.responseJSON(body: body, transports: ["internal", "cable", "usb", "\"", ""])
+    } catch {
+        try isOneLine(error.sentence)
+        return false
+    }
+    let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
+    try invariant(answer.id == answer.rawId && answer.type == "public-key", "the answer names its credential")
+    let data = try AuthenticatorData(parsing: try answer.response.authenticatorData.bytes())
+    try invariant(data.relyingPartyIDHash.bytes == Array(SHA256.hash(data: Array("example.com".utf8))), "for this site")
+    try invariant(data.flags.contains(.userPresent), "its user was there")
+    switch question {
+    case .creation(let ceremony):
+        try invariant(try answer.response.clientDataJSON.bytes() == ceremony.clientData.json, "it was this question")
+        try creation(answer, data, try MakeCredentialResponse(parsing: body))
+    case .request(let ceremony):
+        try invariant(try answer.response.clientDataJSON.bytes() == ceremony.clientData.json, "it was this question")
+        try request(answer, ceremony.ctapRequest, try GetAssertionResponse(parsing: body))
+    }
+    return true
+}
+
+private func creation(_ answer: Answer, _ data: AuthenticatorData, _ response: MakeCredentialResponse) throws {
+    try invariant(data.encoded == response.authenticatorData.encoded, "what is signed is passed on byte for byte")
+    let credential = try present(data.attestedCredential, "a registration makes a credential")
+    try invariant(try answer.id.bytes() == credential.id.bytes, "the answer names its credential")
+    let object = try AttestationObject(parsing: try present(answer.response.attestationObject, "there is one").bytes())
+    try invariant(object.authenticatorData == data, "the attestation object says the same")
+    try invariant(answer.response.transports == ["hybrid", "internal", "usb"], "known words only")
+    try invariant(answer.response.publicKeyAlgorithm == credential.publicKey.algorithm.rawValue, "the key is told")
+    guard let key = credential.publicKey.p256 else { return }
+    let der = try present(answer.response.publicKey, "an ES256 key is told").bytes()
+    try invariant(der == Array(key.derRepresentation), "in the form of another library")
+}
+
+private func request(_ answer: Answer, _ request: GetAssertionRequest, _ response: GetAssertionResponse) throws {
+    let allowed = request.allowList.map(\.id.bytes)
+    try invariant(allowed.isEmpty || allowed.contains(try answer.id.bytes()), "only who may answer does")
+    let signature = try present(answer.response.signature, "an answer is signed").bytes()
+    try invariant(!signature.isEmpty && signature == response.signature, "an answer is signed")
+    try invariant(try answer.response.userHandle?.bytes() == response.user?.id.bytes, "the account is told")
+    try invariant(!allowed.isEmpty || response.user != nil, "who chose says whom")
+}
+
+/// What was asked: a registration, one that wants to see everything, a sign-in with a list and one without.
+private let questions = Result {
+    let user = #""user":{"id":"CQgH","name":"ada","displayName":"Ada"}"#
+    let site = #""rp":{"id":"example.com","name":"Example"}"#
+    let algorithms = [-7, -8, -257].map { #"{"type":"public-key","alg":\#($0)}"# }.joined(separator: ",")
+    let all = #""attestation":"direct","extensions":{"credProps":true},"authenticatorSelection":"#
+    return try [
+        #""challenge":"AAEC",\#(site),\#(user),"pubKeyCredParams":[\#(algorithms)]"#,
+        #""challenge":"AAEC",\#(site),\#(user),"pubKeyCredParams":[],\#(all){"residentKey":"required"}"#,
+        #""challenge":"AAEC","rpId":"example.com","allowCredentials":[{"type":"public-key","id":"yv4"}]"#,
+        #""challenge":"AAEC","rpId":"example.com","userVerification":"required""#,
+    ].map { members in
+        let options = try PublicKeyOptions(json: Array(#"{"publicKey":{\#(members)}}"#.utf8))
+        return try Ceremony(options, origin: try Origin("https://login.example.com"))
+    }
+}
+
+/// `RegistrationResponseJSON` and `AuthenticationResponseJSON` together.
+private struct Answer: Decodable {
+    let id: Encoded
+    let rawId: Encoded
+    let type: String
+    let response: Response
+
+    struct Response: Decodable {
+        let clientDataJSON: Encoded
+        let authenticatorData: Encoded
+        let transports: [String]?
+        let publicKey: Encoded?
+        let publicKeyAlgorithm: Int?
+        let attestationObject: Encoded?
+        let signature: Encoded?
+        let userHandle: Encoded?
+    }
+
+    struct Encoded: Decodable, Equatable {
+        let text: String
+
+        init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+        func bytes() throws -> [UInt8] { try present(Base64URL.decode(text), "bytes are base64url") }
+    }
+}
