@@ -58,9 +58,11 @@ final class RunningProgram: Sendable {
     func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
         var found: String?
         try await Waiting.until("a line of \(name)", within: limit, evidence: self.errors) {
+            // Looked at first: what it printed before it ended is all there then.
+            let hasEnded = self.process.exitStatus != nil
             let whole = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             found = whole.first(where: matches).map(String.init)
-            if found == nil, self.process.exitStatus != nil {
+            if found == nil, hasEnded {
                 throw TimedOut(description: "\(name) ended without it: \(self.errors)")
             }
             return found != nil

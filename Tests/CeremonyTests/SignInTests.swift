@@ -96,6 +96,8 @@ struct SignInTests {
             let (client, code) = try await stage.startClient(try await site.run("request-options"))
             let phone = try stage.startAuthenticator(code, Person(confirms: "hang"))
             try await Waiting.until("the question", within: .seconds(60)) { Person.log(stage).contains("Sign in as") }
+            // The advert has done its work as soon as the client has proved that it heard it.
+            try await stage.expectSilence(within: .zero)
             client.send(SIGINT)
             #expect(try await client.ending(within: .seconds(10)).status == 130)
             let ended = try await phone.ending(within: .seconds(10))

@@ -25,9 +25,7 @@ class Trial:
 
     def join(self):
         """Advertises until the desktop's first message has come, and returns it."""
-        message1 = self.listen([{radio.FIDO: self.phone.advert}])
-        self.result["joined"] = True
-        return message1
+        return self.listen([{radio.FIDO: self.phone.advert}])
 
     def listen(self, adverts, seconds=60):
         transmitter = radio.Radio("hci1")
@@ -35,7 +33,9 @@ class Trial:
             stack.callback(transmitter.close)
             for services in adverts:
                 stack.enter_context(transmitter.advertising(services))
-            return self.phone.tunnel.receive(seconds)
+            message1 = self.phone.tunnel.receive(seconds)
+        self.result["joined"] = True
+        return message1
 
     def shake_hands(self):
         self.phone.shake_hands(self.join())
@@ -62,7 +62,7 @@ def unusable_adverts(trial):
     key = keys.eid_key(phone.offer.secret)
     unassigned = keys.seal_eid(eid[:14] + b"\xc8\0", key)
     reserved = keys.seal_eid(b"\1" + eid[1:], key)
-    trial.listen([{radio.FIDO: data} for data in (damaged, unassigned, reserved, advert[:19])], 3)
+    trial.listen([{radio.FIDO: data} for data in (damaged, unassigned, reserved, advert[:19])], 30)
 
 
 def second_message(change):

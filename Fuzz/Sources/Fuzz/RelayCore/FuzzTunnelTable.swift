@@ -54,7 +54,9 @@ private struct TableWorld {
         }
         try invariant(table.count == 0 && records == opened, "every tunnel ends once")
         try invariant(told.values.allSatisfy { $0 == 1 }, "every end is told once at most")
-        for child in Mirror(reflecting: table).children where child.label == "entries" || child.label == "waiting" {
+        let kept = Mirror(reflecting: table).children.filter { $0.label == "entries" || $0.label == "waiting" }
+        try invariant(kept.count == 2, "the table keeps what it keeps under the names that are looked for")
+        for child in kept {
             try invariant(Mirror(reflecting: child.value).children.isEmpty, "nothing is left in \(child.label ?? "")")
         }
         return wasPaired
