@@ -147,7 +147,7 @@ struct ForeignPhoneTests {
         let seen = meeting.phone.lastOutput
         #expect(meeting.phone.status == 0 && seen.contains(#""joined": true"#), "\(meeting.phone)")
         #expect(!seen.contains(#""end": null"#), "the tunnel was ended, not waited out: \(seen)")
-        if let isAsked = Self.isAsked(by: attack.name) { #expect(seen.contains(#""asked": \(isAsked)"#), "\(seen)") }
+        if let isAsked = Self.isAsked(by: attack.name) { #expect(seen.contains(#""asked": \#(isAsked)"#), "\(seen)") }
     }
 
     /// Whether the desktop has sent its request before the rule is broken: only to who introduced itself well.
