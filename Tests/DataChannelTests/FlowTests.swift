@@ -22,7 +22,7 @@ struct FlowTests {
         let (_, heldAt) = try await ScriptedRelay.run {
             try await $0.answer()
             for index in 0..<Self.count {
-                try await $0.send(Wire.frame(Self.message(index)))
+                try await $0.sendThrough(Wire.frame(Self.message(index)))
                 written.increment()
             }
             return try await $0.finish()

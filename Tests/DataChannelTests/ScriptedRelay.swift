@@ -65,7 +65,7 @@ enum ScriptedRelay {
         try await server.executeThenClose { connections in
             for try await connection in connections {
                 return try await connection.executeThenClose { inbound, outbound in
-                    try await script(Peer(inbound.makeAsyncIterator(), outbound))
+                    try await script(Peer(inbound.makeAsyncIterator(), outbound, connection.channel))
                 }
             }
             throw Gone()
@@ -77,18 +77,26 @@ enum ScriptedRelay {
 final class Peer {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private let channel: any Channel
     private var received: [UInt8] = []
 
     init(
         _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator,
-        _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+        _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>,
+        _ channel: any Channel
     ) {
         self.inbound = inbound
         self.outbound = outbound
+        self.channel = channel
     }
 
     /// Returns when the bytes are with the system, or there is a little room for more.
     func send(_ bytes: [UInt8]) async throws { try await outbound.write(ByteBuffer(bytes: bytes)) }
+
+    /// Returns when the bytes are with the system, however slowly the event loop gets to it.
+    func sendThrough(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
 
     /// The request's head, up to and with its empty line.
     func readHead() async throws -> [UInt8] {

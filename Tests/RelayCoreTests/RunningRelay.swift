@@ -13,25 +13,27 @@ struct RunningRelay {
     let tls: NIOSSLContext?
 
     /// Runs a relay for the time of `body`.
-    static func run(
+    @discardableResult
+    static func run<Outcome>(
         on host: String = "127.0.0.1",
         transport: RelayTransport = .plaintext,
         clientTLS: NIOSSLContext? = nil,
         limits: RelayLimits = .testing(),
-        _ body: (RunningRelay) async throws -> Void
-    ) async throws {
+        _ body: (RunningRelay) async throws -> Outcome
+    ) async throws -> Outcome {
         let address = try SocketAddress(ipAddress: host, port: 0)
         let configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = RelayServer(configuration: configuration, logger: logger)
         let bound = try #require(try await server.start().first)
         do {
-            try await body(RunningRelay(server: server, address: bound, tls: clientTLS))
+            let outcome = try await body(RunningRelay(server: server, address: bound, tls: clientTLS))
+            await server.shutdown()
+            return outcome
         } catch {
             await server.shutdown()
             throw error
         }
-        await server.shutdown()
     }
 
     func connection() async throws -> RawClient {
