@@ -99,6 +99,9 @@ struct AnswerTests {
             by: "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA="
         ),
         Spoilt("no accept value", replacing: "Sec-WebSocket-Accept", by: "(none)"),
+        // NIO would take it for an upgrade, and what follows for more HTTP.
+        Spoilt("no connection field", replacing: "Connection:", by: "(none)"),
+        Spoilt("no upgrade field", replacing: "Upgrade:", by: "(none)"),
         Spoilt("an upgrade to something else", replacing: "Upgrade:", by: "Upgrade: h2c"),
     ]
 

@@ -63,7 +63,14 @@ struct WebSocketUpgrade: Sendable {
     }
 
     /// NIO checks `Sec-WebSocket-Accept` and nothing else of the relay's answer.
+    ///
+    /// Without both fields of an upgrade its decoder goes on reading HTTP, and frames behind the answer are lost.
     private func accept(_ head: HTTPResponseHead) throws(TunnelError) -> RoutingID? {
+        for (field, token) in [("Upgrade", "websocket"), ("Connection", "upgrade")] {
+            guard head.headers[canonicalForm: field].contains(where: { $0.lowercased() == token }) else {
+                throw .relayMisbehaved("it did not say \(field): \(token)")
+            }
+        }
         guard head.headers["Sec-WebSocket-Protocol"] == [TunnelPath.subprotocol] else {
             throw .relayMisbehaved("it did not choose the sub-protocol \(TunnelPath.subprotocol)")
         }

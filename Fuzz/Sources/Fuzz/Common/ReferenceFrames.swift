@@ -49,7 +49,10 @@ struct ReferenceFrames: Equatable {
             guard payloadLength <= bytes.count - position - header else { break }
             let start = position + header
             var payload = Array(bytes[start..<(start + payloadLength)])
-            if masked { for index in payload.indices { payload[index] ^= bytes[start - 4 + index % 4] } }
+            if masked {
+                let key = Array(bytes[(start - 4)..<start])
+                for index in payload.indices { payload[index] ^= key[index % 4] }
+            }
             if opcode == 8 {
                 end = payload.isEmpty || Self.isCloseCode(payload) ? .closed : .broken
                 if end == .broken { return }

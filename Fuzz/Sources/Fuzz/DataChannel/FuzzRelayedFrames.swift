@@ -40,9 +40,9 @@ private let sizes = [1 << 21, 100_000, 65_536, 16_384, 4096, 1500]
 
 /// Some frames of lengths around every limit, and some bytes as they are.
 private func frames(_ choices: inout Choices) -> [UInt8] {
-    let lengths = [0, 1, 31, 125, 126, 127, 1000, 65_535, 65_536, 65_537, 65_550, 131_072, 150_000]
+    let lengths = [0, 1, 31, 125, 126, 127, 1000, 2000, 4000, 65_535, 65_536, 65_537, 131_072]
     var bytes: [UInt8] = []
-    for _ in 0..<12 where !choices.isEmpty && bytes.count < 600_000 {
+    for _ in 0..<12 where !choices.isEmpty && bytes.count < 400_000 {
         let kind = choices.number(below: 16)
         guard kind < 15 else {
             bytes += choices.bytes(choices.number(below: 40))
@@ -51,18 +51,8 @@ private func frames(_ choices: inout Choices) -> [UInt8] {
         let opcode: UInt8 = kind < 8 ? 2 : kind < 13 ? 0 : kind == 13 ? 9 : 10
         let isFinal = opcode > 2 || choices.number(below: 3) > 0
         let length = opcode > 2 ? choices.number(below: 126) : choices.pick(lengths)
-        let (mask, fill) = (choices.bytes(4), choices.byte())
-        bytes += header(opcode, isFinal: isFinal, length: length)
-        let key = mask + [UInt8](repeating: 0x5A, count: 4 - mask.count)
-        bytes += key
-        bytes += (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) &+ fill ^ key[$0 % 4] }
+        let key = (0..<4).map { _ in choices.byte() }
+        bytes += ClientFrames.filled(opcode, length: length, from: Int(choices.byte()), isFinal: isFinal, key: key)
     }
     return bytes
-}
-
-private func header(_ opcode: UInt8, isFinal: Bool, length: Int) -> [UInt8] {
-    let extra = length <= 125 ? 0 : length <= 0xFFFF ? 2 : 8
-    let short = extra == 0 ? UInt8(length) : extra == 2 ? 126 : 127
-    return [opcode | (isFinal ? 0x80 : 0), 0x80 | short]
-        + (0..<extra).reversed().map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
 }

@@ -63,6 +63,14 @@ struct RelayConversation: Equatable {
         }
     }
 
+    /// Whether there is no tunnel, for whatever reason, and nothing came through.
+    var isRefused: Bool {
+        switch opening {
+        case .refused?, .nonsense?: messages.isEmpty
+        case .opened?, nil: false
+        }
+    }
+
     private init() {}
 
     /// What a client with this path makes of bytes in pieces of this size.

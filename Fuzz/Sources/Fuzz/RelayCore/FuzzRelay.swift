@@ -44,10 +44,14 @@ private final class RelayUnderTest {
         let end = choices.pick(ends)
         switch kind {
         case 3...6: try end.send(Self.message(&choices), in: choices.pick([1 << 20, 1 << 20, 1000, 7]))
-        case 7: try end.send(Self.frame(choices.pick([9, 10]), choices.bytes(choices.number(below: 126))), in: 1 << 20)
+        case 7:
+            try end.send(
+                ClientFrames.frame(choices.pick([9, 10]), choices.bytes(choices.number(below: 126))),
+                in: 1 << 20
+            )
         case 8:
             let code = choices.pick([[], [3, 232], [3, 233], [3, 237], [1], [15, 160, 65]] as [[UInt8]])
-            try end.send(Self.frame(8, code), in: 1 << 20)
+            try end.send(ClientFrames.frame(8, code), in: 1 << 20)
         case 9: try end.send(choices.bytes(choices.number(below: 64)), in: 1 + choices.number(below: 64))
         case 10: end.toggleWritability()
         default:
@@ -93,21 +97,14 @@ private final class RelayUnderTest {
 
     /// A message of a client of some length, whole or in two frames.
     private static func message(_ choices: inout Choices) -> [UInt8] {
-        let length = choices.pick([0, 1, 5, 125, 126, 1000, 20_000, 65_535, 65_536, 65_537, 99_999, 100_001])
-        let payload = [UInt8](repeating: choices.byte(), count: length)
-        guard choices.number(below: 4) == 3 else { return frame(2, payload) }
+        let length = choices.pick([0, 1, 5, 20, 125, 126, 127, 300, 1000, 2000, 5000, 9000, 40_000, 70_000, 100_001])
+        let (offset, key) = (choices.number(below: 256), [7, 1, 2, 255] as [UInt8])
+        guard choices.number(below: 4) == 3 else {
+            return ClientFrames.filled(2, length: length, from: offset, isFinal: true, key: key)
+        }
         let first = choices.number(below: length + 1)
-        return frame(2, Array(payload.prefix(first)), isFinal: false) + frame(0, Array(payload.dropFirst(first)))
-    }
-
-    private static func frame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) -> [UInt8] {
-        let mask: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]
-        let extra = payload.count <= 125 ? 0 : payload.count <= 0xFFFF ? 2 : 8
-        var bytes = [
-            opcode | (isFinal ? 0x80 : 0), 0x80 | (extra == 0 ? UInt8(payload.count) : extra == 2 ? 126 : 127),
-        ]
-        for index in (0..<extra).reversed() { bytes.append(UInt8(truncatingIfNeeded: payload.count >> (8 * index))) }
-        return bytes + mask + payload.enumerated().map { $1 ^ mask[$0 % 4] }
+        return ClientFrames.filled(2, length: first, from: offset, isFinal: false, key: key)
+            + ClientFrames.filled(0, length: length - first, from: offset + first, isFinal: true, key: key)
     }
 }
 
