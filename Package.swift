@@ -70,16 +70,13 @@ let libraries: [Target] = [
             "CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, logging, metrics,
         ]
     ),
-    library("RelayCheck", ["CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
     library("VirtualBlueZ", ["SystemBus"]),
 ]
 
 let executables: [Target] = [
     executable(
         "HybridRelay",
-        [
-            "CaBLE", "RelayCore", "RelayCheck", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging,
-        ]
+        ["CaBLE", "RelayCore", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging]
     ),
     executable(
         "HybridClient",
@@ -123,10 +120,6 @@ let testTargets: [Target] = [
         [
             "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nioSSL, logging,
         ]
-    ),
-    tests(
-        "RelayCheckTests",
-        ["RelayCheck", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
     ),
     tests(
         "CeremonyTests",

@@ -11,7 +11,7 @@ struct HybridRelay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Brings a phone and a client together and passes their encrypted messages on.",
-        subcommands: [Serve.self, Domain.self, Check.self]
+        subcommands: [Serve.self, Domain.self]
     )
 
     static func main() async {
