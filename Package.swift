@@ -109,7 +109,10 @@ let testTargets: [Target] = [
     tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests(
         "DataChannelTests",
-        ["DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
+        [
+            "DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            nio("NIOWebSocket"), nioSSL, crypto, logging,
+        ]
     ),
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
@@ -118,7 +121,8 @@ let testTargets: [Target] = [
     tests(
         "RelayCoreTests",
         [
-            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nioSSL, logging,
+            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOHTTP1"),
+            nioSSL, logging,
         ]
     ),
     tests(

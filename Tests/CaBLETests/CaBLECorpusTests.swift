@@ -3,49 +3,62 @@
 import TestSupport
 import Testing
 
-@testable import CaBLE
-
-/// The fuzzers' seeds and former crashes, through the same calls as in the fuzz targets.
-@Suite("CaBLE fuzz corpora")
+/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+@Suite("The fuzz corpora of hybrid transports")
 struct CaBLECorpusTests {
     @Test("QR texts")
     func qr() throws {
-        let inputs = try FuzzCorpus.inputs("qr")
-        #expect(!inputs.isEmpty)
-        for input in inputs {
-            guard let offer = try? QROffer(parsing: String(decoding: input.bytes, as: UTF8.self)) else { continue }
-            let again = try QROffer(parsing: offer.text)
-            #expect(again.text == offer.text, "\(input.name)")
-        }
+        let replay = try FuzzCorpus.replay("qr", fuzzQR)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 8, "the seeds are of the right form")
+        #expect(replay.refused.count >= 8, "and some are not, on purpose")
     }
 
     @Test("Service data")
     func serviceData() throws {
-        let inputs = try FuzzCorpus.inputs("service-data")
-        #expect(!inputs.isEmpty)
-        let secret = try #require(QRSecret(bytes: Array(0..<16)))
-        var opened = 0
-        for input in inputs {
-            guard let advert = Advert(serviceData: input.bytes) else { continue }
-            guard let eid = EID.open(advert, with: secret.eidKey, for: .linked) else { continue }
-            opened += 1
-            #expect(eid.sealed(with: secret.eidKey) == advert, "\(input.name)")
-        }
-        #expect(opened > 0, "a seed opens under the fuzz target's key")
+        let replay = try FuzzCorpus.replay("service-data", fuzzServiceData)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 4, "the seeds are of the right form")
+        #expect(replay.refused.count >= 3, "and some are not, on purpose")
     }
 
     @Test("First messages and those that follow")
     func postHandshake() throws {
-        let inputs = try FuzzCorpus.inputs("post-handshake")
-        #expect(!inputs.isEmpty)
-        for input in inputs {
-            if let message = try? PostHandshakeMessage(parsing: input.bytes) {
-                let again = try PostHandshakeMessage(parsing: message.encoded)
-                #expect(again.info == message.info && again.features == message.features, "\(input.name)")
-            }
-            if let message = try? ChannelMessage(parsing: input.bytes) {
-                #expect(try ChannelMessage(parsing: message.encoded).encoded == message.encoded, "\(input.name)")
-            }
-        }
+        let replay = try FuzzCorpus.replay("post-handshake", fuzzPostHandshake)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 8, "the seeds are of the right form")
+        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+    }
+
+    @Test("Linking information")
+    func linking() throws {
+        let replay = try FuzzCorpus.replay("linking", fuzzLinking)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 4, "the seeds are of the right form")
+        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+    }
+
+    @Test("Tunnel paths")
+    func tunnelPath() throws {
+        let replay = try FuzzCorpus.replay("tunnel-path", fuzzTunnelPath)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 3, "the seeds are of the right form")
+        #expect(replay.refused.count >= 5, "and some are not, on purpose")
+    }
+
+    @Test("Handshakes with somebody in between")
+    func handshake() throws {
+        let replay = try FuzzCorpus.replay("handshake", fuzzHandshake)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 3, "the seeds are of the right form")
+        #expect(replay.refused.count >= 8, "and some are not, on purpose")
+    }
+
+    @Test("Channels with somebody in between")
+    func channel() throws {
+        let replay = try FuzzCorpus.replay("channel", fuzzChannel)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 5, "the seeds are of the right form")
+        #expect(replay.refused.count >= 1, "and some are not, on purpose")
     }
 }

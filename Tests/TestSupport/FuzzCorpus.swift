@@ -26,4 +26,27 @@ public enum FuzzCorpus {
         }
         return inputs
     }
+
+    /// What became of a target's inputs; the names of files.
+    public struct Replay: Sendable {
+        /// Those that the parser took, or that went well to their end.
+        public fileprivate(set) var taken: [String] = []
+        /// Those that it refused.
+        public fileprivate(set) var refused: [String] = []
+        /// Those at which something that must always hold did not, and what that was.
+        public fileprivate(set) var broken: [String] = []
+    }
+
+    /// Runs every input of a target through the target itself, which throws when something is broken.
+    public static func replay(_ target: String, _ run: ([UInt8]) throws -> Bool) throws -> Replay {
+        var replay = Replay()
+        for input in try inputs(target) {
+            do {
+                if try run(input.bytes) { replay.taken.append(input.name) } else { replay.refused.append(input.name) }
+            } catch {
+                replay.broken.append("\(input.name): \(error)")
+            }
+        }
+        return replay
+    }
 }

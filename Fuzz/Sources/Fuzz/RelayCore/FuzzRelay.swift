@@ -76,7 +76,7 @@ private final class RelayUnderTest {
         let head = Array(RelayEnd.head(path: path, key: isDamaged ? "x" : "dGhlIHNhbXBsZSBub25jZQ==").utf8)
         // An end need not wait for the answer.
         let eager = choices.flag() ? Self.message(&choices) : []
-        try end.ask(head, eager, in: choices.pick([1 << 20, 50, 1]))
+        try end.ask(head, eager, in: choices.pick([1 << 20, 1 << 20, 50, 7]))
         if !isPhone, let phone, end.isAccepted {
             try invariant(phone.peer == nil, "a phone is joined once")
             (phone.peer, end.peer) = (end, phone)

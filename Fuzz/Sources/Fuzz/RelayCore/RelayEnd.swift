@@ -12,6 +12,8 @@ final class RelayEnd {
     let tunnel: String
     /// The other end, once both have met.
     weak var peer: RelayEnd?
+    /// The routing ID that a phone was given.
+    private(set) var routing: String?
 
     /// What it sent behind its request.
     private var sent: [UInt8] = []
@@ -62,22 +64,22 @@ final class RelayEnd {
     /// Takes what the relay has written.
     private func read() throws {
         while let buffer = try channel.readOutbound(as: ByteBuffer.self) { received += buffer.readableBytesView }
+        guard routing == nil, isAccepted, let answer else { return }
+        let lines = String(decoding: answer, as: UTF8.self).split(separator: "\r\n")
+        routing = lines.first { $0.hasPrefix("X-caBLE-Routing-ID: ") }.map { String($0.dropFirst(20)) }
     }
 
-    /// The length of the answer, once there is one.
-    private var answer: Int? {
-        received.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound
+    /// The answer up to its empty line, once there is one; refusals have a body behind it.
+    private var answer: ArraySlice<UInt8>? {
+        let end = Array("\r\n\r\n".utf8)
+        guard received.count >= end.count else { return nil }
+        // No answer of the relay is longer.
+        let places = 0...(min(received.count, 1000) - end.count)
+        return places.first { received[$0...].starts(with: end) }.map { received[..<($0 + end.count)] }
     }
 
     /// Whether it became the end of a tunnel.
     var isAccepted: Bool { received.starts(with: "HTTP/1.1 101 ".utf8) }
-
-    /// The routing ID that a phone was given.
-    var routing: String? {
-        let field = Array("X-caBLE-Routing-ID: ".utf8)
-        guard isAccepted, let place = received.prefix(answer ?? 0).firstRange(of: field) else { return nil }
-        return String(decoding: received[place.upperBound...].prefix(6), as: UTF8.self)
-    }
 
     /// While both ends are there and neither has ended the tunnel, everything has arrived.
     func checkBeforeHangingUp() throws {
@@ -106,10 +108,10 @@ final class RelayEnd {
     /// The messages it got; frames must be a server's and nothing may follow a close frame.
     private func arrived() throws -> [[UInt8]] {
         let frames = try present(
-            ReferenceFrames.written(Array(received.dropFirst(answer ?? 0))),
+            ReferenceFrames.written(Array(received.dropFirst(answer?.count ?? 0))),
             "behind the answer are a server's frames, whole"
         )
-        let read = ReferenceFrames(Array(received.dropFirst(answer ?? 0)), masked: false)
+        let read = ReferenceFrames(Array(received.dropFirst(answer?.count ?? 0)), masked: false)
         try invariant(read.frames == frames && read.end != .broken, "nothing follows a close frame")
         return read.messages
     }
