@@ -13,14 +13,13 @@ struct SocketOptionTests {
     func noDelay() async throws {
         try await RealRelayTests.relay { location in
             let opened = try await TunnelOpening(location: location, path: .new(.test), bearerToken: nil).open()
-            try await opened.channel.executeThenClose { _, _ in
-                let channel = opened.channel.channel
-                let noDelay = try await channel.getOption(.tcpOption(.tcp_nodelay)).get()
-                #expect(noDelay != 0)
-                let debug = ChannelOptions.Types.SocketOption(level: .socket, name: .init(rawValue: 1))
-                let isDebugging = try await channel.getOption(debug).get()
-                #expect(isDebugging == 0)
-            }
+            let noDelay = try await opened.channel.getOption(.tcpOption(.tcp_nodelay)).get()
+            #expect(noDelay != 0)
+            let debug = ChannelOptions.Types.SocketOption(level: .socket, name: .init(rawValue: 1))
+            let isDebugging = try await opened.channel.getOption(debug).get()
+            #expect(isDebugging == 0)
+            opened.channel.close(promise: nil)
+            try await opened.channel.closeFuture.get()
         }
     }
 }

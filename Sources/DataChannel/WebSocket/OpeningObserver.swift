@@ -3,7 +3,10 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// Notes how far the opening of a tunnel has come, so that a time-out can say where it was.
+/// Notes how far the opening of a tunnel has come, so that a time-out can say where it was; closes at the relay's end.
+///
+/// A relay's answer, its last messages and its end may arrive in one read. The handlers of messages take their places
+/// one turn of the event loop after the answer, so the connection must not be gone by then.
 final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -18,6 +21,11 @@ final class OpeningObserver: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? TLSUserEvent, case .handshakeCompleted = event { progress(.upgrading) }
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            let channel = context.channel
+            context.eventLoop.execute { channel.close(promise: nil) }
+            return
+        }
         context.fireUserInboundEventTriggered(event)
     }
 }

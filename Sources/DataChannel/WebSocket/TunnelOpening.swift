@@ -7,13 +7,12 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import NIOTLS
-internal import NIOWebSocket
-
-typealias FrameChannel = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
 
 /// A tunnel that the relay has accepted.
 struct OpenedTunnel: Sendable {
-    let channel: FrameChannel
+    let channel: any Channel
+    /// What comes in, and whether more may be sent.
+    let traffic: TunnelTraffic
     /// The routing ID, if the path was `new`.
     let routingID: RoutingID?
 }
@@ -65,6 +64,8 @@ struct TunnelOpening: Sendable {
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(Int64(location.timeouts.connect)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // OpeningObserver closes instead.
+            .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(host: target.host, port: target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let cancelled = progress.withLockedValue { progress in
@@ -85,16 +86,7 @@ struct TunnelOpening: Sendable {
         try pipeline.addHandler(observer)
         let upgrade = WebSocketUpgrade(host: location.domain.host, path: path, bearerToken: bearerToken)
         let result = try upgrade.start(on: channel) { channel, routingID in
-            OpenedTunnel(
-                channel: try FrameChannel(
-                    wrappingChannelSynchronously: channel,
-                    configuration: .init(
-                        backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2),
-                        isOutboundHalfClosureEnabled: false
-                    )
-                ),
-                routingID: routingID
-            )
+            OpenedTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
         }
         let deadline = channel.eventLoop.scheduleTask(
             in: .seconds(Int64(location.timeouts.connect + location.timeouts.open))

@@ -10,15 +10,20 @@ internal import NIOWebSocket
 /// that RFC 6455 forbids end the connection, a message is at most 1 MiB, and what is not read yet holds the
 /// socket back. Secrets don't pass here: what travels is the handshake and encrypted frames.
 public struct WebSocketTunnel: MessageChannel {
-    private let inbox: Inbox
-    private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let channel: any Channel
+    private let traffic: TunnelTraffic
 
     /// How long one message may wait for room.
     private static let patience = TimeAmount.seconds(30)
 
     /// The routing ID the relay gave, if a new tunnel was asked for.
     public let routingID: RoutingID?
+
+    private init(_ opened: OpenedTunnel) {
+        self.channel = opened.channel
+        self.traffic = opened.traffic
+        self.routingID = opened.routingID
+    }
 
     /// Opens a tunnel for as long as `body` runs.
     ///
@@ -33,110 +38,60 @@ public struct WebSocketTunnel: MessageChannel {
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
         let opened = try await TunnelOpening(location: location, path: path, bearerToken: bearerToken).open()
-        return try await opened.channel.executeThenClose { inbound, outbound in
-            let tunnel = WebSocketTunnel(
-                inbox: Inbox(),
-                outbound: outbound,
-                channel: opened.channel.channel,
-                routingID: opened.routingID
-            )
-            return try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await tunnel.read(inbound) }
-                defer { group.cancelAll() }
-                do {
-                    let result = try await body(tunnel)
-                    await tunnel.sayGoodbye(.normalClosure)
-                    return result
-                } catch {
-                    await tunnel.sayGoodbye(.goingAway)
-                    throw error
-                }
-            }
+        let tunnel = WebSocketTunnel(opened)
+        do {
+            let result = try await body(tunnel)
+            await tunnel.end(.normalClosure)
+            return result
+        } catch {
+            await tunnel.end(.goingAway)
+            throw error
         }
     }
 
     /// Sends one message; returns when there is room for the next, after 30 s at the latest.
     public func send(_ message: WireMessage) async throws {
-        // First, because cancellation ends the reader too, which is then no loss of the connection.
         try Task.checkCancellation()
-        if let end = inbox.end { throw end }
+        if let end = traffic.end { throw end }
         // A relay that takes nothing more would hold the sender for ever.
-        let alarm = channel.eventLoop.scheduleTask(in: Self.patience) { [inbox, channel] in
-            inbox.finish(.stalled)
+        let alarm = channel.eventLoop.scheduleTask(in: Self.patience) { [traffic, channel] in
+            traffic.finish(.stalled)
             channel.close(promise: nil)
         }
         defer { alarm.cancel() }
-        do {
-            try await outbound.write(frame(.binary, message.bytes))
-            // The writer learns that the socket is full only when the loop has come to the message; a sender that did
-            // not wait for that would fill the memory.
-            try await channel.eventLoop.submit {}.get()
-        } catch {
-            // A cancelled writer says so in several ways.
-            try Task.checkCancellation()
-            throw inbox.end ?? .connectionLost
-        }
+        channel.writeAndFlush(frame(.binary, message.bytes), promise: nil)
+        // Whether there is room for the next is known when the loop has come to this one.
+        let isThere = try await channel.eventLoop.submit { [channel] in channel.isActive }.get()
+        guard isThere else { throw traffic.end ?? .connectionLost }
+        try await traffic.waitForRoom()
     }
 
     /// Waits for the next message; a refusal ends the ceremony, because a WebSocket offers each message once.
     public func receive<Accepted: Sendable>(
         accept: @Sendable (WireMessage) -> Accepted?
     ) async throws -> Accepted {
-        guard let accepted = accept(try await inbox.next()) else { throw TunnelError.messageRefused }
+        guard let accepted = accept(try await traffic.next()) else { throw TunnelError.messageRefused }
         return accepted
     }
 
-    private func read(_ inbound: NIOAsyncChannelInboundStream<WebSocketFrame>) async {
-        do {
-            for try await frame in inbound {
-                switch frame.opcode {
-                case .binary:
-                    await inbox.deliver(WireMessage(bytes: Array(frame.unmaskedData.readableBytesView)))
-                case .ping:
-                    try await outbound.write(self.frame(.pong, Array(frame.unmaskedData.readableBytesView)))
-                case .connectionClose:
-                    var payload = frame.unmaskedData
-                    inbox.finish(.closed(code: payload.readInteger() ?? 1005))
-                default: break
-                }
-            }
-            inbox.finish(.connectionLost)
-        } catch let error as TunnelError {
-            inbox.finish(error)
-        } catch is NIOWebSocketError {
-            inbox.finish(.relayMisbehaved("it broke the WebSocket protocol"))
-        } catch let error as NIOWebSocketFrameAggregator.Error {
-            inbox.finish(.relayMisbehaved(Self.complaint(about: error)))
-        } catch {
-            inbox.finish(.connectionLost)
-        }
-    }
-
-    private static func complaint(about error: NIOWebSocketFrameAggregator.Error) -> String {
-        switch error {
-        case .accumulatedFrameSizeIsTooLarge: "it sent a message of more than 1 MiB"
-        case .tooManyFragments: "it sent a message in too many fragments"
-        default: "it broke the WebSocket protocol"
-        }
-    }
-
-    /// Sends a close frame and waits a moment for the other side's, whatever state the task is in.
-    private func sayGoodbye(_ code: WebSocketErrorCode) async {
-        let frame = closeFrame(code)
-        let (inbox, outbound) = (self.inbox, self.outbound)
+    /// Sends a close frame, waits a moment for the other side's, and closes, whatever state the task is in.
+    private func end(_ code: WebSocketErrorCode) async {
+        // What lies unread stands before the other side's close frame.
+        traffic.discard()
+        channel.writeAndFlush(closeFrame(code), promise: nil)
+        let traffic = self.traffic
         // A task of its own: the caller may be cancelled, and the farewell is what tells the other side so.
         await Task {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    // Waits for room, which a relay that stopped reading never makes.
-                    try? await outbound.write(frame)
-                    await inbox.waitForEnd()
-                }
+                group.addTask { await traffic.waitForEnd() }
                 group.addTask { try? await Task.sleep(for: .seconds(2)) }
                 await group.next()
                 group.cancelAll()
             }
         }.value
+        channel.close(promise: nil)
+        // Never fails; that the connection is closed is all that counts.
+        try? await channel.closeFuture.get()
     }
 
     private func closeFrame(_ code: WebSocketErrorCode) -> WebSocketFrame {

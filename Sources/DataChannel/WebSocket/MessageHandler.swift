@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOWebSocket
+
+/// The last handler of a tunnel: hands whole messages to those who wait for them, and reads no further than they do.
+///
+/// Answers pings; of several that came while the relay took nothing, only the last (RFC 6455 §5.5.3).
+final class MessageHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let traffic: TunnelTraffic
+    /// Whether the socket was to be read while nobody took messages.
+    private var heldRead = false
+    private var owedPong: ByteBuffer?
+
+    private init(traffic: TunnelTraffic) { self.traffic = traffic }
+
+    /// Adds a handler to the end of a channel's pipeline.
+    static func add(to channel: any Channel) throws -> TunnelTraffic {
+        let traffic = TunnelTraffic {
+            channel.eventLoop.execute {
+                // A channel whose pipeline is gone has nothing left to read.
+                let handler = try? channel.pipeline.syncOperations.handler(type: MessageHandler.self)
+                handler?.goOn(channel)
+            }
+        }
+        traffic.setRoomToSend(channel.isWritable)
+        try channel.pipeline.syncOperations.addHandler(MessageHandler(traffic: traffic))
+        return traffic
+    }
+
+    private func goOn(_ channel: any Channel) {
+        guard heldRead, !traffic.isFull else { return }
+        heldRead = false
+        channel.read()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        heldRead = traffic.isFull
+        if !heldRead { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var frame = Self.unwrapInboundIn(data)
+        guard traffic.end == nil else { return }
+        switch frame.opcode {
+        case .binary: traffic.deliver(WireMessage(bytes: Array(frame.data.readableBytesView)))
+        case .ping:
+            owedPong = frame.data
+            answerPing(context)
+        case .connectionClose: traffic.finish(.closed(code: frame.data.readInteger() ?? 1005))
+        default: break
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        traffic.setRoomToSend(context.channel.isWritable)
+        answerPing(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func answerPing(_ context: ChannelHandlerContext) {
+        guard context.channel.isWritable, let payload = owedPong else { return }
+        owedPong = nil
+        let frame = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: payload)
+        context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
+    }
+
+    /// Comes after the end of the connection, also where that came before this handler.
+    func handlerRemoved(context: ChannelHandlerContext) { traffic.finish(.connectionLost) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        traffic.finish(Self.explained(error))
+        context.close(promise: nil)
+    }
+
+    private static func explained(_ error: any Error) -> TunnelError {
+        switch error {
+        case let error as TunnelError: error
+        case is NIOWebSocketError: .relayMisbehaved("it broke the WebSocket protocol")
+        case let error as NIOWebSocketFrameAggregator.Error: .relayMisbehaved(complaint(about: error))
+        default: .connectionLost
+        }
+    }
+
+    private static func complaint(about error: NIOWebSocketFrameAggregator.Error) -> String {
+        switch error {
+        case .accumulatedFrameSizeIsTooLarge: "it sent a message of more than 1 MiB"
+        case .tooManyFragments: "it sent a message in too many fragments"
+        default: "it broke the WebSocket protocol"
+        }
+    }
+}
+
+@available(*, unavailable)
+extension MessageHandler: Sendable {}
