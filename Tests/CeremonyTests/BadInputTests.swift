@@ -8,7 +8,7 @@ import Testing
 import VirtualBlueZ
 
 /// Wrong input, missing services, damaged files: one clear line, the documented exit code, nothing lost.
-@Suite("Bad input", .serialized)
+@Suite("Bad input", .keepsEvidence, .serialized)
 struct BadInputTests {
     private static let site = #"{"rpId": "example.com", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}"#
 

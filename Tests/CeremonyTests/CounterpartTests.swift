@@ -7,7 +7,7 @@ import Testing
 ///
 /// Two programs by the same hand may share a misreading. `ForeignDesktopTests` and `ForeignPhoneTests` let each of
 /// ours meet a stranger; the tests here see to it that a stranger's own mistake is told apart from one of ours.
-@Suite("Counterparts", SharedStage(), .serialized)
+@Suite("Counterparts", .keepsEvidence, SharedStage(), .serialized)
 struct CounterpartTests {
     @Test("the counterparts agree with the published vectors")
     func vectors() async throws {

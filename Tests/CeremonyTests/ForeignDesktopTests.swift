@@ -7,6 +7,7 @@ import Testing
 /// One vault with one passkey serves all of them, since each right PIN costs seconds.
 @Suite(
     "Foreign desktops",
+    .keepsEvidence,
     SharedStage { props in
         let options = try await props.workshop.site("create-options")
         let made = try await props.hybridAuth(meets: "client.py", ["--inspect", "--like-chrome"], asking: options)

@@ -9,6 +9,7 @@ import VirtualBlueZ
 /// hybrid-client meets phones that are not ours.
 @Suite(
     "Foreign phones",
+    .keepsEvidence,
     SharedStage { props in
         // A passkey that the tests sign in with.
         let made = try await props.hybridClient(

@@ -9,7 +9,7 @@ import Testing
 import VirtualBlueZ
 
 /// Who was not there gets nothing: no byte, no question, no change.
-@Suite("Proximity", .serialized)
+@Suite("Proximity", .keepsEvidence, .serialized)
 struct ProximityTests {
     /// A desktop of the test's own, so that it can misbehave.
     private struct Desktop {

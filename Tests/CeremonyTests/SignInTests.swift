@@ -6,7 +6,7 @@ import Testing
 /// Whole ceremonies between the real programs over the virtual radio, judged by python-fido2 and py_webauthn.
 ///
 /// `scripts/test` makes the Python environment. Without it these tests fail, because they would prove nothing.
-@Suite("Whole ceremonies", .serialized)
+@Suite("Whole ceremonies", .keepsEvidence, .serialized)
 struct SignInTests {
     @Test("a passkey is registered, then used with and without a list of credentials")
     func registerAndSignIn() async throws {

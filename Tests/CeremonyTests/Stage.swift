@@ -8,7 +8,7 @@ import VirtualBlueZ
 
 /// Everything around a ceremony: a private bus with a virtual radio, a relay process, a folder for what is written.
 ///
-/// All of it is gone when the body returns, unless it threw.
+/// All of it is gone when the body returns; where something failed meanwhile, the folder stays and is named.
 struct Stage: Sendable {
     static let domain = 266
 
@@ -29,6 +29,7 @@ struct Stage: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
+        let failures = Evidence.count
         let bus = try await PrivateBus.start()
         do {
             try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
@@ -53,14 +54,16 @@ struct Stage: Sendable {
             throw Failed(folder: folder, cause: error)
         }
         await bus.close()
+        guard Evidence.count == failures else { throw Failed(folder: folder, cause: nil) }
         try FileManager.default.removeItem(atPath: folder)
     }
 
     /// What went wrong, and where the evidence lies.
     struct Failed: Error, CustomStringConvertible {
         let folder: String
-        let cause: any Error
-        var description: String { "\(cause)\nevidence is in \(folder)" }
+        /// What was thrown; `nil` if expectations failed, here or in tests that ran beside.
+        let cause: (any Error)?
+        var description: String { "\(cause.map { "\($0)\n" } ?? "")evidence is in \(folder)" }
     }
 
     private static func startRelay(in folder: String) throws -> RunningProgram {
