@@ -3,20 +3,24 @@
 import Synchronization
 import Testing
 
-/// How many expectations have failed; while it grows, no stage throws away what could tell why.
-enum Evidence {
-    private static let failures = Mutex(0)
+/// Whether expectations have failed on a stage; then it does not throw away what could tell why.
+final class Evidence: Sendable {
+    /// That of the stage on which the task plays.
+    @TaskLocal static var ofStage: Evidence?
 
-    static var count: Int { failures.withLock { $0 } }
+    private let isNeeded = Atomic(false)
 
-    fileprivate static func note() { failures.withLock { $0 += 1 } }
+    /// Whether something failed.
+    var isWanted: Bool { isNeeded.load(ordering: .relaxed) }
+
+    fileprivate func want() { isNeeded.store(true, ordering: .relaxed) }
 }
 
 extension Trait where Self == IssueHandlingTrait {
     /// Lets stages know of expectations that failed without ending the test.
     static var keepsEvidence: Self {
         .compactMapIssues { issue in
-            Evidence.note()
+            Evidence.ofStage?.want()
             return issue
         }
     }

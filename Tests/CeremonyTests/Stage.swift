@@ -29,7 +29,7 @@ struct Stage: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
-        let failures = Evidence.count
+        let evidence = Evidence()
         let bus = try await PrivateBus.start()
         do {
             try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
@@ -44,7 +44,7 @@ struct Stage: Sendable {
                     relay: relay,
                     relayPort: line.split(separator: ":").last.flatMap { Int($0) } ?? 0
                 )
-                try await body(stage)
+                try await Evidence.$ofStage.withValue(evidence) { try await body(stage) }
                 relay.send(SIGTERM)
                 _ = try await relay.ending(within: .seconds(10))
                 await connection.close()
@@ -54,14 +54,14 @@ struct Stage: Sendable {
             throw Failed(folder: folder, cause: error)
         }
         await bus.close()
-        guard Evidence.count == failures else { throw Failed(folder: folder, cause: nil) }
+        guard !evidence.isWanted else { throw Failed(folder: folder, cause: nil) }
         try FileManager.default.removeItem(atPath: folder)
     }
 
     /// What went wrong, and where the evidence lies.
     struct Failed: Error, CustomStringConvertible {
         let folder: String
-        /// What was thrown; `nil` if expectations failed, here or in tests that ran beside.
+        /// What was thrown; `nil` if expectations failed.
         let cause: (any Error)?
         var description: String { "\(cause.map { "\($0)\n" } ?? "")evidence is in \(folder)" }
     }

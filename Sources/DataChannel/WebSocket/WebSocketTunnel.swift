@@ -59,10 +59,15 @@ public struct WebSocketTunnel: MessageChannel {
             channel.close(promise: nil)
         }
         defer { alarm.cancel() }
-        channel.writeAndFlush(frame(.binary, message.bytes), promise: nil)
-        // Whether there is room for the next is known when the loop has come to this one.
-        let isThere = try await channel.eventLoop.submit { [channel] in channel.isActive }.get()
-        guard isThere else { throw traffic.end ?? .connectionLost }
+        let frame = frame(.binary, message.bytes)
+        // Whether there is room for the next is known when the loop has come to this one. Looked at any later, the
+        // other side may have closed because it has got what it wanted.
+        let isWritten = try await channel.eventLoop.submit { [channel] in
+            guard channel.isActive else { return false }
+            channel.writeAndFlush(frame, promise: nil)
+            return true
+        }.get()
+        guard isWritten else { throw traffic.end ?? .connectionLost }
         try await traffic.waitForRoom()
     }
 
