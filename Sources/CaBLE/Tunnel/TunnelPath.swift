@@ -27,7 +27,9 @@ public enum TunnelPath: Hashable, Sendable {
 
     /// Reads the path of a request; digits of either case, no query, no trailing slash.
     public init(parsing path: some StringProtocol) throws(ParseError) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // By bytes: a slash with a combining mark behind it is another character than a slash.
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
         guard parts.count >= 4, parts[0].isEmpty, parts[1] == "cable" else { throw .unknownPath }
         switch (parts[2], parts.count) {
         case ("new", 4):
