@@ -63,11 +63,11 @@ struct ForeignDesktopTests {
         try await props.stage.expectSilence()
     }
 
-    @Test("a user who declines")
-    func declined() async throws {
+    @Test("a user who types the PIN and then declines", arguments: ["request-options", "create-options"])
+    func declined(_ command: String) async throws {
         let props = try SharedStage.take()
         let before = props.stage.snapshot(of: props.stage.vault)
-        let options = try await props.workshop.site("request-options")
+        let options = try await props.workshop.site(command)
         let meeting = try await props.hybridAuth(for: Person(confirms: "no"), ["--inspect"], asking: options)
         #expect(meeting.desktop.status == 0, "\(meeting.desktop)")
         #expect(meeting.desktop.lastOutput == #"{"status": 39}"#, "\(meeting.desktop)")
