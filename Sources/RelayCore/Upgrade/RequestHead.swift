@@ -9,6 +9,9 @@ struct RequestHead: Sendable {
         let value: Range<Int>
     }
 
+    /// As many fields as a head may have; proxies in front of a relay take no more either.
+    static let maximumFields = 100
+
     private let bytes: [UInt8]
     private var fields: [Field] = []
     private var methodRange = 0..<0
@@ -32,6 +35,7 @@ struct RequestHead: Sendable {
             } else if start == end {
                 return
             } else {
+                guard fields.count < Self.maximumFields else { throw .headTooLarge }
                 fields.append(try parseField(start..<end))
             }
             start = end + 2
