@@ -4,6 +4,7 @@ import CBOR
 import CaBLE
 import Crypto
 import Foundation
+import TestSupport
 import Testing
 import VirtualBlueZ
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 /// What the person at the phone does: a script that speaks pinentry's protocol.
 struct Person: Sendable {

@@ -5,6 +5,7 @@ import CaBLE
 import Crypto
 import DataChannel
 import Foundation
+import TestSupport
 import Testing
 import VirtualBlueZ
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 /// One stage with a workshop for all tests of a suite, because a vault and its passkey cost seconds to make.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// Whole ceremonies between the real programs over the virtual radio, judged by python-fido2 and py_webauthn.
