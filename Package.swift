@@ -19,6 +19,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 func nio(_ module: String) -> Target.Dependency { .product(name: module, package: "swift-nio") }
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -62,21 +63,26 @@ let libraries: [Target] = [
     library("Authenticator", ["CTAP", crypto]),
     library("Vault", ["CBOR", "CTAP", "Authenticator", crypto, cryptoExtras]),
     library("Pinentry", []),
-    library("ServiceSupport", [logging]),
+    library("ServiceSupport", [logging, coreMetrics]),
     library("HybridSession", ["CaBLE", "CTAP", "BLEAdvert", "DataChannel"]),
     library(
         "RelayCore",
         [
-            "CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, logging, metrics,
+            "CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOHTTP1"), nioSSL,
+            logging, metrics,
         ]
     ),
+    library("RelayCheck", ["CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
     library("VirtualBlueZ", ["SystemBus"]),
 ]
 
 let executables: [Target] = [
     executable(
         "HybridRelay",
-        ["CaBLE", "RelayCore", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging]
+        [
+            "CaBLE", "RelayCore", "RelayCheck", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging,
+            coreMetrics,
+        ]
     ),
     executable(
         "HybridClient",
@@ -117,13 +123,18 @@ let testTargets: [Target] = [
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
-    tests("ServiceSupportTests", ["ServiceSupport", logging]),
+    tests("ServiceSupportTests", ["ServiceSupport", "TestSupport", logging, coreMetrics]),
     tests(
         "RelayCoreTests",
         [
             "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOHTTP1"),
             nioSSL, logging,
         ]
+    ),
+    tests("RelayServiceTests", ["TestSupport"]),
+    tests(
+        "RelayCheckTests",
+        ["RelayCheck", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
     ),
     tests(
         "CeremonyTests",

@@ -12,7 +12,7 @@ struct HybridAuth: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Sign in on another device with a passkey kept here.",
-        version: "0.1.0",
+        version: ProductVersion.text,
         subcommands: [Scan.self]
     )
 

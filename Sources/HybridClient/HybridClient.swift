@@ -11,7 +11,7 @@ struct HybridClient: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Sign in here with a passkey on another device.",
-        version: "0.1.0",
+        version: ProductVersion.text,
         subcommands: [ShowQR.self]
     )
 

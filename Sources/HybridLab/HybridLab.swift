@@ -11,7 +11,7 @@ struct HybridLab: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "A table on which whole ceremonies run: virtual radio, relay, scripted phone.",
-        version: "0.1.0",
+        version: ProductVersion.text,
         subcommands: [Air.self, Demo.self]
     )
 

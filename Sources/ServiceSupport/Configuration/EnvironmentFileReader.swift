@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The state of reading an ``EnvironmentFile``: where we are, and in which line.
+struct EnvironmentFileReader {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var line = 1
+
+    private typealias Mistake = EnvironmentFile.Mistake
+
+    init(_ text: String) {
+        scalars = Array(text.unicodeScalars)
+    }
+
+    mutating func read() throws(EnvironmentFile.Mistake) -> [EnvironmentFile.Assignment] {
+        try checkCharacters()
+        var assignments: [EnvironmentFile.Assignment] = []
+        var lineOfName: [String: Int] = [:]
+        while let scalar = current {
+            switch scalar {
+            case " ", "\t", "\n": advance()
+            case "\r": try skipCarriageReturn()
+            case "#", ";": try skipComment()
+            default:
+                let start = line
+                let name = try readName()
+                if let first = lineOfName.updateValue(start, forKey: name) {
+                    throw Mistake(line: start, reason: "\(name) was already given in line \(first)")
+                }
+                let value = try readValue()
+                assignments.append(EnvironmentFile.Assignment(name: name, value: value, line: start))
+            }
+        }
+        return assignments
+    }
+
+    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    private var following: Unicode.Scalar? { position + 1 < scalars.count ? scalars[position + 1] : nil }
+
+    private mutating func advance() {
+        if current == "\n" { line += 1 }
+        position += 1
+    }
+
+    private func checkCharacters() throws(EnvironmentFile.Mistake) {
+        var line = 1
+        for scalar in scalars {
+            if scalar == "\n" { line += 1 }
+            guard EnvironmentFile.isAllowed(scalar) else {
+                let code = String(scalar.value, radix: 16, uppercase: true)
+                throw Mistake(line: line, reason: "the character U+\(code) is not allowed")
+            }
+        }
+    }
+
+    /// A carriage return belongs to the end of a line and is nothing anywhere else.
+    private mutating func skipCarriageReturn() throws(EnvironmentFile.Mistake) {
+        guard isLineEnd else { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+        advance()
+    }
+
+    /// Whether nothing but a line's end comes next.
+    private var isLineEnd: Bool {
+        switch current {
+        case nil, "\n": true
+        case "\r": following == nil || following == "\n"
+        default: false
+        }
+    }
+
+    private mutating func skipComment() throws(EnvironmentFile.Mistake) {
+        var last: Unicode.Scalar?
+        while let scalar = current, !isLineEnd {
+            // systemd takes it for the end of the line.
+            if scalar == "\r" { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+            last = scalar
+            advance()
+        }
+        // Before version 254 the next line would belong to the comment, since then it does not.
+        if last == "\\" { throw Mistake(line: line, reason: "a comment must not end with a backslash") }
+    }
+
+    private mutating func readName() throws(EnvironmentFile.Mistake) -> String {
+        var name = String.UnicodeScalarView()
+        while let scalar = current, scalar != "=", !isLineEnd {
+            name.append(scalar)
+            advance()
+        }
+        guard current == "=", EnvironmentFile.isName(String(name)) else {
+            throw Mistake(line: line, reason: "expected NAME=value, without spaces before the =")
+        }
+        advance()
+        return String(name)
+    }
+
+    private mutating func readValue() throws(EnvironmentFile.Mistake) -> String {
+        skipBlanks()
+        switch current {
+        case "'": return try readQuoted(by: "'")
+        case "\"": return try readQuoted(by: "\"")
+        default: return try readPlain()
+        }
+    }
+
+    private mutating func skipBlanks() {
+        while current == " " || current == "\t" { advance() }
+    }
+
+    private mutating func readQuoted(by quote: Unicode.Scalar) throws(EnvironmentFile.Mistake) -> String {
+        let start = line
+        var value = String.UnicodeScalarView()
+        advance()
+        while let scalar = current, scalar != quote {
+            advance()
+            guard quote == "\"", scalar == "\\", let escaped = current else {
+                value.append(scalar)
+                continue
+            }
+            advance()
+            switch escaped {
+            case "\"", "\\", "`", "$": value.append(escaped)
+            case "\n": break
+            default:
+                value.append(scalar)
+                value.append(escaped)
+            }
+        }
+        guard current == quote else {
+            throw Mistake(line: start, reason: "the quote that opens here is never closed")
+        }
+        advance()
+        skipBlanks()
+        guard isLineEnd else { throw Mistake(line: line, reason: "nothing may follow the closing quote") }
+        return String(value)
+    }
+
+    /// Blanks at the end go, unless a backslash stands before or after them.
+    private mutating func readPlain() throws(EnvironmentFile.Mistake) -> String {
+        var value: [Unicode.Scalar] = []
+        var kept = 0
+        while let scalar = current, !isLineEnd {
+            if scalar == "\r" { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+            advance()
+            guard scalar == "\\" else {
+                value.append(scalar)
+                continue
+            }
+            // A line that goes on where the file ends was probably cut off.
+            guard let escaped = current, escaped != "\r", escaped != "\n" || following != nil else {
+                throw Mistake(line: line, reason: "nothing follows the backslash")
+            }
+            advance()
+            if escaped != "\n" { value.append(escaped) }
+            kept = value.count
+        }
+        while value.count > kept, value.last == " " || value.last == "\t" { value.removeLast() }
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: value)
+        return String(text)
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How one text becomes one value, and what to tell somebody who wrote another text.
+public struct SettingParser<Value: Sendable>: Sendable {
+    /// Completes the sentence `"5m" is not …`, such as `a number of seconds`.
+    public let expected: String
+    /// The value, or `nil` for a text that has none.
+    public let parse: @Sendable (String) -> Value?
+
+    /// A parser of a program's own, for what is not here.
+    public init(expected: String, parse: @escaping @Sendable (String) -> Value?) {
+        self.expected = expected
+        self.parse = parse
+    }
+
+    func value(of text: String) throws(WrongText) -> Value {
+        guard let value = parse(text) else { throw WrongText(text: text, expected: expected) }
+        return value
+    }
+}
+
+extension SettingParser<String> {
+    /// Any text but an empty one.
+    public static var text: Self { SettingParser(expected: "a text") { $0.isEmpty ? nil : $0 } }
+
+    /// The path of a file or folder.
+    public static var path: Self {
+        SettingParser(expected: "a path") { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+    }
+
+    /// One of some words.
+    public static func choice(_ words: [String]) -> Self {
+        SettingParser(expected: "one of \(words.joined(separator: ", "))") { words.contains($0) ? $0 : nil }
+    }
+}
+
+extension SettingParser where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+    /// One of an enumeration's cases.
+    public static var choice: Self {
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return SettingParser(expected: "one of \(words)") { Value(rawValue: $0) }
+    }
+}
+
+extension SettingParser<Bool> {
+    /// The words that systemd takes: `yes`, `no`, `true`, `false`, `on`, `off`, `1`, `0`.
+    public static var boolean: Self {
+        SettingParser(expected: "yes or no") { text in
+            switch text.lowercased() {
+            case "1", "yes", "y", "true", "t", "on": true
+            case "0", "no", "n", "false", "f", "off": false
+            default: nil
+            }
+        }
+    }
+}
+
+extension SettingParser<Int> {
+    /// A number without sign, in digits alone.
+    public static func number(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
+        SettingParser(expected: "a number" + extent(range, of: 0...Int.max) { "\($0)" }) { text in
+            digits(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// A number of bytes, with `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`) for the powers of 1,024 if wanted.
+    public static func bytes(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
+        let limits = extent(range, of: 0...Int.max, describe: byteText)
+        return SettingParser(
+            expected: "a number of bytes such as 65536, 64K or 1M" + (limits.isEmpty ? "" : "," + limits)
+        ) { text in
+            let count = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard let number = digits(String(decoding: count, as: UTF8.self)) else { return nil }
+            let factor: Int
+            switch String(decoding: text.utf8.dropFirst(count.count), as: UTF8.self) {
+            case "": factor = 1
+            case "K", "KiB": factor = 1 << 10
+            case "M", "MiB": factor = 1 << 20
+            case "G", "GiB": factor = 1 << 30
+            default: return nil
+            }
+            let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+            return !overflow && range.contains(bytes) ? bytes : nil
+        }
+    }
+}
+
+extension SettingParser<Duration> {
+    /// The longest time taken where no range is given: some thirty years, so that sums do not overflow.
+    private static var anyTime: ClosedRange<Duration> { .zero ... .seconds(1_000_000_000) }
+
+    /// A number of seconds; up to nine decimals after a point.
+    public static func seconds(_ range: ClosedRange<Duration>? = nil) -> Self {
+        let limits = range.map { extent($0, of: anyTime, describe: secondsText) } ?? ""
+        return SettingParser(expected: "a number of seconds" + limits) { text in
+            let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let whole = parts.first.flatMap(digits) else { return nil }
+            var nanoseconds = 0
+            if let decimals = parts.dropFirst().first {
+                let padding = 9 - decimals.utf8.count
+                guard padding >= 0, padding < 9,
+                    let number = digits(decimals + String(repeating: "0", count: padding))
+                else { return nil }
+                nanoseconds = number
+            }
+            let duration = Duration.seconds(whole) + .nanoseconds(nanoseconds)
+            return (range ?? anyTime).contains(duration) ? duration : nil
+        }
+    }
+}
+
+/// The number that a text of ASCII digits and nothing else stands for.
+private func digits(_ text: String) -> Int? {
+    let isDigits = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return isDigits ? Int(text) : nil
+}
+
+/// The range in words; nothing of an end that is where it would be anyway.
+private func extent<Bound>(
+    _ range: ClosedRange<Bound>,
+    of whole: ClosedRange<Bound>,
+    describe: (Bound) -> String
+) -> String {
+    switch (range.lowerBound > whole.lowerBound, range.upperBound < whole.upperBound) {
+    case (false, false): ""
+    case (true, false): " of at least \(describe(range.lowerBound))"
+    case (false, true): " up to \(describe(range.upperBound))"
+    case (true, true): " from \(describe(range.lowerBound)) to \(describe(range.upperBound))"
+    }
+}
+
+private func byteText(_ bytes: Int) -> String {
+    for (shift, letter) in [(30, "G"), (20, "M"), (10, "K")] where bytes > 0 && bytes % (1 << shift) == 0 {
+        return "\(bytes >> shift)\(letter)"
+    }
+    return "\(bytes)"
+}
+
+private func secondsText(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    guard attoseconds > 0 else { return "\(seconds)" }
+    let nanoseconds = "\(1_000_000_000 + attoseconds / 1_000_000_000)".dropFirst()
+    return "\(seconds)." + String(nanoseconds.reversed().drop { $0 == "0" }.reversed())
+}

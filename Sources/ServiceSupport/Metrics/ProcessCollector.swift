@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+
+/// What the system says about this process, under the names that every Prometheus client uses.
+///
+/// A value that cannot be had, because /proc is not there or no descriptor is left, is left out.
+public struct ProcessCollector: Sendable {
+    /// When the process started; read once, since a clock that is set later must not make it look restarted.
+    private let startTime: Double?
+
+    /// A collector for this process.
+    public init() {
+        startTime = Self.readStartTime()
+    }
+
+    /// The metrics as they are now; to be given to ``PrometheusRegistry/addCollector(_:)``.
+    public func collect() -> [PrometheusFamily] {
+        [
+            startTime.map {
+                .gauge("process_start_time_seconds", help: "Start of the process, in seconds since 1970.", [.init($0)])
+            },
+            Self.residentMemory().map {
+                .gauge("process_resident_memory_bytes", help: "Memory that is in RAM.", [.init($0)])
+            },
+            Self.openDescriptors().map { .gauge("process_open_fds", help: "Open file descriptors.", [.init($0)]) },
+            Self.maximumDescriptors().map {
+                .gauge("process_max_fds", help: "How many file descriptors may be open.", [.init($0)])
+            },
+            Self.cpuTime().map {
+                .counter("process_cpu_seconds_total", help: "Processor time, as user and as system.", [.init($0)])
+            },
+        ].compactMap(\.self)
+    }
+
+    private static func readStartTime() -> Double? {
+        // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
+        guard let text = read("/proc/self/stat"), let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        // Field 22 of proc(5), counted from the third.
+        guard fields.count > 19, let ticks = Double(fields[19]) else { return nil }
+        let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+        guard ticksPerSecond > 0 else { return nil }
+        var (now, sinceBoot) = (timespec(), timespec())
+        clock_gettime(CLOCK_REALTIME, &now)
+        clock_gettime(CLOCK_BOOTTIME, &sinceBoot)
+        let age = seconds(sinceBoot) - ticks / ticksPerSecond
+        return ((seconds(now) - age) * 100).rounded() / 100
+    }
+
+    private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
+
+    private static func residentMemory() -> Double? {
+        guard let text = read("/proc/self/statm") else { return nil }
+        let fields = text.split(separator: " ")
+        guard fields.count > 1, let pages = Double(fields[1]) else { return nil }
+        return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    private static func openDescriptors() -> Double? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var count = 0
+        while let entry = readdir(folder) {
+            // "." and ".." are no descriptors.
+            if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+        }
+        // The folder itself was open, too.
+        return Double(count - 1)
+    }
+
+    private static func maximumDescriptors() -> Double? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit) == 0 else { return nil }
+        return Double(limit.rlim_cur)
+    }
+
+    private static func cpuTime() -> Double? {
+        var usage = rusage()
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return nil }
+        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+    }
+
+    private static func read(_ path: String) -> String? {
+        (try? readWholeFile(path, atMost: 4096)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The words of Prometheus' text format 0.0.4.
+enum PrometheusText {
+    /// The lines that introduce a metric.
+    static func head(_ name: String, _ kind: PrometheusKind, help: String?) -> String {
+        let helpLine = help.map { "# HELP \(name) \(escaped($0, quotes: false))\n" } ?? ""
+        return "\(helpLine)# TYPE \(name) \(kind.rawValue)\n"
+    }
+
+    /// All lines of a metric; of samples with the same labels the first.
+    static func family(_ family: PrometheusFamily, help: String?) -> String {
+        var values: [String: Double] = [:]
+        for sample in family.samples { values[labels(sample.labels)] = values[labels(sample.labels)] ?? sample.value }
+        return values.sorted { $0.key < $1.key }.reduce(into: head(family.name, family.kind, help: help)) {
+            $0 += "\(family.name)\($1.key) \(number($1.value))\n"
+        }
+    }
+
+    /// Labels in the order of their names, as they stand behind the metric's name; of equal names the first.
+    static func labels(_ dimensions: [(String, String)]) -> String {
+        guard !dimensions.isEmpty else { return "" }
+        var values: [String: String] = [:]
+        for (name, value) in dimensions {
+            let name = labelName(name)
+            values[name] = values[name] ?? value
+        }
+        let parts = values.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value, quotes: true))\"" }
+        return "{\(parts.joined(separator: ","))}"
+    }
+
+    /// The text as a metric's name: what may not stand in one becomes an underscore.
+    static func metricName(_ text: String) -> String { name(text, colons: true) }
+
+    private static func labelName(_ text: String) -> String { name(text, colons: false) }
+
+    private static func name(_ text: String, colons: Bool) -> String {
+        var bytes = text.utf8.map { byte -> UInt8 in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): byte
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): byte
+            case UInt8(ascii: ":"): colons ? byte : UInt8(ascii: "_")
+            default: UInt8(ascii: "_")
+            }
+        }
+        if let first = bytes.first.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), !first {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        bytes.insert(UInt8(ascii: "_"), at: 0)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The value as the format writes it.
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        if let whole = Int64(exactly: value) { return String(whole) }
+        return String(value)
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var output = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": output.append(contentsOf: "\\\\".unicodeScalars)
+            case "\n": output.append(contentsOf: "\\n".unicodeScalars)
+            case "\"" where quotes: output.append(contentsOf: "\\\"".unicodeScalars)
+            default: output.append(scalar)
+            }
+        }
+        return String(output)
+    }
+}
