@@ -23,12 +23,31 @@ public struct RelayLimits: Sendable, Equatable {
     public var waitingPerTunnelID = 4
     /// How many tunnels there may be in all; the next is refused with 503.
     public var tunnels = 10_000
+    /// How many connections there may be in all, also such as have not asked yet; the next is hung up on at once.
+    public var connections = 21_000
+    /// What all tunnels together may hold in memory, in bytes, before every end waits until its peer has taken what
+    /// it sent; on top come at most one read of a socket and what the kernel keeps, for each connection.
+    public var bufferedBytes = 256 << 20
+    /// How many connections one source, an IPv4 address or an IPv6 /64, may have; the next is hung up on.
+    ///
+    /// 0 is no limit.
+    public var connectionsPerSource = 64
+    /// How many tunnels one source may open a minute; more are refused with 429.
+    ///
+    /// 0 is no limit.
+    public var newPerMinuteAndSource = 60
     /// Time for the TLS handshake and the request head together; then the connection is closed with 408.
     public var headTime: TimeAmount = .seconds(5)
     /// Longest request head in bytes, its empty line included; more is refused with 431.
     public var headBytes = 8 << 10
     /// How long an end may take to hang up after the relay has said its last word.
     public var farewell: TimeAmount = .seconds(5)
+    /// How long an end may be silent before it is pinged, and again after each ping.
+    public var pingInterval: TimeAmount = .seconds(25)
+    /// How many pings may stay without any sign of life; then the tunnel ends.
+    public var pingMisses = 2
+    /// How many pings a second are answered; of more, the last.
+    public var pongsPerSecond = 10
     /// How long a shutdown waits for the ends to hang up.
     public var shutdownGrace: TimeAmount = .milliseconds(1500)
     /// How often deadlines are looked at, and so how late they may be noticed.

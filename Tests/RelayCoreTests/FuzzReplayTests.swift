@@ -30,6 +30,14 @@ struct RelayFuzzReplayTests {
         #expect(replay.refused.count >= 2, "and some are not, on purpose")
     }
 
+    @Test("PROXY headers")
+    func proxyHeaders() throws {
+        let replay = try FuzzCorpus.replay("proxy-header", fuzzProxyHeader)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 8, "the seeds are of the right form")
+        #expect(replay.refused.count >= 2, "and some are not, on purpose")
+    }
+
     @Test("Phones and clients at one relay")
     func relay() throws {
         let replay = try FuzzCorpus.replay("relay", fuzzRelay)

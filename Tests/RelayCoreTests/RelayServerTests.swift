@@ -330,7 +330,7 @@ struct RelayServerTests {
 }
 
 /// Lends the sending half of a client to a second task; sending touches nothing that reading does.
-private struct UncheckedBox: @unchecked Sendable {
+struct UncheckedBox: @unchecked Sendable {
     let value: RawClient
     init(_ value: RawClient) { self.value = value }
 }

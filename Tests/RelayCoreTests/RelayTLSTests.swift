@@ -69,6 +69,33 @@ struct RelayTLSTests {
         }
     }
 
+    @Test("shows a renewed certificate to those who come, and keeps the tunnels of those who are there")
+    func renewed() async throws {
+        let files = try Files()
+        func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
+            let path = "\(files.directory)/\(name)"
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .file(path + ".pem")
+            return (
+                .tls(try RelayCertificate.context(certificateFile: path + ".pem", keyFile: path + ".key")),
+                try NIOSSLContext(configuration: configuration)
+            )
+        }
+        let (old, new) = (try pair("own"), try pair("other"))
+        try await RunningRelay.run(transport: old.server, clientTLS: old.client) { relay in
+            let (phone, client) = try await relay.pair()
+            relay.server.replace(transport: new.server)
+            let late = RunningRelay(server: relay.server, address: relay.address, tls: new.client)
+            let tunnel = String(repeating: "e", count: 32)
+            let (second, other) = try await late.pair(tunnel: tunnel)
+            for (from, to) in [(phone, client), (other, second)] {
+                try await from.send(Wire.frame([1]))
+                #expect(try await to.readMessage() == [1])
+            }
+            await #expect(throws: (any Error).self) { try await relay.pair(tunnel: tunnel) }
+        }
+    }
+
     @Test("hangs up on who stalls in the handshake")
     func stalledHandshake() async throws {
         let files = try Files()

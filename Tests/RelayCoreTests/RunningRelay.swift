@@ -11,6 +11,8 @@ struct RunningRelay {
     let server: RelayServer
     let address: SocketAddress
     let tls: NIOSSLContext?
+    /// What each connection begins with: a balancer's PROXY header, if anything.
+    var header: [UInt8] = []
 
     /// Runs a relay for the time of `body`.
     @discardableResult
@@ -19,10 +21,12 @@ struct RunningRelay {
         transport: RelayTransport = .plaintext,
         clientTLS: NIOSSLContext? = nil,
         limits: RelayLimits = .testing(),
+        configure: (inout RelayConfiguration) -> Void = { _ in },
         _ body: (RunningRelay) async throws -> Outcome
     ) async throws -> Outcome {
         let address = try SocketAddress(ipAddress: host, port: 0)
-        let configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
+        var configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
+        configure(&configuration)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = RelayServer(configuration: configuration, logger: logger)
         let bound = try #require(try await server.start().first)
@@ -36,8 +40,28 @@ struct RunningRelay {
         }
     }
 
+    /// The same relay as it looks from behind a balancer, for a source with this address.
+    func seen(from address: String) -> RunningRelay {
+        var relay = self
+        relay.header = Array("PROXY TCP4 \(address) 203.0.113.9 40000 443\r\n".utf8)
+        return relay
+    }
+
     func connection() async throws -> RawClient {
-        try await RawClient.connect(to: address, tls: tls)
+        let client = try await RawClient.connect(to: address, tls: tls)
+        if !header.isEmpty { try await client.send(header) }
+        return client
+    }
+
+    /// The head of the answer to somebody who wants to open a tunnel.
+    func asking(
+        tunnel: String = UpgradeRequestTests.tunnel,
+        adding: [String] = []
+    ) async throws -> (end: RawClient, head: String) {
+        let client = try await connection()
+        let line = "GET /cable/new/\(tunnel) HTTP/1.1"
+        try await client.send(UpgradeRequestTests.head(["GET": line], adding: adding))
+        return (client, try await client.readHead())
     }
 
     /// A phone whose upgrade went well, and its routing ID.

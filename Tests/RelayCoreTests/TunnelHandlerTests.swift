@@ -46,8 +46,9 @@ struct TunnelHandlerTests {
         let watch: ConnectionWatch
         var limits = RelayLimits()
 
-        init() {
+        init(bufferedBytes: Int = 256 << 20) {
             limits.tunnelBytes = 1 << 30
+            limits.bufferedBytes = bufferedBytes
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             registry = TunnelRegistry(node: 0, limits: limits, logger: logger)
             watch = ConnectionWatch(registry: registry, eventLoop: loop)
@@ -124,6 +125,48 @@ struct TunnelHandlerTests {
         client.channel.pipeline.fireChannelWritabilityChanged()
         #expect(phone.counter.reads == before + 1)
         #expect(phone.isRead())
+    }
+
+    @Test("lets each tunnel hold one read when all together hold too much, until some is taken")
+    func budget() throws {
+        let relay = Relay(bufferedBytes: 30_000)
+        let pairs = try (0..<2).map { _ in
+            let (phone, routing) = try relay.phone()
+            let client = try relay.client(routing)
+            client.channel.isWritable = false
+            return (phone, client)
+        }
+        let (first, second) = (pairs[0], pairs[1])
+        try first.0.receive(message)
+        #expect(first.0.isRead(), "there is room")
+        try first.0.receive(message)
+        #expect(!first.0.isRead(), "far from its own window, but the budget is used up")
+        #expect(second.0.isRead(), "holds nothing yet")
+        try second.0.receive(message)
+        #expect(!second.0.isRead())
+        #expect(relay.registry.budget.bytes > 60_000)
+        first.1.channel.isWritable = true
+        first.1.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(first.0.isRead())
+        #expect(relay.registry.budget.bytes < 30_000)
+        let before = second.0.counter.reads
+        relay.watch.sweep()
+        #expect(second.0.counter.reads == before + 1, "room that came elsewhere is noticed")
+        for pair in pairs {
+            try pair.0.channel.close().wait()
+            _ = try? pair.1.channel.finish()
+        }
+        #expect(relay.registry.budget.bytes == 0)
+    }
+
+    @Test("answers ten pings at a time, and the last of those that came beyond")
+    func pongRate() throws {
+        let relay = Relay()
+        let (phone, _) = try relay.phone()
+        for number in 0..<UInt8(50) { try phone.receive(Wire.frame([number], opcode: Wire.ping)) }
+        #expect(Wire.takeAll(from: try phone.written()).map(\.payload) == (0..<10).map { [$0] })
+        relay.watch.sweep()
+        #expect(Wire.takeAll(from: try phone.written()).map(\.payload) == [[49]])
     }
 
     @Test("answers only the latest ping of an end that does not read")

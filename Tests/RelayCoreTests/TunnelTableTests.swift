@@ -217,7 +217,7 @@ struct TunnelTableTests {
         let ends: [TunnelEnd] =
             [
                 .closed(by: .phone, code: nil), .vanished(.client), .abandoned, .unclaimed, .superseded, .idle,
-                .outlived, .exhausted, .shutdown,
+                .outlived, .exhausted, .unresponsive(.client), .shutdown,
             ] + FrameViolation.allCases.map { .violated(by: .phone, $0) }
         #expect(Set(ends.map(\.label)) == Set(TunnelEnd.labels))
         for end in ends where end != .closed(by: .phone, code: nil) {

@@ -148,17 +148,30 @@ struct UpgradeRequestTests {
             .upgradeRequired: 426, .unsupportedWebSocketVersion: 426, .malformedKey: 400, .missingSubprotocol: 400,
             .headTooLarge: 431, .headTimeout: 408, .full: 503, .missingHost: 400, .duplicateField: 400,
             .controlCharacter: 400, .malformedField: 400, .malformedRequestLine: 400, .unsupportedHTTPVersion: 400,
-            .bodyNotAllowed: 400,
+            .bodyNotAllowed: 400, .forbiddenOrigin: 403, .tokenMissing: 401, .tokenWrong: 401, .tooManyRequests: 429,
+            .draining: 503,
         ]
         for refusal in UpgradeRefusal.allCases {
             #expect(refusal.status == expected[refusal], "\(refusal)")
             #expect(refusal.response.hasPrefix("HTTP/1.1 \(refusal.status) "))
             #expect(refusal.response.contains("\r\nConnection: close\r\n"))
             #expect(refusal.response.hasSuffix("\n"))
-            #expect(refusal.response.split(separator: "\r\n\r\n").count == 2)
+            let parts = refusal.response.split(separator: "\r\n\r\n")
+            #expect(parts.count == 2)
+            #expect(parts.last?.filter(\.isNewline).count == 1, "one line says why")
+            #expect(parts.first?.contains("\r\nContent-Length: \(parts.last?.utf8.count ?? 0)") == true)
         }
         #expect(UpgradeRefusal.methodNotAllowed.response.contains("\r\nAllow: GET\r\n"))
         #expect(UpgradeRefusal.unsupportedWebSocketVersion.response.contains("\r\nSec-WebSocket-Version: 13\r\n"))
+        let challenge = "\r\nWWW-Authenticate: Bearer realm=\"hybrid-relay\""
+        #expect(UpgradeRefusal.tokenMissing.response.contains("HTTP/1.1 401 Unauthorized\r\n"))
+        #expect(UpgradeRefusal.tokenMissing.response.contains("\(challenge)\r\n"))
+        #expect(UpgradeRefusal.tokenWrong.response.contains("\(challenge), error=\"invalid_token\"\r\n"))
+        #expect(UpgradeRefusal.forbiddenOrigin.response.hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
+        #expect(UpgradeRefusal.tooManyRequests.response.hasPrefix("HTTP/1.1 429 Too Many Requests\r\n"))
+        #expect(UpgradeRefusal.tooManyRequests.response.contains("\r\nRetry-After: 60\r\n"))
+        #expect(UpgradeRefusal.draining.response.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+        #expect(UpgradeRefusal.draining.response.contains("\r\nRetry-After: 5\r\n"))
         #expect(UpgradeRefusal.notOurPath.response == UpgradeRefusal.contactNotOffered.response)
     }
 
@@ -214,6 +227,13 @@ struct UpgradeRequestTests {
         }
         let received = try reader.receive(ByteBuffer(bytes: head.suffix(1)))
         #expect(received != nil)
+    }
+
+    @Test("may have a hundred fields and no more")
+    func fields() {
+        let others = 100 - (Self.newHead.count - 1)
+        #expect(Self.refusal(Self.head(adding: Array(repeating: "a: b", count: others))) == nil)
+        #expect(Self.refusal(Self.head(adding: Array(repeating: "a: b", count: others + 1))) == .headTooLarge)
     }
 
     @Test("may be as long as the limit and no longer", arguments: [true, false])

@@ -17,6 +17,7 @@ private let targets: [String: FuzzTarget] = [
     "linking": fuzzLinking,
     "origin": fuzzOrigin,
     "post-handshake": fuzzPostHandshake,
+    "proxy-header": fuzzProxyHeader,
     "qr": fuzzQR,
     "relay": fuzzRelay,
     "relay-answer": fuzzRelayAnswer,

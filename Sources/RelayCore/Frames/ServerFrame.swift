@@ -41,6 +41,9 @@ enum ServerFrame {
         return ByteBuffer(bytes: [0x88, 2, UInt8(code.rawValue >> 8), UInt8(truncatingIfNeeded: code.rawValue)])
     }
 
+    /// A ping without payload.
+    static var ping: ByteBuffer { ByteBuffer(bytes: [0x89, 0]) }
+
     /// The answer to a ping, with its payload of at most 125 bytes.
     static func pong(_ payload: [UInt8]) -> ByteBuffer {
         ByteBuffer(bytes: [0x8A, UInt8(truncatingIfNeeded: payload.count)] + payload)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 
 /// The connections of one event loop, looked at by one timer: no connection has a timer of its own.
@@ -10,10 +11,17 @@ final class ConnectionWatch {
     private let eventLoop: any EventLoop
     private var connections: [ObjectIdentifier: TunnelHandler] = [:]
     private var whenEmpty: EventLoopPromise<Void>?
+    /// When the connections were last looked at, for those who watch the watch.
+    private let beat: NIOLockedValueBox<NIODeadline>
 
     /// Watches the connections of the event loop that it is created on.
-    init(registry: TunnelRegistry, eventLoop: any EventLoop) {
+    init(
+        registry: TunnelRegistry,
+        eventLoop: any EventLoop,
+        beat: NIOLockedValueBox<NIODeadline> = NIOLockedValueBox(.now())
+    ) {
         self.registry = registry
+        self.beat = beat
         self.eventLoop = eventLoop
     }
 
@@ -32,10 +40,11 @@ final class ConnectionWatch {
     /// Looks at every connection's deadline, and reports which tunnels carried data.
     func sweep() {
         let now = NIODeadline.now()
+        beat.withLockedValue { $0 = now }
         var active: [TunnelKey] = []
         // A connection may leave while it is looked at, so this goes over a copy.
         for handler in connections.values {
-            handler.checkDeadline(now: now)
+            handler.look(now: now)
             if let key = handler.takeActivity() { active.append(key) }
         }
         registry.sweep(active: active)

@@ -45,6 +45,8 @@ public enum RelayCertificate {
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
+        // The first against those who record today to decrypt later; browsers and phones offer it.
+        configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = ["http/1.1"]
         return configuration
     }

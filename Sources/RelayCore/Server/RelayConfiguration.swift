@@ -15,12 +15,22 @@ public enum RelayTransport: Sendable {
 public struct RelayConfiguration: Sendable {
     /// Addresses to listen on; port 0 lets the system choose.
     public var listen: [SocketAddress]
+    /// Listening sockets that somebody else has opened, a service manager; the relay owns them from its start on.
+    public var inherited: [CInt] = []
     /// TLS or not, the same on each address.
     public var transport: RelayTransport
     /// Bounds on what strangers may cost.
     public var limits: RelayLimits
     /// The first two bytes of routing IDs, by which a balancer finds this relay among several.
     public var node: UInt16
+    /// Balancers, whose connections begin with a PROXY header; from anybody else such a header is no request.
+    public var balancers: [AddressBlock] = []
+    /// Whether connections count for their source: not where all seem to come from one, a balancer without PROXY.
+    public var countsSources = true
+    /// Who may open tunnels; `nil` lets everybody.
+    public var tokens: NewTokens?
+    /// Whether an `Origin` must name the relay's own host.
+    public var checksOrigin = false
 
     /// Puts a configuration together; only the addresses and the transport have no default.
     public init(

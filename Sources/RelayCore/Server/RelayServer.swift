@@ -4,7 +4,6 @@ public import Logging
 internal import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
-internal import NIOSSL
 
 /// The tunnel service of the hybrid transport: it brings a phone and a client together and passes their messages on.
 ///
@@ -17,25 +16,36 @@ internal import NIOSSL
 /// 4. When an end closes, vanishes or breaks a rule, or a limit is reached, both ends are told and the tunnel is
 ///    forgotten.
 ///
-/// The parts, along a request's way: ``RequestHeadReader`` and ``UpgradeRequest`` (is it a request for a
-/// tunnel?), ``TunnelTable`` (which tunnels there are), ``FrameReader`` (are these a client's frames?),
-/// `TunnelHandler` (one connection), `ConnectionWatch` (one timer per event loop). The first four are pure.
+/// The parts, along a request's way: `Entrance` and ``ProxyHeaderReader`` (where does the connection come from?),
+/// ``RequestHeadReader`` and ``UpgradeRequest`` (is it a request for a tunnel?), `Doorkeeper` with ``SourceTable`` and
+/// ``NewTokens`` (may it have one?), ``TunnelTable`` (which tunnels there are), ``FrameReader`` (are these a client's
+/// frames?), `TunnelHandler` (one connection), `ConnectionWatch` (one timer per event loop). Readers, tables and tokens
+/// are pure. ``AdminServer`` tells operators how the relay is.
+///
+/// A relay that is to go down is drained: no tunnel can be opened any more, those that wait can be joined, and when the
+/// last has ended, or the time is up, it stops.
 /// Nobody is trusted: every length, number and time is bounded by ``RelayLimits``.
 /// Source: CTAP 2.2 §11.5; the paths of phones are the convention of the services in use.
 public final class RelayServer: Sendable {
     private struct Running: Sendable {
+        var stage = RelayHealth.starting
         var listeners: [any Channel] = []
         var watches: [NIOLoopBound<ConnectionWatch>] = []
         var sweeps: [RepeatedTask] = []
+        /// When each event loop last looked at its connections.
+        var beats: [NIOLockedValueBox<NIODeadline>] = []
     }
 
     /// Waiting connections that the kernel keeps for a listener.
     private static let backlog: Int32 = 4096
+    /// How late an event loop may be before the relay counts as broken.
+    private static let patience = TimeAmount.seconds(10)
 
     private let configuration: RelayConfiguration
     private let logger: Logger
     private let group: any EventLoopGroup
     private let registry: TunnelRegistry
+    private let transport: NIOLockedValueBox<RelayTransport>
     private let running = NIOLockedValueBox(Running())
 
     /// A relay that does not listen yet.
@@ -47,8 +57,20 @@ public final class RelayServer: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.group = group
-        registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
+        transport = NIOLockedValueBox(configuration.transport)
+        registry = TunnelRegistry(
+            node: configuration.node,
+            limits: configuration.limits,
+            logger: logger,
+            doorkeeper: Doorkeeper(
+                limits: configuration.limits,
+                tokens: configuration.tokens,
+                checksOrigin: configuration.checksOrigin
+            )
+        )
     }
+
+    // MARK: Begin
 
     /// Listens and returns the addresses, with the real port where 0 was asked for.
     ///
@@ -58,8 +80,10 @@ public final class RelayServer: Sendable {
     public func start() async throws -> [SocketAddress] {
         var watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>] = [:]
         for eventLoop in group.makeIterator() {
+            let beat = NIOLockedValueBox(NIODeadline.now())
             let watch = try await eventLoop.submit { [registry] in
-                NIOLoopBound(ConnectionWatch(registry: registry, eventLoop: eventLoop), eventLoop: eventLoop)
+                let watch = ConnectionWatch(registry: registry, eventLoop: eventLoop, beat: beat)
+                return NIOLoopBound(watch, eventLoop: eventLoop)
             }.get()
             watches[ObjectIdentifier(eventLoop)] = watch
             let interval = configuration.limits.sweepInterval
@@ -69,10 +93,13 @@ public final class RelayServer: Sendable {
             running.withLockedValue {
                 $0.watches.append(watch)
                 $0.sweeps.append(sweep)
+                $0.beats.append(beat)
             }
         }
         do {
-            return try await listen(watches)
+            let addresses = try await listen(watches)
+            running.withLockedValue { $0.stage = .ready }
+            return addresses
         } catch {
             await shutdown()
             throw error
@@ -82,18 +109,24 @@ public final class RelayServer: Sendable {
     private func listen(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>]) async throws -> [SocketAddress] {
         let bootstrap = bootstrap(watches)
         var addresses: [SocketAddress] = []
+        for socket in configuration.inherited {
+            addresses += try await listening(bootstrap.withBoundSocket(socket).get())
+        }
         for address in configuration.listen {
-            let listener = try await bootstrap.bind(to: address).get()
-            running.withLockedValue { $0.listeners.append(listener) }
-            let bound = listener.localAddress ?? address
-            addresses.append(bound)
-            logger.info("listening on \(bound.hostAndPort)")
+            addresses += try await listening(bootstrap.bind(to: address).get())
         }
         return addresses
     }
 
+    private func listening(_ listener: any Channel) -> [SocketAddress] {
+        running.withLockedValue { $0.listeners.append(listener) }
+        guard let address = listener.localAddress else { return [] }
+        logger.info("listening on \(address.hostAndPort)")
+        return [address]
+    }
+
     private func bootstrap(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>]) -> ServerBootstrap {
-        let (registry, limits, transport) = (registry, configuration.limits, configuration.transport)
+        let (registry, transport, configuration) = (registry, transport, configuration)
         // TCP_NODELAY stands on the listener because accepted sockets inherit it on Linux: one option set on
         // every connection costs more than the whole upgrade.
         return ServerBootstrap(group: group)
@@ -103,13 +136,60 @@ public final class RelayServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.eof }
-                    if case .tls(let context) = transport {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    let entrance = Entrance(
+                        registry: registry,
+                        watch: watch.value,
+                        transport: transport.withLockedValue { $0 },
+                        countsSources: configuration.countsSources
+                    )
+                    let peer = channel.remoteAddress
+                    if let peer, configuration.balancers.contains(where: { $0.contains(peer) }) {
+                        try channel.pipeline.syncOperations.addHandler(ProxyHandler(entrance))
+                    } else {
+                        try entrance.open(channel, from: peer)
                     }
-                    let handler = TunnelHandler(registry: registry, limits: limits, watch: watch.value)
-                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
+    }
+
+    // MARK: Change
+
+    /// Takes a new certificate, or anything else of TLS; connections that are there keep what they have.
+    public func replace(transport: RelayTransport) { self.transport.withLockedValue { $0 = transport } }
+
+    /// Takes other tokens; tunnels that are there stay.
+    public func replace(tokens: NewTokens?) { registry.doorkeeper.replace(tokens: tokens) }
+
+    /// Takes other limits: times and numbers at once, what one connection may from the next connection on.
+    public func replace(limits: RelayLimits) { registry.replace(limits: limits) }
+
+    /// How the relay is; broken if an event loop has not come round for so long that a service manager should know.
+    public var health: RelayHealth {
+        let (stage, beats) = running.withLockedValue { ($0.stage, $0.beats) }
+        guard stage == .ready || stage == .draining else { return stage }
+        let latest = NIODeadline.now() - configuration.limits.sweepInterval - Self.patience
+        return beats.allSatisfy { $0.withLockedValue { $0 } > latest } ? stage : .broken
+    }
+
+    // MARK: End
+
+    /// Lets no new tunnel be opened and waits until all there are have ended, `grace` at most; then shuts down.
+    ///
+    /// Meanwhile the relay goes on listening, so that clients still reach phones that wait.
+    public func drain(grace: TimeAmount) async {
+        let isFirst = running.withLockedValue { state in
+            defer { if state.stage == .ready { state.stage = .draining } }
+            return state.stage == .ready
+        }
+        if isFirst { logger.info("draining") }
+        registry.drain()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [registry] in await registry.waitUntilEmpty() }
+            group.addTask { try? await Task.sleep(for: .nanoseconds(grace.nanoseconds)) }
+            await group.next()
+            group.cancelAll()
+        }
+        await shutdown()
     }
 
     /// Stops listening, closes every tunnel with 1001 and waits until all connections are closed.
@@ -117,7 +197,7 @@ public final class RelayServer: Sendable {
     /// Takes `limits.shutdownGrace` at most, a little more under load. May be called again.
     public func shutdown() async {
         let (listeners, watches, sweeps) = running.withLockedValue { state in
-            defer { state.listeners = [] }
+            defer { (state.listeners, state.stage) = ([], .stopped) }
             return (state.listeners, state.watches, state.sweeps)
         }
         for listener in listeners { try? await listener.close().get() }
@@ -132,7 +212,7 @@ public final class RelayServer: Sendable {
 
 extension SocketAddress {
     /// `HOST:PORT`, the host in brackets if it is an IPv6 address.
-    fileprivate var hostAndPort: String {
+    var hostAndPort: String {
         let host = ipAddress ?? "?"
         return host.contains(":") ? "[\(host)]:\(port ?? 0)" : "\(host):\(port ?? 0)"
     }

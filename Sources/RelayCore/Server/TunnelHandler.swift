@@ -34,6 +34,8 @@ final class TunnelHandler {
     private let registry: TunnelRegistry
     private let limits: RelayLimits
     private let watch: ConnectionWatch
+    /// Where the connection comes from, if that counts.
+    private let source: SourcePrefix?
     private var context: ChannelHandlerContext?
     private var phase = Phase.head
     private var deadline: NIODeadline?
@@ -56,8 +58,17 @@ final class TunnelHandler {
     private var receivedCost = 0
     private var hasCarriedData = false
 
-    init(registry: TunnelRegistry, limits: RelayLimits, watch: ConnectionWatch) {
+    /// Whether anything came since the connection was last looked at.
+    private var wasHeard = false
+    private var lastHeard = NIODeadline.now()
+    private var unansweredPings = 0
+    /// Pings that may still be answered before the connection is looked at again.
+    private var pongs: Int
+
+    init(registry: TunnelRegistry, limits: RelayLimits, watch: ConnectionWatch, source: SourcePrefix? = nil) {
         self.registry = registry
+        self.source = source
+        pongs = limits.pongsPerSecond
         self.limits = limits
         self.watch = watch
         head = RequestHeadReader(maximumLength: limits.headBytes)
@@ -92,6 +103,7 @@ extension TunnelHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
+        wasHeard = true
         switch phase {
         case .head: readHead(bytes, context: context)
         case .waiting, .paired: readFrames(bytes)
@@ -126,7 +138,10 @@ extension TunnelHandler: ChannelDuplexHandler {
         phase = .leaving
         deadline = nil
         early = ByteBuffer()
+        registry.budget.add(-inFlight)
+        inFlight = 0
         watch.remove(self)
+        registry.depart(source)
         if let place { registry.leave(place.key, place.side, bytes: sentCost) }
     }
 }
@@ -146,6 +161,7 @@ extension TunnelHandler {
     }
 
     private func upgrade(_ request: UpgradeRequest, context: ChannelHandlerContext) throws(UpgradeRefusal) {
+        try registry.admit(request, from: source)
         let me = TunnelMember(self, on: context.eventLoop)
         switch request.path {
         case .new(let tunnel):
@@ -217,6 +233,7 @@ extension TunnelHandler {
     private func passOn(_ frames: ByteBuffer, cost: Int) {
         hasCarriedData = true
         inFlight += frames.readableBytes
+        registry.budget.add(frames.readableBytes)
         if case .paired(let other) = phase {
             other.perform { $0.deliver(frames, cost: cost) }
         } else {
@@ -250,8 +267,9 @@ extension TunnelHandler {
 
     /// Answers the latest ping once the socket takes bytes; an end that does not read gets no answers queued.
     private func answerPing() {
-        guard isOpen, let payload = pendingPong, let context, context.channel.isWritable else { return }
+        guard isOpen, pongs > 0, let payload = pendingPong, let context, context.channel.isWritable else { return }
         pendingPong = nil
+        pongs -= 1
         context.writeAndFlush(wrapOutboundOut(ServerFrame.pong(payload)), promise: nil)
     }
 }
@@ -261,22 +279,26 @@ extension TunnelHandler {
 extension TunnelHandler {
     private var isPaused: Bool {
         switch phase {
-        case .waiting: inFlight >= limits.earlyBytes
-        case .paired: inFlight >= Self.window
+        case .waiting: inFlight >= limits.earlyBytes || inFlight > 0 && registry.budget.isExhausted
+        case .paired: inFlight >= Self.window || inFlight > 0 && registry.budget.isExhausted
         case .head, .leaving: false
         }
     }
 
-    /// Tells the other end that its frames were taken.
-    private func giveCredit() {
-        guard owed >= Self.creditLot, case .paired(let other) = phase else { return }
+    /// Tells the other end that its frames were taken; small amounts later, or the other end has a wake-up a message.
+    private func giveCredit(evenLittle: Bool = false) {
+        guard owed >= (evenLittle || registry.budget.isExhausted ? 1 : Self.creditLot), case .paired(let other) = phase
+        else { return }
         let credit = owed
         owed = 0
         other.perform { $0.takeCredit(credit) }
     }
 
     private func takeCredit(_ bytes: Int) {
+        // What was under way when this end left is off the account already.
+        guard context != nil else { return }
         inFlight -= bytes
+        registry.budget.add(-bytes)
         readIfAllowed()
     }
 
@@ -321,16 +343,42 @@ extension TunnelHandler {
         }
     }
 
-    /// Looks at what the connection must have done by now.
-    func checkDeadline(now: NIODeadline) {
-        guard let deadline, deadline <= now else { return }
+    /// Looks, about once a second, at what the connection must have done by now.
+    func look(now: NIODeadline) {
+        if let deadline, deadline <= now { return runOut(now: now) }
+        guard isOpen else { return }
+        pongs = limits.pongsPerSecond
+        answerPing()
+        if context?.channel.isWritable == true { giveCredit(evenLittle: true) }
+        // Room may have come elsewhere.
+        readIfAllowed()
+        checkLife(now: now)
+    }
+
+    private func runOut(now: NIODeadline) {
         switch phase {
         case .head:
             refuse(.headTimeout)
             // Who stalls in the TLS handshake would never see the answer, so nobody is waited for.
-            self.deadline = now
+            deadline = now
         case .waiting, .paired, .leaving: hangUp()
         }
+    }
+
+    /// Pings an end that has been silent for long; what it says while it is not read can't be heard.
+    private func checkLife(now: NIODeadline) {
+        if wasHeard || isReadHeld {
+            (wasHeard, lastHeard, unansweredPings) = (false, now, 0)
+            return
+        }
+        guard now - lastHeard >= limits.pingInterval * (unansweredPings + 1) else { return }
+        guard unansweredPings < limits.pingMisses else {
+            if let place { registry.end(place.key, .unresponsive(place.side)) }
+            return
+        }
+        unansweredPings += 1
+        guard let context, context.channel.isWritable else { return }
+        context.writeAndFlush(wrapOutboundOut(ServerFrame.ping), promise: nil)
     }
 
     /// The tunnel's key if it carried data since the last time; only the phone's side keeps that account.

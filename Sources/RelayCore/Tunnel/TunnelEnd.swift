@@ -20,6 +20,8 @@ public enum TunnelEnd: Hashable, Sendable {
     case outlived
     /// The tunnel carried as much as one may.
     case exhausted
+    /// An end gave no sign of life for as long as several pings take.
+    case unresponsive(TunnelSide)
     /// The relay went down.
     case shutdown
 
@@ -35,6 +37,7 @@ public enum TunnelEnd: Hashable, Sendable {
         case .idle: "idle"
         case .outlived: "outlived"
         case .exhausted: "exhausted"
+        case .unresponsive: "unresponsive"
         case .shutdown: "shutdown"
         }
     }
@@ -42,7 +45,7 @@ public enum TunnelEnd: Hashable, Sendable {
     /// Every label there is, so that a metric can show a zero for each.
     public static let labels = [
         "closed", "vanished", "violated", "abandoned", "unclaimed", "superseded", "idle", "outlived", "exhausted",
-        "shutdown",
+        "unresponsive", "shutdown",
     ]
 
     /// The code an end is told; `nil` is a close frame without a code, as the other end sent it.
@@ -52,7 +55,7 @@ public enum TunnelEnd: Hashable, Sendable {
         switch self {
         case .closed(_, let code): code
         case .violated(let offender, let violation): side == offender ? violation.closeCode : .goingAway
-        case .vanished, .abandoned, .shutdown: .goingAway
+        case .vanished, .abandoned, .unresponsive, .shutdown: .goingAway
         case .unclaimed, .superseded, .idle, .outlived, .exhausted: .policyViolation
         }
     }

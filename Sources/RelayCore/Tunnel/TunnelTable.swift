@@ -34,7 +34,10 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     private let node: UInt16
-    private let limits: RelayLimits
+    /// Bounds; new ones count from the next call on, also for tunnels there are.
+    public var limits: RelayLimits {
+        didSet { nothingDueBefore = .uptimeNanoseconds(0) }
+    }
     private var entries: [TunnelKey: Entry] = [:]
     /// Routing IDs of the tunnels that wait under a tunnel ID, the oldest first.
     private var waiting: [TunnelID: [RoutingID]] = [:]
@@ -49,6 +52,9 @@ public struct TunnelTable<Member: Sendable>: Sendable {
 
     /// Tunnels that hold a socket: waiting, paired or closing.
     public var count: Int { entries.count }
+
+    /// Tunnels whose client has not come.
+    public private(set) var waitingCount = 0
 
     /// An order to a driver: tell an end that the tunnel is over, and hang up.
     public struct Farewell: Sendable {
@@ -86,6 +92,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         }
         entries[key] = Entry(phone: phone, opened: now)
         waiting[tunnel, default: []].append(routing)
+        waitingCount += 1
         nothingDueBefore = min(nothingDueBefore, now + min(limits.waiting, limits.lifetime))
         return Opening(key: key, farewells: farewells)
     }
@@ -110,6 +117,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     private mutating func stopWaiting(_ key: TunnelKey) {
+        waitingCount -= 1
         waiting[key.tunnel]?.removeAll { $0 == key.routing }
         if waiting[key.tunnel]?.isEmpty == true { waiting[key.tunnel] = nil }
     }

@@ -36,8 +36,18 @@ public enum UpgradeRefusal: Error, Hashable, Sendable, CaseIterable {
     case headTooLarge
     /// The request head did not come in time.
     case headTimeout
+    /// An `Origin` does not name the host that the request is for.
+    case forbiddenOrigin
+    /// A token is needed to open a tunnel, and the request brings none.
+    case tokenMissing
+    /// The token is none of those that may open a tunnel.
+    case tokenWrong
+    /// The source opened as many tunnels lately as it may.
+    case tooManyRequests
     /// No such tunnel, or its client is there already.
     case unknownTunnel
+    /// The relay goes down and takes no new tunnels.
+    case draining
     /// The relay carries as many tunnels as it may.
     case full
 
@@ -47,12 +57,15 @@ public enum UpgradeRefusal: Error, Hashable, Sendable, CaseIterable {
         case .malformedRequestLine, .malformedField, .controlCharacter, .unsupportedHTTPVersion, .missingHost,
             .duplicateField, .bodyNotAllowed, .malformedID, .malformedKey, .missingSubprotocol:
             400
+        case .tokenMissing, .tokenWrong: 401
+        case .forbiddenOrigin: 403
         case .notOurPath, .contactNotOffered, .unknownTunnel: 404
         case .methodNotAllowed: 405
         case .headTimeout: 408
         case .upgradeRequired, .unsupportedWebSocketVersion: 426
+        case .tooManyRequests: 429
         case .headTooLarge: 431
-        case .full: 503
+        case .draining, .full: 503
         }
     }
 
@@ -75,7 +88,12 @@ public enum UpgradeRefusal: Error, Hashable, Sendable, CaseIterable {
         case .missingSubprotocol: "the sub-protocol fido.cable is required"
         case .headTooLarge: "request head too large"
         case .headTimeout: "request head too slow"
+        case .forbiddenOrigin: "the Origin is not this host"
+        case .tokenMissing: "a token is required"
+        case .tokenWrong: "the token is not known"
+        case .tooManyRequests: "too many new tunnels"
         case .unknownTunnel: "no such tunnel"
+        case .draining: "the relay is going down"
         case .full: "the relay is full"
         }
     }
@@ -83,21 +101,31 @@ public enum UpgradeRefusal: Error, Hashable, Sendable, CaseIterable {
     private var reasonPhrase: String {
         switch status {
         case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 426: "Upgrade Required"
+        case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         default: "Service Unavailable"
         }
     }
 
-    /// Fields that the status asks for (RFC 9110 §15.5.6, §15.5.22; RFC 6455 §4.2.2).
+    /// Fields that the status asks for (RFC 9110 §10.2.3, §15.5.2, §15.5.6, §15.5.22; RFC 6455 §4.2.2; RFC 6750 §3).
+    ///
+    /// The rate is one a minute, so a minute is always enough. Another relay takes a draining one's place in no time,
+    /// behind a balancer, or after a restart.
     private var extraFields: String {
         switch self {
         case .methodNotAllowed: "Allow: GET\r\n"
         case .upgradeRequired, .unsupportedWebSocketVersion:
             "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        case .tokenMissing: "WWW-Authenticate: Bearer realm=\"hybrid-relay\"\r\n"
+        case .tokenWrong: "WWW-Authenticate: Bearer realm=\"hybrid-relay\", error=\"invalid_token\"\r\n"
+        case .tooManyRequests: "Retry-After: 60\r\n"
+        case .draining: "Retry-After: 5\r\n"
         default: ""
         }
     }

@@ -6,16 +6,22 @@ public import CaBLE
 public struct UpgradeRequest: Hashable, Sendable {
     /// What the end asks for.
     public let path: TunnelPath
+    /// What `Origin`, if sent, says.
+    public let origin: OriginCheck
+    /// What `Authorization`, if sent, brings; of a token only the hash.
+    private let credentials: BearerCredentials
     /// `Sec-WebSocket-Key`, 24 characters of base64.
     private let key: [UInt8]
 
     /// Reads a whole request head, from the method to the empty line.
     ///
     /// Any bytes may be given. The refusal thrown is that of the first rule broken, in this order: HTTP's own
-    /// syntax, the path, the method, the IDs, the upgrade, the sub-protocol.
+    /// syntax, the path, the method, the IDs, the upgrade, the sub-protocol. Rules that depend on how the relay is set up
+    /// come after all these, with ``checkOrigin()`` first, and for new tunnels the drain, ``bearerToken()``, the token
+    /// itself, the rate of the source, and last whether there is room, or whether there is such a tunnel.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
-        guard try head.value(of: "host")?.isEmpty == false else { throw .missingHost }
+        guard let host = try head.value(of: "host"), !host.isEmpty else { throw .missingHost }
         let length = try head.value(of: "content-length")
         guard head.values(of: "transfer-encoding").isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
         let path = Self.path(of: head)
@@ -31,6 +37,25 @@ public struct UpgradeRequest: Hashable, Sendable {
         guard let key = try head.value(of: "sec-websocket-key"), Self.isKey(key) else { throw .malformedKey }
         guard head.list("sec-websocket-protocol", contains: "fido.cable") else { throw .missingSubprotocol }
         self.key = Array(key)
+        origin = OriginCheck(origins: head.values(of: "origin"), host: host)
+        credentials = BearerCredentials(fields: head.values(of: "authorization"))
+    }
+
+    /// Throws unless the request comes from no page, or from a page of the very host that it is for.
+    public func checkOrigin() throws(UpgradeRefusal) {
+        guard origin != .otherHost else { throw .forbiddenOrigin }
+    }
+
+    /// The token in `Authorization`; `nil` if there is none, or credentials of another scheme.
+    ///
+    /// What can't be anybody's token is refused as a wrong one.
+    public func bearerToken() throws(UpgradeRefusal) -> BearerToken? {
+        switch credentials {
+        case .absent: nil
+        case .token(let token): token
+        case .malformed: throw .tokenWrong
+        case .repeated: throw .duplicateField
+        }
     }
 
     /// The response that switches to WebSocket; a phone is told its routing ID.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Logging
+internal import NIOConcurrencyHelpers
+public import NIOCore
+internal import NIOHTTP1
+public import NIOPosix
+
+/// What operators and their tools ask: `/metrics`, `/healthz` and `/readyz`, on a port that is not the public one.
+///
+/// Speaks HTTP without TLS. It shows numbers and the state of the relay, and nothing of anybody: no address, no ID, no
+/// host, no token. `/readyz` answers 200 while new tunnels are taken, 404 while the relay drains (a balancer then
+/// sends new ones elsewhere and goes on sending clients to phones that wait here), 503 otherwise; `/healthz` answers
+/// 200 unless the relay is broken.
+public final class AdminServer: Sendable {
+    /// Answers in parallel that are worth the memory.
+    private static let maximumConnections = 64
+
+    private let address: SocketAddress
+    private let answers: AdminAnswers
+    private let logger: Logger
+    private let group: any EventLoopGroup
+    private let listener = NIOLockedValueBox<(any Channel)?>(nil)
+
+    /// An admin server that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - health: asked at each request.
+    ///   - metrics: the text of `/metrics`, made at each request.
+    public init(
+        address: SocketAddress,
+        logger: Logger,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        health: @escaping @Sendable () -> RelayHealth,
+        metrics: @escaping @Sendable () -> String
+    ) {
+        self.address = address
+        self.logger = logger
+        self.group = group
+        answers = AdminAnswers(health: health, metrics: metrics)
+    }
+
+    /// Listens and returns the address, with the real port where 0 was asked for.
+    public func start() async throws -> SocketAddress {
+        let (answers, open) = (answers, NIOLockedValueBox(0))
+        let channel = try await ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let isTooMany = open.withLockedValue { open in
+                        open += 1
+                        return open > Self.maximumConnections
+                    }
+                    channel.closeFuture.whenComplete { _ in open.withLockedValue { $0 -= 1 } }
+                    guard !isTooMany else {
+                        channel.close(promise: nil)
+                        return
+                    }
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(AdminHandler(answers))
+                }
+            }
+            .bind(to: address).get()
+        listener.withLockedValue { $0 = channel }
+        let bound = channel.localAddress ?? address
+        logger.info("admin listening on \(bound.hostAndPort)")
+        return bound
+    }
+
+    /// Stops listening.
+    public func shutdown() async {
+        let channel = listener.withLockedValue { listener in
+            defer { listener = nil }
+            return listener
+        }
+        try? await channel?.close().get()
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// A line of text: `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443` (§2.1).
+enum ProxyHeaderV1 {
+    /// Longest line, its CR and LF included, in bytes.
+    static let maximumLength = 107
+
+    private static let start = Array("PROXY ".utf8)
+
+    /// The header at the beginning of the bytes and its length; `nil` if it goes on.
+    static func read(_ bytes: ArraySlice<UInt8>) throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
+        guard bytes.prefix(start.count).elementsEqual(start.prefix(bytes.count)) else { throw .noHeader }
+        let window = bytes.prefix(maximumLength)
+        guard let end = window.firstIndex(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }),
+            end + 1 < window.endIndex || window[end] == UInt8(ascii: "\n")
+        else {
+            guard window.count < maximumLength else { throw .lineTooLong }
+            return nil
+        }
+        guard window[end...].prefix(2).equals("\r\n") else { throw .malformedLine }
+        return (try parse(window[..<end]), window[...end].count + 1)
+    }
+
+    private static func parse(_ line: ArraySlice<UInt8>) throws(ProxyViolation) -> ProxyHeader {
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        // What follows UNKNOWN has to be ignored, whatever it is.
+        if words.count >= 2, words[1].equals("UNKNOWN") { return .unknown }
+        guard words.count == 6 else { throw .malformedLine }
+        let notation: IPNotation
+        if words[1].equals("TCP4") {
+            notation = .v4
+        } else if words[1].equals("TCP6") {
+            notation = .v6
+        } else {
+            throw .malformedLine
+        }
+        guard let source = notation.packed(words[2]), notation.packed(words[3]) != nil, let port = Self.port(words[4]),
+            Self.port(words[5]) != nil, let address = SocketAddress(packed: source, port: port)
+        else { throw .malformedLine }
+        return .relayed(address)
+    }
+
+    /// A number from 0 to 65535 without leading zeros.
+    private static func port(_ digits: ArraySlice<UInt8>) -> Int? {
+        guard (1...5).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0"),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return number <= UInt16.max ? number : nil
+    }
+}

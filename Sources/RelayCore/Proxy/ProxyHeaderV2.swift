@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// Bytes: signature, version and command, family and transport, length, addresses, extensions (§2.2).
+enum ProxyHeaderV2 {
+    /// What stands in front of the addresses, in bytes.
+    private static let fixedLength = 16
+
+    private enum Family {
+        case unspecified
+        case v4
+        case v6
+        case unix
+
+        /// Source, destination and their ports, in bytes.
+        var addressLength: Int {
+            switch self {
+            case .unspecified: 0
+            case .v4: 4 + 4 + 2 + 2
+            case .v6: 16 + 16 + 2 + 2
+            case .unix: 108 + 108
+            }
+        }
+    }
+
+    /// The header at the beginning of the bytes and its length; `nil` if it goes on.
+    ///
+    /// Every rule is checked as soon as its byte is there, in the order of the bytes.
+    static func read(_ bytes: [UInt8]) throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
+        let signature = ProxySignature.bytes
+        guard bytes.prefix(signature.count).elementsEqual(signature.prefix(bytes.count)) else { throw .noHeader }
+        guard bytes.count > 12 else { return nil }
+        guard bytes[12] >> 4 == 2 else { throw .unknownVersion }
+        guard bytes[12] & 0x0F <= 1 else { throw .unknownCommand }
+        // LOCAL's family means nothing.
+        let isLocal = bytes[12] & 0x0F == 0
+        guard bytes.count > 13 else { return nil }
+        let family = isLocal ? .unspecified : try family(bytes[13])
+        guard bytes.count >= fixedLength else { return nil }
+        let length = fixedLength + (Int(bytes[14]) << 8 | Int(bytes[15]))
+        guard length <= ProxyHeaderReader.maximumLength else { throw .headerTooLong }
+        guard length >= fixedLength + family.addressLength else { throw .missingAddresses }
+        guard bytes.count >= length else { return nil }
+        // Without a family nobody knows where the addresses end, and nothing that is used needs a checksum.
+        guard family != .unspecified else { return (isLocal ? .local : .unknown, length) }
+        try checkExtensions(of: bytes[..<length], from: fixedLength + family.addressLength)
+        guard let source = source(bytes[fixedLength..<length], family) else { throw .missingAddresses }
+        return (.relayed(source), length)
+    }
+
+    private static func family(_ byte: UInt8) throws(ProxyViolation) -> Family {
+        switch byte {
+        case 0x00: return .unspecified
+        case 0x11: return .v4
+        case 0x21: return .v6
+        case 0x31: return .unix
+        case 0x12, 0x22, 0x32: throw .datagrams
+        default: throw .unknownFamily
+        }
+    }
+
+    private static func source(_ addresses: ArraySlice<UInt8>, _ family: Family) -> SocketAddress? {
+        let size: Int
+        switch family {
+        case .unspecified: return nil
+        case .unix:
+            // Clients have seldom a path, and if so it says nothing here.
+            return try? SocketAddress(unixDomainSocketPath: "")
+        case .v4: size = 4
+        case .v6: size = 16
+        }
+        let port = addresses.dropFirst(2 * size).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        return SocketAddress(packed: Array(addresses.prefix(size)), port: port)
+    }
+
+    // MARK: Extensions
+
+    private static let checksumType: UInt8 = 0x03
+
+    /// Walks over types, lengths and values, and checks the checksum if there is one; nothing else is of interest.
+    private static func checkExtensions(of header: ArraySlice<UInt8>, from start: Int) throws(ProxyViolation) {
+        var rest = header[start...]
+        var checksum: Range<Int>?
+        while !rest.isEmpty {
+            guard rest.count >= 3 else { throw .malformedExtension }
+            let type = rest[rest.startIndex]
+            let length = Int(rest[rest.startIndex + 1]) << 8 | Int(rest[rest.startIndex + 2])
+            guard rest.count >= 3 + length else { throw .malformedExtension }
+            let value = (rest.startIndex + 3)..<(rest.startIndex + 3 + length)
+            if type == checksumType {
+                guard checksum == nil, length == 4 else { throw .malformedExtension }
+                checksum = value
+            }
+            rest = rest[value.upperBound...]
+        }
+        guard let checksum else { return }
+        let said = header[checksum].reduce(0) { $0 << 8 | UInt32($1) }
+        guard CRC32C.checksum(header, leavingOut: checksum) == said else { throw .wrongChecksum }
+    }
+}
+
+extension SocketAddress {
+    /// The address of 4 or 16 bytes; `nil` for another number of bytes.
+    init?(packed bytes: [UInt8], port: Int) {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: port) else {
+            return nil
+        }
+        self = address
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import RelayCore
+import Testing
+
+@Suite("The admin listener", .timeLimit(.minutes(1)))
+struct AdminTests {
+    private func ask(_ address: SocketAddress, _ line: String) async throws -> (head: String, body: String) {
+        let client = try await RawClient.connect(to: address)
+        try await client.send(Array("\(line) HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n".utf8))
+        let head = try await client.readHead()
+        return (head, String(decoding: await client.readToEnd(), as: UTF8.self))
+    }
+
+    @Test("tells balancers what the relay is up to")
+    func answers() async throws {
+        let health = NIOLockedValueBox(RelayHealth.starting)
+        let admin = AdminServer(
+            address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            health: { health.withLockedValue { $0 } },
+            metrics: { "hybrid_relay_tunnels_open 3\n" }
+        )
+        let address = try await admin.start()
+        let expected: [(RelayHealth, ready: String, alive: String)] = [
+            (.starting, "503", "200"), (.ready, "200", "200"), (.draining, "404", "200"), (.broken, "503", "503"),
+            (.stopped, "503", "200"),
+        ]
+        for (state, ready, alive) in expected {
+            health.withLockedValue { $0 = state }
+            let readiness = try await ask(address, "GET /readyz")
+            #expect(readiness.head.hasPrefix("HTTP/1.1 \(ready) ") && readiness.body == "\(state.rawValue)\n")
+            #expect(try await ask(address, "GET /healthz?x=1").head.hasPrefix("HTTP/1.1 \(alive) "))
+        }
+        let metrics = try await ask(address, "GET /metrics")
+        #expect(metrics.head.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+        #expect(metrics.body == "hybrid_relay_tunnels_open 3\n")
+        #expect(try await ask(address, "HEAD /metrics").body == "")
+        #expect(try await ask(address, "POST /metrics").head.hasPrefix("HTTP/1.1 405 "))
+        for path in ["/", "/metrics/", "/cable/new/00", "//metrics", "*"] {
+            #expect(try await ask(address, "GET \(path)").head.hasPrefix("HTTP/1.1 404 "), "\(path)")
+        }
+        #expect(try await ask(address, "nonsense").head.hasPrefix("HTTP/1.1 400 "))
+        await admin.shutdown()
+        await #expect(throws: (any Error).self) { try await RawClient.connect(to: address) }
+    }
+
+    @Test("answers one request after the other on a connection")
+    func keepAlive() async throws {
+        let admin = AdminServer(
+            address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            health: { .ready },
+            metrics: { "" }
+        )
+        let client = try await RawClient.connect(to: try await admin.start())
+        for _ in 0..<3 {
+            try await client.send(Array("HEAD /readyz HTTP/1.1\r\nHost: admin\r\n\r\n".utf8))
+            #expect(try await client.readHead().hasPrefix("HTTP/1.1 200 "))
+        }
+        await admin.shutdown()
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import RelayCore
+import Testing
+
+@Suite("A relay behind a balancer", .timeLimit(.minutes(2)))
+struct BalancerTests {
+    private let other = String(repeating: "d", count: 32)
+
+    private func behind(
+        _ blocks: [String] = ["127.0.0.0/8"],
+        limits: RelayLimits = .testing(),
+        _ body: (RunningRelay) async throws -> Void
+    ) async throws {
+        let blocks = try blocks.map { try AddressBlock(parsing: $0) }
+        try await RunningRelay.run(limits: limits, configure: { $0.balancers = blocks }, body)
+    }
+
+    @Test("counts the sources that the balancer names, not the balancer")
+    func sources() async throws {
+        try await behind(limits: .testing { $0.connectionsPerSource = 1 }) { relay in
+            let first = try await relay.seen(from: "198.51.100.1").asking()
+            #expect(first.head.hasPrefix("HTTP/1.1 101 "))
+            let second = try await relay.seen(from: "198.51.100.2").asking(tunnel: other)
+            #expect(second.head.hasPrefix("HTTP/1.1 101 "))
+            #expect(await (try relay.seen(from: "198.51.100.1").connection()).readToEnd() == [])
+        }
+    }
+
+    @Test("takes a header in pieces, and what is glued to it")
+    func pieces() async throws {
+        try await behind { relay in
+            let client = try await relay.connection()
+            let wire = relay.seen(from: "198.51.100.1").header + UpgradeRequestTests.head()
+            for byte in wire.prefix(60) { try await client.send([byte]) }
+            try await client.send(Array(wire.dropFirst(60)))
+            #expect(try await client.readHead().hasPrefix("HTTP/1.1 101 "))
+        }
+    }
+
+    @Test("hangs up on a balancer without a header, with a wrong one, or with none in time")
+    func missing() async throws {
+        try await behind(limits: .testing { $0.headTime = .milliseconds(300) }) { relay in
+            for wire in [UpgradeRequestTests.head(), Array("PROXY TCP4 x\r\n".utf8), []] {
+                let client = try await relay.connection()
+                if !wire.isEmpty { try await client.send(wire) }
+                #expect(await client.readToEnd() == [])
+            }
+        }
+    }
+
+    @Test("takes a header from nobody else")
+    func stranger() async throws {
+        try await behind(["192.0.2.0/24"]) { relay in
+            let (client, head) = try await relay.seen(from: "198.51.100.1").asking()
+            #expect(head.hasPrefix("HTTP/1.1 400 "))
+            _ = await client.readToEnd()
+            _ = try await relay.phone()
+        }
+    }
+}

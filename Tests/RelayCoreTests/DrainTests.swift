@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import RelayCore
+import TestSupport
+import Testing
+
+@Suite("A relay that goes down", .timeLimit(.minutes(2)))
+struct DrainTests {
+    private let other = String(repeating: "b", count: 32)
+
+    @Test("lets waiting phones be joined and tunnels finish, opens none, and is down with the last")
+    func drains() async throws {
+        try await RunningRelay.run { relay in
+            let (phone, routing) = try await relay.phone()
+            #expect(relay.server.health == .ready)
+            async let drained: Void = relay.server.drain(grace: .minutes(2))
+            while relay.server.health == .ready { await Task.yield() }
+            #expect(relay.server.health == .draining)
+            let (late, refusal) = try await relay.asking(tunnel: other)
+            #expect(refusal.hasPrefix("HTTP/1.1 503 ") && refusal.contains("\r\nRetry-After: "))
+            _ = await late.readToEnd()
+            let (client, head) = try await relay.client(routing: routing)
+            #expect(head.hasPrefix("HTTP/1.1 101 "))
+            try await phone.send(Wire.frame([1]))
+            #expect(try await client.readMessage() == [1])
+            #expect(relay.server.health == .draining)
+            try await client.send(Wire.closeFrame(1000))
+            #expect(try await phone.readClose() == 1000)
+            #expect(try await client.readClose() == 1000)
+            for end in [phone, client] { try? await end.hangUp() }
+            await drained
+            #expect(relay.server.health == .stopped)
+            await #expect(throws: (any Error).self) { try await relay.connection() }
+        }
+    }
+
+    @Test("ends what is left when the time is up, with 1001")
+    func grace() async throws {
+        try await RunningRelay.run { relay in
+            let (phone, client) = try await relay.pair()
+            let (waiting, _) = try await relay.phone(tunnel: other)
+            async let drained: Void = relay.server.drain(grace: .milliseconds(200))
+            for end in [phone, client, waiting] { #expect(try await end.readClose() == 1001) }
+            for end in [phone, client, waiting] { try? await end.hangUp() }
+            await drained
+        }
+    }
+
+    @Test("is down at once where there is nothing to wait for")
+    func idle() async throws {
+        try await RunningRelay.run { relay in
+            await relay.server.drain(grace: .hours(1))
+            #expect(relay.server.health == .stopped)
+        }
+    }
+
+    @Test("does not wait any longer when its task is cancelled")
+    func cancelled() async throws {
+        try await RunningRelay.run { relay in
+            let (phone, _) = try await relay.phone()
+            let draining = Task { await relay.server.drain(grace: .hours(1)) }
+            while relay.server.health == .ready { await Task.yield() }
+            draining.cancel()
+            #expect(try await phone.readClose() == 1001)
+            try? await phone.hangUp()
+            await draining.value
+        }
+    }
+}
