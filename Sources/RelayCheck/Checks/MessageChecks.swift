@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// Messages of a tunnel with both ends there.
+extension CheckRun {
+    /// Bytes in which a shift, a swap or a lost part shows.
+    static func sample(_ count: Int, seed: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed &* 101) &* 37 &+ ($0 >> 8)) }
+    }
+
+    /// `nil` if the message came as it was sent.
+    func difference(_ event: ProbeEvent, _ sent: [UInt8]) -> String? {
+        guard event != .message(sent) else { return nil }
+        if case .message(let came) = event, came.count == sent.count { return "\(sent.count) bytes, but others" }
+        return "\(event.name) instead of \(sent.count) bytes"
+    }
+
+    func messages(_ sizes: [Int], by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel(by: deadline)
+        for size in sizes {
+            for (name, from, to) in [
+                ("client to phone", tunnel.client, tunnel.phone), ("phone to client", tunnel.phone, tunnel.client),
+            ] {
+                let message = Self.sample(size, seed: size)
+                try await from.sendMessage(message, by: deadline)
+                let event: ProbeEvent
+                do throws(ProbeError) {
+                    event = try await to.nextEvent(by: deadline)
+                } catch {
+                    guard error == .timedOut else { throw error }
+                    return .differs("\(size) bytes, \(name): nothing within \(options.timeout.words)")
+                }
+                if let difference = difference(event, message) { return .differs("\(name): \(difference)") }
+            }
+        }
+        return .ok("\(sizes.map(String.init).joined(separator: ", ")) bytes")
+    }
+
+    func messagesOrder(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel(by: deadline)
+        let batch = (0..<20).map { Self.sample(10 + 97 * ($0 % 7), seed: $0) }
+        let wire = batch.flatMap { ProbeFrame(opcode: .binary, payload: $0).bytes() }
+        try await tunnel.client.send(wire, by: deadline)
+        try await tunnel.phone.send(wire, by: deadline)
+        for (name, end) in [("client to phone", tunnel.phone), ("phone to client", tunnel.client)] {
+            for (index, message) in batch.enumerated() {
+                if let difference = difference(try await end.nextEvent(by: deadline), message) {
+                    return .differs("\(name), message \(index + 1): \(difference)")
+                }
+            }
+        }
+        return .ok("20 each way")
+    }
+
+    func earlyMessages(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
+        let phone = try await phone(by: deadline)
+        let batch = (0..<10).map { Self.sample(64, seed: $0) }
+        do throws(ProbeError) {
+            for message in batch { try await phone.socket.sendMessage(message, by: deadline) }
+            // A pong tells that the relay has read them; one that answers no pings is given a second instead.
+            try await phone.socket.send(ProbeFrame(opcode: .ping, payload: []).bytes(), by: deadline)
+            let event = try await phone.socket.nextEvent(by: min(deadline, .now() + .seconds(1)))
+            if case .close = event { return .differs("\(event.name) to the phone before its client came") }
+        } catch {
+            if case .hungUp = error { return .differs("the phone was hung up on before its client came") }
+            guard error == .timedOut else { throw error }
+        }
+        let tunnel: ProbeTunnel
+        do throws(ProbeError) {
+            tunnel = try await join(phone, by: deadline)
+        } catch {
+            guard case .noTunnel(let why) = error else { throw error }
+            return .differs("the client could not join: \(why)")
+        }
+        let last = NIODeadline.now() + TimeAmount(options.patience(of: .earlyMessages))
+        for (index, message) in batch.enumerated() {
+            let event: ProbeEvent
+            do throws(ProbeError) {
+                event = try await tunnel.client.nextEvent(by: last)
+            } catch {
+                guard error == .timedOut else { throw error }
+                return .differs("\(index) of \(batch.count) came")
+            }
+            if let difference = difference(event, message) { return .differs("message \(index + 1): \(difference)") }
+        }
+        share(tunnel)
+        return .ok("\(batch.count) came")
+    }
+
+    func ping(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel(by: deadline)
+        let payload = Self.sample(20, seed: 1)
+        let last = NIODeadline.now() + TimeAmount(options.patience(of: .ping))
+        for (name, end) in [("phone", tunnel.phone), ("client", tunnel.client)] {
+            try await end.send(ProbeFrame(opcode: .ping, payload: payload).bytes(), by: deadline)
+            let event = try await end.nextEvent(by: last)
+            guard event == .pong(payload) else { return .differs("\(event.name) to the \(name)") }
+        }
+        return .ok("to phone and client")
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// A WebSocket frame (RFC 6455 §5.2) as the checks send and read it.
+struct ProbeFrame: Hashable, Sendable {
+    enum Opcode: UInt8, Sendable {
+        case continuation = 0
+        case text = 1
+        case binary = 2
+        case close = 8
+        case ping = 9
+        case pong = 10
+    }
+
+    /// No check makes a relay send more at once.
+    private static let maximumLength = 2 << 20
+
+    var opcode: Opcode
+    var isFinal = true
+    var payload: [UInt8]
+
+    /// The bytes of the frame; only a check of that very rule leaves the mask out.
+    func bytes(masked: Bool = true) -> [UInt8] {
+        var head = [opcode.rawValue | (isFinal ? 0x80 : 0)]
+        let maskBit: UInt8 = masked ? 0x80 : 0
+        let count = payload.count
+        switch count {
+        case ...125: head.append(maskBit | UInt8(count))
+        case ...0xFFFF: head += [maskBit | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+        default: head += [maskBit | 127] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
+        }
+        guard masked else { return head + payload }
+        let mask = (0..<4).map { _ in UInt8.random(in: 0...255) }
+        var body = payload
+        body.withUnsafeMutableBufferPointer { body in
+            for index in body.indices { body[index] ^= mask[index & 3] }
+        }
+        return head + mask + body
+    }
+
+    /// Takes a frame from the front of the bytes, if it is complete.
+    static func take(from bytes: inout ByteBuffer) throws(ProbeError) -> ProbeFrame? {
+        var rest = bytes
+        guard let first = rest.readInteger(as: UInt8.self), let second = rest.readInteger(as: UInt8.self) else {
+            return nil
+        }
+        guard first & 0x70 == 0 else { throw .malformed("a frame with reserved bits") }
+        guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .malformed("a frame of unknown kind") }
+        guard second & 0x80 == 0 else { throw .malformed("a masked frame, which only clients send") }
+        guard opcode.rawValue < 8 || (first & 0x80 != 0 && second <= 125) else {
+            throw .malformed("a control frame in fragments, or of more than 125 bytes")
+        }
+        var length = Int(second)
+        switch second {
+        case 126:
+            guard let long = rest.readInteger(as: UInt16.self) else { return nil }
+            length = Int(long)
+        case 127:
+            guard let long = rest.readInteger(as: UInt64.self) else { return nil }
+            guard long <= UInt64(maximumLength) else { throw .malformed("a frame of \(long) bytes") }
+            length = Int(long)
+        default: break
+        }
+        guard let payload = rest.readBytes(length: length) else { return nil }
+        bytes = rest
+        return ProbeFrame(opcode: opcode, isFinal: first & 0x80 != 0, payload: payload)
+    }
+}
+
+/// What an end of a tunnel hears.
+enum ProbeEvent: Hashable, Sendable {
+    case message([UInt8])
+    case text
+    case pong([UInt8])
+    case close(UInt16?)
+
+    /// In words.
+    var name: String {
+        switch self {
+        case .message(let bytes): "a message of \(bytes.count) bytes"
+        case .text: "a text message"
+        case .pong: "a pong"
+        case .close(let code?): "close code \(code)"
+        case .close(nil): "a close without a code"
+        }
+    }
+}
+
+extension ProbeSocket {
+    /// Sends a binary message in one frame.
+    func sendMessage(_ payload: [UInt8], by deadline: NIODeadline) async throws(ProbeError) {
+        try await send(ProbeFrame(opcode: .binary, payload: payload).bytes(), by: deadline)
+    }
+
+    /// Sends a close frame with a code.
+    func sendClose(_ code: UInt16, by deadline: NIODeadline) async throws(ProbeError) {
+        let payload = [UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]
+        try await send(ProbeFrame(opcode: .close, payload: payload).bytes(), by: deadline)
+    }
+
+    /// The next event; fragments are put together, the relay's own pings are answered.
+    func nextEvent(by deadline: NIODeadline) async throws(ProbeError) -> ProbeEvent {
+        try await nextTimedEvent(by: deadline).event
+    }
+
+    /// The next event, and when its last byte came.
+    func nextTimedEvent(
+        by deadline: NIODeadline
+    ) async throws(ProbeError) -> (event: ProbeEvent, arrival: NIODeadline) {
+        var message: [UInt8] = []
+        var kind: ProbeFrame.Opcode?
+        while true {
+            // Frames that are there already are taken without waiting, so a stream of pings would never end.
+            guard .now() < deadline else { throw .timedOut }
+            let (frame, arrival) = try await nextTimed(by: deadline, ProbeFrame.take(from:))
+            switch frame.opcode {
+            case .ping: try await send(ProbeFrame(opcode: .pong, payload: frame.payload).bytes(), by: deadline)
+            case .pong: if kind == nil { return (.pong(frame.payload), arrival) }
+            case .close:
+                guard frame.payload.count >= 2 else { return (.close(nil), arrival) }
+                return (.close(UInt16(frame.payload[0]) << 8 | UInt16(frame.payload[1])), arrival)
+            case .binary, .text, .continuation:
+                guard (frame.opcode == .continuation) == (kind != nil) else { throw .malformed("stray fragments") }
+                kind = kind ?? frame.opcode
+                message += frame.payload
+                if frame.isFinal { return (kind == .text ? .text : .message(message), arrival) }
+            }
+        }
+    }
+}

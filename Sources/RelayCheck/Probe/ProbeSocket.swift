@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+
+/// One connection to the relay: it sends any bytes, right or wrong, and never waits longer than it is told.
+struct ProbeSocket: Sendable {
+    private let channel: any Channel
+    private let inbox: NIOLoopBound<ProbeInbox>
+
+    /// TLS towards a host, or none.
+    struct TLS: Sendable {
+        let context: NIOSSLContext
+        let host: String
+    }
+
+    /// Where a connection goes.
+    enum Target: Sendable {
+        case name(host: String, port: Int)
+        case address(SocketAddress)
+    }
+
+    /// Returns once TCP is connected; TLS goes on meanwhile.
+    static func connect(to target: Target, tls: TLS?, by deadline: NIODeadline) async throws(ProbeError) -> Self {
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(max(deadline - .now(), .milliseconds(1)))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        let configure: @Sendable (any Channel) -> EventLoopFuture<ProbeSocket> = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                if let tls {
+                    try pipeline.addHandler(NIOSSLClientHandler(context: tls.context, serverHostname: tls.serverName))
+                }
+                let inbox = ProbeInbox()
+                try pipeline.addHandler(inbox)
+                return ProbeSocket(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop))
+            }
+        }
+        do {
+            switch target {
+            case .name(let host, let port):
+                return try await bootstrap.connect(host: host, port: port, channelInitializer: configure)
+            case .address(let address):
+                return try await bootstrap.connect(to: address, channelInitializer: configure)
+            }
+        } catch {
+            throw .unreachable(ProbeError.words(error))
+        }
+    }
+
+    /// The address at the other end, also when the connection has ended.
+    func remoteAddress() async -> SocketAddress? {
+        try? await channel.eventLoop.submit { [inbox] in inbox.value.remoteAddress }.get()
+    }
+
+    /// The version of TLS that was agreed on.
+    func tlsVersion() async -> TLSVersion? {
+        try? await channel.nioSSL_tlsVersion().get()
+    }
+
+    /// From when to when the relay's certificate holds, in seconds since 1970.
+    func certificatePeriod() async -> (start: Int, end: Int)? {
+        guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }
+        return (certificate.notValidBefore, certificate.notValidAfter)
+    }
+
+    /// Has the system acknowledge what comes as late as it may, as it does anyway in the middle of a conversation:
+    /// 40 ms, unless there is something to send.
+    func delayAcknowledgements() async {
+        try? await channel.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 0).get()
+    }
+
+    /// Returns once the system has taken the bytes, which is after the TLS handshake.
+    func send(_ bytes: [UInt8], by deadline: NIODeadline) async throws(ProbeError) {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let timer = channel.eventLoop.scheduleTask(deadline: deadline) { promise.fail(ProbeError.timedOut) }
+        channel.writeAndFlush(ByteBuffer(bytes: bytes)).cascade(to: promise)
+        do {
+            try await promise.futureResult.get()
+            timer.cancel()
+        } catch {
+            timer.cancel()
+            // What the connection said when it ended tells more than a write that came too late.
+            let why = try? await channel.eventLoop.submit { [inbox] in inbox.value.whyEnded }.get()
+            throw why ?? ProbeError(error)
+        }
+    }
+
+    /// What `parse` makes of the bytes that come.
+    func next<Value: Sendable>(
+        by deadline: NIODeadline,
+        _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
+    ) async throws(ProbeError) -> Value {
+        try await nextTimed(by: deadline, parse).value
+    }
+
+    /// The same, and when the last of those bytes came, however late it is asked for.
+    func nextTimed<Value: Sendable>(
+        by deadline: NIODeadline,
+        _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
+    ) async throws(ProbeError) -> (value: Value, arrival: NIODeadline) {
+        let eventLoop = channel.eventLoop
+        do {
+            return try await eventLoop.flatSubmit { [inbox] in
+                inbox.value.next(by: deadline, on: eventLoop, parse)
+            }.get()
+        } catch {
+            throw ProbeError(error)
+        }
+    }
+
+    /// Ends the connection in the proper way; does not wait long for a relay that keeps its end of TLS open.
+    func close() async {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let timer = channel.eventLoop.scheduleTask(in: .milliseconds(300)) { promise.succeed() }
+        channel.close().whenComplete { _ in
+            timer.cancel()
+            promise.succeed()
+        }
+        try? await promise.futureResult.get()
+    }
+
+    /// Breaks the TCP connection: no close frame, no goodbye of TLS, a reset.
+    func cut() async {
+        let channel = channel
+        let done = channel.eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+            let promise = channel.eventLoop.makePromise(of: Void.self)
+            let atOnce = linger(l_onoff: 1, l_linger: 0)
+            let pipeline = channel.pipeline.syncOperations
+            _ = (channel as? any SocketOptionProvider)?.setSoLinger(atOnce)
+            if let tls = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
+                // From here the close goes towards the socket and past TLS.
+                tls.close(promise: promise)
+            } else {
+                channel.close(promise: promise)
+            }
+            return promise.futureResult
+        }
+        try? await done.get()
+    }
+}
+
+extension ProbeSocket.TLS {
+    /// What stands in SNI and is compared with the certificate; an address is compared without being sent.
+    fileprivate var serverName: String? {
+        (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
+    }
+}
+
+extension ProbeSocket {
+    /// Whether two values are the same connection.
+    func isSame(as other: ProbeSocket) -> Bool { channel === other.channel }
+}

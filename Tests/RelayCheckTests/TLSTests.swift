@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import NIOSSL
+import RelayCheck
+import RelayCore
+import Testing
+
+@Suite("TLS of a relay", .serialized, .timeLimit(.minutes(5)))
+struct TLSTests {
+    /// A certificate that differs from what it should be, and how that is told.
+    struct Wrong: Sendable {
+        let name: String
+        var hasExpired = false
+        var isTrusted = true
+        let text: String
+    }
+
+    @Test(
+        "with a wrong certificate: that differs and nothing else",
+        arguments: [
+            Wrong(name: "DNS:other.example", text: "the certificate is for another host"),
+            Wrong(name: "DNS:relay.example", isTrusted: false, text: "the certificate is not trusted"),
+            Wrong(name: "DNS:relay.example", hasExpired: true, text: "the certificate expired on "),
+        ]
+    )
+    func wrongCertificate(_ wrong: Wrong) async throws {
+        try await TestCertificate.with(wrong.name, hasExpired: wrong.hasExpired) { certificate in
+            try await withRealRelay(.tls(try certificate.context())) { port in
+                var options = CheckOptions.testing
+                options.detour = RelayDetour("::127.0.0.1:\(port)")
+                if wrong.isTrusted { options.trustedCertificates = certificate.file }
+                let report = try await check("wss://relay.example", options)
+                #expect(report.differing == [.tlsCertificate])
+                #expect(report.prevented == [])
+                #expect(report.outcome(.tlsCertificate)?.found.hasPrefix(wrong.text) == true, "\(report.complaints)")
+            }
+        }
+    }
+
+    @Test("with an address in place of a name")
+    func address() async throws {
+        try await TestCertificate.with("IP:127.0.0.1") { certificate in
+            try await withRealRelay(.tls(try certificate.context())) { port in
+                var options = CheckOptions.testing
+                options.trustedCertificates = certificate.file
+                let report = try await check("wss://127.0.0.1:\(port)", options)
+                #expect(report.complaints == [])
+            }
+        }
+    }
+
+    @Test("of an old version only differs")
+    func oldVersion() async throws {
+        try await TestCertificate.with("DNS:relay.example") { certificate in
+            let chain = try NIOSSLCertificate.fromPEMFile(certificate.file).map {
+                NIOSSLCertificateSource.certificate($0)
+            }
+            let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain,
+                privateKey: .privateKey(key)
+            )
+            configuration.minimumTLSVersion = .tlsv1
+            configuration.maximumTLSVersion = .tlsv11
+            let context = try NIOSSLContext(configuration: configuration)
+            try await FaultyRelay.run(nil, tls: context) { port in
+                var options = CheckOptions.testing
+                options.trustedCertificates = certificate.file
+                options.detour = RelayDetour("::127.0.0.1:\(port)")
+                let report = try await check("wss://relay.example", options)
+                #expect(report.differing == [.tlsCertificate, .tlsVersion])
+                #expect(report.prevented == [])
+                let found = report.outcome(.tlsCertificate)?.found
+                #expect(found == "the connection ended: no version of TLS is spoken that is new enough")
+                #expect(report.outcome(.tlsVersion) == .differs("TLS 1.1"))
+            }
+        }
+    }
+
+    @Test("a token is not sent to a relay with a wrong certificate, and nothing else is tried")
+    func tokenNeedsTrust() async throws {
+        let count = FaultyRelay.TokenCount()
+        try await TestCertificate.with("DNS:other.example") { certificate in
+            try await FaultyRelay.run(nil, token: "secret", tokenCount: count, tls: certificate.context()) { port in
+                var options = CheckOptions.testing
+                options.trustedCertificates = certificate.file
+                options.detour = RelayDetour("::127.0.0.1:\(port)")
+                options.token = TunnelToken("secret")
+                let report = try await check("wss://relay.example", options)
+                #expect(report.differing == [.tlsCertificate])
+                #expect(report.prevented == Array(CheckID.allCases.dropFirst(2)))
+                #expect(report.outcome(.tlsVersion) == .ok("TLS 1.3"))
+                #expect(report.outcome(.join)?.found.contains("the token is not sent") == true)
+                #expect(count.value == 0)
+                // The same relay is fine under the name that it has.
+                let other = try await check("wss://other.example", options)
+                #expect(other.complaints == [])
+                #expect(count.value > 10)
+            }
+        }
+    }
+
+    @Test("where none is spoken differs, and nothing else is tried")
+    func noTLS() async throws {
+        try await Hostility.greets("HTTP/1.1 400 Bad Request\r\n\r\n").serve { port in
+            let report = try await check("wss://127.0.0.1:\(port)")
+            #expect(report.differing == [.tlsCertificate, .tlsVersion])
+            #expect(report.prevented.count == CheckID.allCases.count - 2)
+            #expect(report.connections <= 4)
+            #expect(report.outcome(.tlsVersion) == .differs("the connection ended: what answers there is not TLS"))
+        }
+    }
+
+    @Test("that never gets going, or is hung up on, differs, and nothing else is tried", arguments: [true, false])
+    func handshakeWithoutEnd(hangsUp: Bool) async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if hangsUp { try channel.pipeline.syncOperations.addHandler(HangingUp()) }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        var options = CheckOptions.testing
+        // Long enough to hang up; the other one is waited for in vain.
+        options.timeout = hangsUp ? .seconds(30) : .milliseconds(500)
+        let report = try await check("wss://127.0.0.1:\(port)", options)
+        try await server.close()
+        #expect(report.differing == [.tlsCertificate, .tlsVersion])
+        #expect(report.prevented.count == CheckID.allCases.count - 2)
+        let why = hangsUp ? "the connection ended: closed by the relay in TLS's handshake" : "nothing within 500 ms"
+        #expect(report.outcome(.tlsVersion) == .differs(why))
+    }
+}
+
+/// Closes once the first bytes have come.
+private final class HangingUp: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
+}
