@@ -4,17 +4,34 @@ internal import ArgumentParser
 internal import CaBLE
 internal import ServiceSupport
 
-/// `hybrid-relay domain`: which host belongs to a number, and which number to a host.
+/// `hybrid-relay domain`: which host belongs to a number, which numbers there are, and what to do with one.
 struct Domain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the number and the host of a tunnel domain.",
-        discussion: "A phone sends the number by radio; every client knows how to make the host from it."
+        abstract: "Print the number and the host of a tunnel domain; list them; plan a relay.",
+        discussion: "A phone sends the number by radio; every client knows how to make the host from it.",
+        subcommands: [Show.self, List.self, Plan.self],
+        defaultSubcommand: Show.self
     )
 
+    /// `domain [show] ID|HOST`.
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Print the number and the host of a tunnel domain.")
+
+        @OptionGroup var choice: DomainChoice
+
+        func run() throws {
+            let domain = try choice.tunnelDomain()
+            print("\(domain.id) \(domain.host)")
+        }
+    }
+}
+
+/// A tunnel domain on the command line.
+struct DomainChoice: ParsableArguments {
     @Argument(help: ArgumentHelp("A number (0 to 65535) or a host name.", valueName: "id|host"))
     var domain: String
 
-    func run() throws {
+    func tunnelDomain() throws -> TunnelDomain {
         guard let domain = TunnelDomain(argument: domain) else {
             throw CommandFailure(
                 "\(domain) is no tunnel domain: give a number that is assigned (0, 1) or at least "
@@ -22,6 +39,6 @@ struct Domain: ParsableCommand {
                 status: .usage
             )
         }
-        print("\(domain.id) \(domain.host)")
+        return domain
     }
 }

@@ -11,7 +11,8 @@ struct HybridRelay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Brings a phone and a client together and passes their encrypted messages on.",
-        subcommands: [Serve.self, Domain.self]
+        version: ProductVersion.text,
+        subcommands: [Serve.self, CheckConfig.self, NewToken.self, Domain.self, Check.self]
     )
 
     static func main() async {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ArgumentParser
 internal import NIOCore
+internal import ServiceSupport
 
 /// `HOST:PORT` of the command line; an IPv6 address stands in brackets.
-struct ListenAddress: ExpressibleByArgument, CustomStringConvertible {
+struct ListenAddress: Hashable, CustomStringConvertible {
     let host: String
     let port: Int
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
 
     init?(argument: String) {
         guard let colon = argument.lastIndex(of: ":"), let port = UInt16(argument[argument.index(after: colon)...])
@@ -25,15 +30,13 @@ struct ListenAddress: ExpressibleByArgument, CustomStringConvertible {
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-extension SocketAddress {
-    /// Whether only this machine can reach the address.
-    var isLoopback: Bool {
-        switch self {
-        case .unixDomainSocket: return true
-        case .v4, .v6:
-            // The system writes each address in one way only (RFC 5952), so the text can be compared.
-            guard let text = ipAddress else { return false }
-            return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
+extension ListenAddress {
+    /// The address, by name resolution where the host is a name.
+    func resolved() throws(CommandFailure) -> SocketAddress {
+        do {
+            return try SocketAddress.makeAddressResolvingHost(host, port: port)
+        } catch {
+            throw CommandFailure("cannot resolve \(host)", status: .unavailable)
         }
     }
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import CaBLE
+
+extension Domain {
+    /// `domain plan ID|HOST`: what an operator does next.
+    struct Plan: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what to do to run a relay under a number.",
+            discussion: "Looks nothing up and changes nothing."
+        )
+
+        @OptionGroup var choice: DomainChoice
+
+        func run() throws {
+            let domain = try choice.tunnelDomain()
+            print(domain.isAssigned ? Self.assigned(domain) : Self.hashed(domain))
+        }
+
+        private static func assigned(_ domain: TunnelDomain) -> String {
+            """
+            Tunnel domain \(domain.id): \(domain.host)
+
+            The number is assigned to a vendor, who owns \(registered(domain)): nobody else can run a relay there.
+            For a relay of your own choose a number from \(TunnelDomain.firstHashed) on:
+                hybrid-relay domain list
+            """
+        }
+
+        private static func hashed(_ domain: TunnelDomain) -> String {
+            let (host, zone) = (domain.host, registered(domain))
+            let live = "/etc/letsencrypt/live/\(host)"
+            let files = "--tls-cert \(live)/fullchain.pem --tls-key \(live)/privkey.pem"
+            return """
+                Tunnel domain \(domain.id): \(host)
+
+                The host is made from the number by a hash, so every client finds it without being told.
+                Clients always connect to port 443.
+
+                1. Register \(zone) with any registrar of .\(zone.split(separator: ".").last ?? "") domains.
+                2. Point the host at the relay's machine:
+                       \(host).  A     <its IPv4 address>
+                       \(host).  AAAA  <its IPv6 address, if it has one>
+                3. Get a certificate for \(host), in one of two ways:
+                   a. HTTP-01, if port 80 of that machine can be reached from everywhere and is free:
+                       certbot certonly --standalone -d \(host)
+                   b. DNS-01, with a TXT record at _acme-challenge.\(host):
+                       certbot certonly --manual --preferred-challenges dns -d \(host)
+                      (certbot's plugin for your DNS provider can write the record and renew by itself)
+                4. Run the relay, as a user who may read the key, on a free port 443; start it again after a renewal:
+                       hybrid-relay serve --listen '[::]:443' \(files)
+                5. Check it from another machine:
+                       hybrid-relay check wss://\(host)
+                6. Use it:
+                       hybrid-auth scan --tunnel-domain \(domain.id) -
+                """
+        }
+
+        /// The domain to register; every tunnel host is `cable.` and such a domain.
+        private static func registered(_ domain: TunnelDomain) -> String {
+            domain.host.split(separator: ".").dropFirst().joined(separator: ".")
+        }
+    }
+}

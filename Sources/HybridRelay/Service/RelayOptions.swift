@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import ServiceSupport
+
+/// The flags of `serve` and `check-config`: texts only, so that flags, variables and the file are read alike.
+struct RelayOptions: ParsableArguments {
+    private typealias Settings = RelaySettings
+
+    @Option(help: help("A file with HYBRID_* variables; else \(RelaySettings.usualFile), if it is there.", "file"))
+    var config: String?
+
+    @Option(help: help(RelaySettings.listen, "host:port"))
+    var listen: [String] = []
+    @Option(help: help(RelaySettings.tlsCert, "file"))
+    var tlsCert: String?
+    @Option(help: help(RelaySettings.tlsKey, "file"))
+    var tlsKey: String?
+    @Flag(help: help(RelaySettings.plaintext))
+    var plaintext = false
+    @Flag(help: help(RelaySettings.insecurePublicPlaintext))
+    var insecurePublicPlaintext = false
+    @Option(help: help(RelaySettings.proxyProtocolFrom, "block"))
+    var proxyProtocolFrom: [String] = []
+    @Option(help: help(RelaySettings.adminListen, "host:port"))
+    var adminListen: String?
+    @Option(help: help(RelaySettings.node, "number"))
+    var node: String?
+    @Flag(help: help(RelaySettings.cluster))
+    var cluster = false
+    @Option(help: help(RelaySettings.newTokenFile, "file"))
+    var newTokenFile: String?
+    @Flag(help: help(RelaySettings.checkOrigin))
+    var checkOrigin = false
+    @Option(help: help(RelaySettings.drainGrace, "s"))
+    var drainGrace: String?
+    @Option(help: help(RelaySettings.logFormat, "console|json"))
+    var logFormat: String?
+    @Option(help: help(RelaySettings.logLevel, "level"))
+    var logLevel: String?
+
+    @Option(help: help(LimitSettings.maxMessage, "bytes"))
+    var maxMessage: String?
+    @Option(help: help(LimitSettings.maxEarly, "bytes"))
+    var maxEarly: String?
+    @Option(help: help(LimitSettings.maxTunnelBytes, "bytes"))
+    var maxTunnelBytes: String?
+    @Option(help: help(LimitSettings.waitingTimeout, "s"))
+    var waitingTimeout: String?
+    @Option(help: help(LimitSettings.idleTimeout, "s"))
+    var idleTimeout: String?
+    @Option(help: help(LimitSettings.maxLifetime, "s"))
+    var maxLifetime: String?
+    @Option(help: help(LimitSettings.waitingPerTunnel, "n"))
+    var waitingPerTunnel: String?
+    @Option(help: help(LimitSettings.maxTunnels, "n"))
+    var maxTunnels: String?
+    @Option(help: help(LimitSettings.maxConnections, "n"))
+    var maxConnections: String?
+    @Option(help: help(LimitSettings.maxBuffered, "bytes"))
+    var maxBuffered: String?
+    @Option(help: help(LimitSettings.headTimeout, "s"))
+    var headTimeout: String?
+    @Option(help: help(LimitSettings.maxHead, "bytes"))
+    var maxHead: String?
+    @Option(help: help(LimitSettings.sourceOpen, "n"))
+    var sourceOpen: String?
+    @Option(help: help(LimitSettings.sourceNewPerMinute, "n"))
+    var sourceNewPerMinute: String?
+    @Option(help: help(LimitSettings.pingInterval, "s"))
+    var pingInterval: String?
+    @Option(help: help(LimitSettings.pingMisses, "n"))
+    var pingMisses: String?
+
+    /// What holds: these flags, then variables, then the file, then defaults.
+    func resolved() throws(CommandFailure) -> Configuration {
+        try RelaySettings.resolver.resolve(
+            flags: flags,
+            environment: ProcessEnvironment.variables,
+            file: try ConfigurationFile.read(named: config, orElse: RelaySettings.usualFile)
+        )
+    }
+
+    private var flags: GivenFlags {
+        var flags = GivenFlags()
+        flags.set(RelaySettings.listen, listen)
+        flags.set(RelaySettings.tlsCert, tlsCert)
+        flags.set(RelaySettings.tlsKey, tlsKey)
+        flags.set(RelaySettings.plaintext, given: plaintext)
+        flags.set(RelaySettings.insecurePublicPlaintext, given: insecurePublicPlaintext)
+        flags.set(RelaySettings.proxyProtocolFrom, proxyProtocolFrom)
+        flags.set(RelaySettings.adminListen, adminListen)
+        flags.set(RelaySettings.node, node)
+        flags.set(RelaySettings.cluster, given: cluster)
+        flags.set(RelaySettings.newTokenFile, newTokenFile)
+        flags.set(RelaySettings.checkOrigin, given: checkOrigin)
+        flags.set(RelaySettings.drainGrace, drainGrace)
+        flags.set(RelaySettings.logFormat, logFormat)
+        flags.set(RelaySettings.logLevel, logLevel)
+        flags.set(LimitSettings.maxMessage, maxMessage)
+        flags.set(LimitSettings.maxEarly, maxEarly)
+        flags.set(LimitSettings.maxTunnelBytes, maxTunnelBytes)
+        flags.set(LimitSettings.waitingTimeout, waitingTimeout)
+        flags.set(LimitSettings.idleTimeout, idleTimeout)
+        flags.set(LimitSettings.maxLifetime, maxLifetime)
+        flags.set(LimitSettings.waitingPerTunnel, waitingPerTunnel)
+        flags.set(LimitSettings.maxTunnels, maxTunnels)
+        flags.set(LimitSettings.maxConnections, maxConnections)
+        flags.set(LimitSettings.maxBuffered, maxBuffered)
+        flags.set(LimitSettings.headTimeout, headTimeout)
+        flags.set(LimitSettings.maxHead, maxHead)
+        flags.set(LimitSettings.sourceOpen, sourceOpen)
+        flags.set(LimitSettings.sourceNewPerMinute, sourceNewPerMinute)
+        flags.set(LimitSettings.pingInterval, pingInterval)
+        flags.set(LimitSettings.pingMisses, pingMisses)
+        return flags
+    }
+}
+
+private func help<Value>(_ setting: Setting<Value>, _ valueName: String? = nil) -> ArgumentHelp {
+    // A flag without a value has no default that would say anything.
+    help(valueName == nil ? setting.declaration.help : setting.help, valueName)
+}
+
+private func help(_ text: String, _ valueName: String?) -> ArgumentHelp {
+    ArgumentHelp("\(text)", valueName: valueName)
+}
