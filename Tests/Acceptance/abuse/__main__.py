@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Abuses a relay in every way that we can think of, several times over, and looks whether it stays what it was.
+
+See ../README.md; scripts/abuse starts this with all that it needs.
+"""
+import argparse
+import asyncio
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import privacy
+from load import raise_descriptor_limit
+from operations import certificate_swap, drain, drain_grace, few_descriptors
+from pressure import many_plain, many_tls, ping_flood, stalled_in_all, stalled_readers
+from resets import resets
+from stage import Stage
+from strangers import flood_by_proxy, flood_by_tls, half_requests, odd_requests
+from waiting import Failed, Interrupted, interruptible
+
+CASES = {
+    "half-requests": half_requests, "odd-requests": odd_requests, "flood-tls": flood_by_tls,
+    "flood-proxy": flood_by_proxy, "stalled-readers": stalled_readers, "stalled-in-all": stalled_in_all,
+    "ping-flood": ping_flood, "tunnels-plain": many_plain, "tunnels-tls": many_tls, "resets": resets, "drain": drain,
+    "drain-grace": drain_grace, "certificate-swap": certificate_swap, "few-descriptors": few_descriptors,
+}
+REPOSITORY = Path(__file__).resolve().parents[3]
+TOOLS = ("openssl", "prlimit", "setpriv")
+# 5,000 tunnels have 10,000 ends, in our process and in the relay's.
+DESCRIPTORS = 10_500
+# How much the memory of a relay may differ between later runs.
+GROWTH = 0.03
+# A case that takes longer hangs in a way that none of its own limits has foreseen.
+CASE_SECONDS = 150
+USAGE, UNAVAILABLE = 64, 69
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"abuse: {message}", file=sys.stderr)
+        sys.exit(USAGE)
+
+
+def arguments():
+    parser = Arguments(prog="abuse", description=__doc__.splitlines()[0])
+    parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build/release", metavar="DIR",
+                        help="where hybrid-relay is; default .build/release of this repository")
+    parser.add_argument("--runs", type=_count, default=3, metavar="N", help="how often all cases run; default 3")
+    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B",
+                        help=f"of {', '.join(CASES)}; default all")
+    parser.add_argument("--keep", action="store_true", help="keep all files, also when everything passed")
+    return parser.parse_args()
+
+
+def _count(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
+    return int(text)
+
+
+def _cases(text):
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in CASES:
+            raise argparse.ArgumentTypeError(f"there is no case {name!r}; there are {', '.join(CASES)}")
+    return names
+
+
+def unavailable(sentence):
+    print(f"abuse: {sentence}", file=sys.stderr)
+    sys.exit(UNAVAILABLE)
+
+
+def say(line):
+    print(line, flush=True)
+
+
+class Battery:
+    def __init__(self, stage, names, runs):
+        self._stage, self._names, self._runs = stage, names, runs
+        self.passed = self.failed = 0
+        self._memory = {}
+
+    def _judge(self, name, failure, figures, seconds):
+        if failure:
+            self.failed += 1
+        else:
+            self.passed += 1
+        say(f"{name:18} {'FAILED' if failure else 'ok':6} {seconds:5.1f} s  {failure or figures}")
+
+    async def _case(self, name, case):
+        """Runs one case; what it leaves open is closed, and then nothing of it may be left in the relays."""
+        start = time.monotonic()
+        failure = figures = None
+        try:
+            async with asyncio.timeout(CASE_SECONDS):
+                figures = await case()
+        except (Failed, OSError, TimeoutError) as problem:
+            failure = _sentence(problem)
+        except Exception as problem:
+            traceback.print_exc()
+            failure = _sentence(problem)
+        self._stage.load.drop_all()
+        try:
+            for relay in self._stage.lasting:
+                await relay.is_empty()
+        except (Failed, OSError, TimeoutError) as problem:
+            failure = " ".join(filter(None, (failure, _sentence(problem))))
+        self._judge(name, failure, figures, time.monotonic() - start)
+
+    async def run(self):
+        await self._stage.begin()
+        for number in range(1, self._runs + 1):
+            say(f"run {number} of {self._runs}")
+            for name in self._names:
+                await self._case(name, lambda: CASES[name](self._stage))
+                for relay in self._stage.lasting:
+                    if relay.status is not None:
+                        raise Failed(f"{relay.name} has ended with status {relay.status}; the battery cannot go on")
+            for relay in self._stage.lasting:
+                self._memory.setdefault(relay.name, []).append(relay.resident())
+        await self._case("memory", self._compare_memory)
+        await self._case("log", self._search_logs)
+        self._judge_end(await self._stage.end())
+
+    def _judge_end(self, statuses):
+        wrong = [f"{name} ended with status {status}" for name, status in statuses.items() if status != 0]
+        self._judge("end", "; ".join(wrong), "both relays ended with status 0 on SIGTERM", 0)
+
+    async def _compare_memory(self):
+        """RSS of the two relays that lived through all runs, behind the last case of each, when the gauges are 0."""
+        told = []
+        for name, kibibytes in self._memory.items():
+            told.append(f"{name} {' -> '.join(f'{value / 1024:.1f}' for value in kibibytes)} MiB")
+            later = kibibytes[1:]
+            if len(later) > 1:
+                difference = (max(later) - min(later)) / min(later)
+                told[-1] += f" ({difference:.1%} from the second run on)"
+                if difference > GROWTH:
+                    raise Failed(f"RSS after the runs: {'; '.join(told)}; {GROWTH:.0%} is allowed")
+        if self._runs < 3:
+            told.append("with less than three runs nothing is compared")
+        return f"RSS after the runs: {'; '.join(told)}"
+
+    async def _search_logs(self):
+        lines, tunnels = privacy.search(self._stage.folder, self._stage.load)
+        load = self._stage.load
+        return (f"{lines} lines of {tunnels} ended tunnels: none of {len(load.addresses)} addresses, "
+                f"{len(load.tunnel_ids)} tunnel IDs, {len(load.routing_ids)} routing IDs, {len(load.secrets)} secrets")
+
+
+def _sentence(problem):
+    return str(problem) if isinstance(problem, Failed) else repr(problem)
+
+
+async def battery(options, program, folder):
+    stage = Stage(program, folder)
+    battery = Battery(stage, options.cases, options.runs)
+    try:
+        await battery.run()
+    except Failed as failure:
+        battery.failed += 1
+        say(f"abuse: {failure}")
+    finally:
+        stage.kill()
+    return battery
+
+
+def main():
+    options = arguments()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        unavailable(f"not installed: {', '.join(missing)}")
+    program = options.bin_dir.resolve() / "hybrid-relay"
+    if not os.access(program, os.X_OK):
+        unavailable(f"there is no {program}; build it first")
+    if not raise_descriptor_limit(DESCRIPTORS):
+        unavailable(f"this process may not have {DESCRIPTORS} sockets; raise its limit (ulimit -Hn)")
+    # Handshakes that fail are what some cases are about.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    folder = Path(tempfile.mkdtemp(prefix="hybrid-abuse-"))
+    start = time.monotonic()
+    try:
+        done = asyncio.run(interruptible(battery(options, program, folder)))
+    except Interrupted as interruption:
+        say(f"abuse: {interruption}; what there is of the evidence is in {folder}")
+        return 128 + interruption.number
+    say(f"{done.passed} passed, {done.failed} failed in {time.monotonic() - start:.0f} s")
+    if done.failed or options.keep:
+        say(f"logs and last metrics are in {folder}")
+    else:
+        shutil.rmtree(folder)
+    return 1 if done.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

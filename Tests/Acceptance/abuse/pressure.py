@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More than an end, or the relay, can take."""
+import asyncio
+import random
+import secrets
+import time
+
+from load import PATIENCE
+from tunnels import close_all, converse_all, join_all, none_ended, open_live, open_waiting
+from waiting import at_once, require, standstill, until, within
+from websocket import PING, frame
+
+MIB = 1 << 20
+# What each flooding phone has to say; more than the windows and the sockets between hold.
+FLOOD = 4 * MIB
+PAIRS = 200
+# What 200 stalled tunnels may hold, in MiB: a window of 128 KiB each, and on top what one read of a socket brings; and
+# what memory may grow by for that, allocator and all.
+STALLED_BUFFERED, STALLED_MEMORY = 75, 160
+# The same where --max-buffered is 4 MiB: only one read each comes on top.
+CAPPED_BUFFERED = 4 + PAIRS * 80 / 1024
+PONGS_A_SECOND = 10
+
+
+def _blocks():
+    """Messages of several sizes, and the frames that carry them; the largest are passed on in pieces."""
+    messages = [secrets.token_bytes(size) for size in (100, 4_000, 30_000, 65_535, 65_536, 65_537, 200_000, 300_000)]
+    return messages, [frame(message) for message in messages]
+
+
+async def _pour(end, blocks):
+    """Sends the flood as fast as the socket takes it, in an order of its own."""
+    messages, frames = blocks
+    chance = random.Random(secrets.randbits(64))
+    while end.sent_bytes < FLOOD and not end.is_over:
+        number = chance.randrange(len(messages))
+        end.write(frames[number])
+        end.note_sent(messages[number])
+        await end.drained()
+
+
+async def stalled_readers(stage):
+    """Phones that flood first a relay without their client, then a client that does not read; nothing is lost."""
+    return await _stall(stage.load, stage.plain, STALLED_BUFFERED)
+
+
+async def stalled_in_all(stage):
+    """The same where all tunnels together may hold less than their windows would let them."""
+    async with stage.own_relay("budget", "--max-buffered", str(4 * MIB), proxied=True) as relay:
+        figures = await _stall(stage.load, relay, CAPPED_BUFFERED)
+        await relay.is_empty()
+    return f"at most 4 MiB in all: {figures}"
+
+
+async def _stall(load, door, limit):
+    blocks = _blocks()
+    before = door.resident() / 1024
+    tunnels = await open_waiting(load, door, PAIRS, narrow=True)
+    pouring = [asyncio.ensure_future(_pour(tunnel.phone, blocks)) for tunnel in tunnels]
+
+    def taken():
+        return sum(tunnel.phone.sent_bytes - tunnel.phone.unsent for tunnel in tunnels)
+
+    async def look():
+        """Waits until nothing moves any more; buffered and resident MiB."""
+        await standstill("the flood to stand still", taken, looks=16)
+        done = sum(task.done() for task in pouring)
+        # What the kernel takes for a socket is its own affair, and may be all that a phone has to say.
+        require(done <= PAIRS // 2, f"{done} phones could say all they had though nobody reads")
+        # The gauge is renewed once a second.
+        buffered = await standstill_gauge(door)
+        return buffered / MIB, door.resident() / 1024
+
+    try:
+        waiting = await look()
+        await at_once(PAIRS, lambda tunnel: tunnel.join(load, stalls=True, keeps=False, narrow=True), tunnels)
+        stalled = await look()
+        # The others don't notice.
+        others = await open_live(load, door, 20)
+        slowest = await converse_all(others)
+        await close_all(others)
+        for tunnel in tunnels:
+            tunnel.client.read_on()
+        await within(60, "the flood to be over", asyncio.gather(*pouring))
+    finally:
+        for task in pouring:
+            task.cancel()
+    await until("all clients to have got all", lambda: all(
+        tunnel.client.received_bytes >= tunnel.phone.sent_bytes or tunnel.client.is_over for tunnel in tunnels), 60)
+    total = sum(tunnel.client.received_bytes for tunnel in tunnels)
+    for tunnel in tunnels:
+        tunnel.compare()
+        tunnel.client.keeps = True
+    await converse_all(tunnels)
+    await close_all(tunnels)
+    buffered, highest = max(waiting[0], stalled[0]), max(waiting[1], stalled[1])
+    require(buffered <= limit, f"{PAIRS} stalled tunnels hold {buffered:.1f} MiB; {limit:.1f} are allowed")
+    require(highest - before <= STALLED_MEMORY,
+            f"the relay's memory rose from {before:.0f} to {highest:.0f} MiB, by more than {STALLED_MEMORY}")
+    return (f"{PAIRS} pairs: buffered {waiting[0]:.1f} MiB before the clients came, {stalled[0]:.1f} MiB with them; "
+            f"RSS {before:.0f} -> {waiting[1]:.0f} -> {stalled[1]:.0f} MiB; a message of others meanwhile took "
+            f"{slowest * 1e3:.0f} ms at most; then {total / MIB:.0f} MiB read, nothing lost")
+
+
+async def standstill_gauge(door):
+    """The gauge of buffered bytes once it has shown the same number for longer than it takes to be renewed."""
+    seen = []
+
+    async def look():
+        seen.append(await door.value("hybrid_relay_buffered_bytes"))
+        return len(seen) > 15 and len(set(seen[-15:])) == 1
+
+    await until("the gauge of buffered bytes to stand still", look, 30, pause=0.1)
+    return seen[-1]
+
+
+async def ping_flood(stage):
+    """Both ends of ten tunnels ping as fast as they can for three seconds, while messages go to and fro."""
+    load, door = stage.load, stage.plain
+    tunnels = await open_live(load, door, 10)
+    # Many small writes: a relay that answered the latest of each read would still answer hundreds.
+    batch = b"".join(frame(secrets.token_bytes(4), PING) for _ in range(25))
+    start, processor = time.monotonic(), door.processor()
+    seconds, sent = 3, 0
+
+    async def flood(end):
+        nonlocal sent
+        pings = 0
+        while time.monotonic() - start < seconds:
+            end.write(batch)
+            pings += 25
+            await end.drained()
+            await asyncio.sleep(0.002)
+        sent += pings
+        last = secrets.token_bytes(8)
+        end.write(frame(last, PING))
+        await until("the latest ping to be answered", lambda: end.last_pong == last or end.is_over, PATIENCE)
+        elapsed = time.monotonic() - start
+        require(end.last_pong == last, f"a tunnel of pings {end.ending}")
+        # So many in each second that has begun, and one second more, since the relay's seconds are not ours.
+        allowed = PONGS_A_SECOND * (int(elapsed) + 2)
+        require(end.pongs <= allowed, f"{end.pongs} pongs in {elapsed:.1f} s; {allowed} would be allowed")
+        return end.pongs
+
+    async def talk(tunnel):
+        slowest = 0
+        while time.monotonic() - start < seconds:
+            slowest = max(slowest, await tunnel.converse((81, 900)))
+            await asyncio.sleep(0.1)
+        return slowest
+
+    ends = [end for tunnel in tunnels for end in tunnel.ends]
+    pongs, slowest = await asyncio.gather(at_once(len(ends), flood, ends), at_once(10, talk, tunnels))
+    elapsed = time.monotonic() - start
+    none_ended(tunnels, "by pings")
+    await converse_all(tunnels)
+    await close_all(tunnels)
+    used = (door.processor() - processor) / elapsed
+    counted = await _pings_are_counted(load, door)
+    return (f"{sent} pings of {len(ends)} ends in {elapsed:.1f} s, {min(pongs)} to {max(pongs)} pongs an end, relay at "
+            f"{used:.0%} of a core; messages meanwhile took {max(slowest) * 1e3:.0f} ms at most; {counted}")
+
+
+async def _pings_are_counted(load, door):
+    """Pings use up the volume of a tunnel: 16 bytes each of 16 MiB, then 1008."""
+    tunnel, = await open_live(load, door, 1)
+    before = await door.value("hybrid_relay_tunnel_ends_total", reason="exhausted")
+    batch = frame(b"", PING) * 8192
+    sent = 0
+    while not tunnel.phone.is_over and sent < 2 * MIB:
+        tunnel.phone.write(batch)
+        sent += 8192
+        await tunnel.phone.drained()
+    codes = [await within(PATIENCE, "an end to be told", end.told()) for end in tunnel.ends]
+    # The one that floods may lose the relay's word to its own bytes, which are no longer read.
+    require(codes[1] == 1008, f"the other end should have been told 1008 and was {tunnel.client.ending}")
+    require(sent > MIB - 8192, f"the tunnel was at its end after {sent} pings already")
+    await door.shows("hybrid_relay_tunnel_ends_total", before + 1, reason="exhausted")
+    return f"a tunnel of nothing but pings ended with 1008 after {MIB} of them"
+
+
+async def many_plain(stage):
+    """5,000 tunnels at the same time."""
+    return await _many(stage, stage.plain, 5_000)
+
+
+async def many_tls(stage):
+    """500 tunnels over TLS at the same time."""
+    return await _many(stage, stage.tls, 500)
+
+
+async def _many(stage, door, count):
+    before, start, processor = door.resident() / 1024, time.monotonic(), door.processor()
+    tunnels = await open_waiting(stage.load, door, count, early=81)
+    await door.shows("hybrid_relay_tunnels_waiting", count)
+    await join_all(stage.load, tunnels)
+    await door.shows("hybrid_relay_tunnels_open", count)
+    opened = time.monotonic() - start
+    slowest = await converse_all(tunnels)
+    highest = door.resident() / 1024
+    none_ended(tunnels, "meanwhile")
+    total = sum(end.received_bytes for tunnel in tunnels for end in tunnel.ends)
+    await close_all(tunnels)
+    seconds, used = time.monotonic() - start, door.processor() - processor
+    return (f"{count} at once, open after {opened:.1f} s; {total / MIB:.0f} MiB hashed on both sides, a message took "
+            f"{slowest:.1f} s at most; {seconds:.1f} s in all, {used:.1f} s of relay CPU; RSS {before:.0f} -> "
+            f"{highest:.0f} MiB")

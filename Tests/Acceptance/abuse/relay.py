@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A relay in a process of its own: its ports, its metrics, its memory, its end."""
+import asyncio
+import os
+import re
+import signal
+import ssl
+import subprocess
+from pathlib import Path
+
+from load import without_settings
+from waiting import Failed, require, until
+
+# What all of a relay's tunnels and connections leave behind when they are gone: nothing.
+GAUGES = ("hybrid_relay_tunnels_open", "hybrid_relay_tunnels_waiting", "hybrid_relay_connections_open",
+          "hybrid_relay_buffered_bytes")
+# Of the node's number every routing ID begins with; no decimal number in a log can look like one.
+NODE = 0xFADE
+
+
+class Metrics:
+    """What /metrics said."""
+
+    def __init__(self, text):
+        self.text = text
+        self._values = {}
+        for line in text.splitlines():
+            if line and not line.startswith("#"):
+                series, _, value = line.rpartition(" ")
+                name, _, labels = series.partition("{")
+                self._values[name, frozenset(re.findall(r'(\w+)="([^"]*)"', labels))] = float(value)
+
+    def __call__(self, name, **labels):
+        """A value. A series that is not there yet is 0 if others of its name are, and a failure if none is."""
+        series = name, frozenset(labels.items())
+        if series not in self._values:
+            require(any(known == name for known, _ in self._values), f"/metrics has no {name}")
+            return 0
+        return int(self._values[series])
+
+
+class Certificates:
+    """Certificates for localhost, each with a key of its own, and what a client needs to believe any of them."""
+
+    def __init__(self, folder, count):
+        self.pairs = []
+        self.trust = ssl.create_default_context()
+        for number in range(count):
+            pair = folder / f"certificate-{number}.pem", folder / f"key-{number}.pem"
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-out",
+                 pair[0], "-keyout", pair[1], "-days", "2", "-subj", "/CN=localhost", "-addext",
+                 "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+            self.trust.load_verify_locations(pair[0])
+            self.pairs.append(pair)
+
+    def encoded(self, number):
+        """A certificate as it comes over the wire."""
+        return ssl.PEM_cert_to_DER_cert(self.pairs[number][0].read_text())
+
+
+def put(source, target):
+    """Replaces a file as a whole, as tools that renew certificates do."""
+    fresh = target.with_name(target.name + ".new")
+    fresh.write_bytes(source if isinstance(source, bytes) else source.read_bytes())
+    os.replace(fresh, target)
+
+
+class Process:
+    """A program that is stopped with us, whatever happens, and whose output stands in a file."""
+
+    def __init__(self, name, argv, folder, *, environment=None, pass_fds=()):
+        self.name = name
+        self.log = folder / f"{name}.log"
+        with open(self.log, "ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, argv)], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, env=environment or without_settings(), start_new_session=True,
+                pass_fds=pass_fds)
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def status(self):
+        """Exit status, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def kill(self):
+        if self.status is None:
+            self._process.kill()
+        self._process.wait(30)
+
+    async def ended(self, seconds):
+        """Its exit status, once it has ended."""
+        await until(f"{self.name} to end", lambda: self.status is not None, seconds, pause=0.01)
+        return self.status
+
+    def resident(self):
+        """Resident memory in KiB."""
+        match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())
+        require(match, f"{self.name} has no memory: it is gone")
+        return int(match[1])
+
+    def processor(self):
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+class Relay(Process):
+    """`hybrid-relay serve` with an admin listener, on ports that the system chose."""
+
+    def __init__(self, name, program, folder, *options, certificates=None, pair=0, before=(), proxied=False):
+        self.tls, self.is_proxied = certificates.trust if certificates else None, proxied
+        self.certificate, self.key = folder / f"{name}-certificate.pem", folder / f"{name}-key.pem"
+        if certificates:
+            put(certificates.pairs[pair][0], self.certificate)
+            put(certificates.pairs[pair][1], self.key)
+            options = ("--tls-cert", self.certificate, "--tls-key", self.key, *options)
+        else:
+            options = ("--plaintext", *options)
+        if proxied:
+            options = ("--proxy-protocol-from", "127.0.0.1/32", *options)
+        # A file of settings that this machine may have must not count.
+        (folder / "nothing.env").touch()
+        self.address = self.admin = None
+        self._last_metrics = folder / f"{name}.metrics"
+        super().__init__(name, [*before, program, "serve", "--config", folder / "nothing.env", "--listen",
+                                "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *options], folder)
+
+    async def listens(self):
+        """Waits until it does, and learns where."""
+        def look():
+            if self.status is not None:
+                raise Failed(f"{self.name} ended with status {self.status}:\n{self.said()}")
+            for is_admin, port in re.findall(r"(admin )?listening on 127\.0\.0\.1:(\d+)", self.said()):
+                if is_admin:
+                    self.admin = "127.0.0.1", int(port)
+                else:
+                    self.address = "127.0.0.1", int(port)
+            return self.address and self.admin
+
+        await until(f"{self.name} to listen", look, 30, pause=0.02)
+        return self
+
+    async def get(self, path):
+        """Status and body of a page of the admin listener."""
+        async with asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection(*self.admin)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            answer = (await reader.read()).decode()
+            writer.close()
+        head, _, body = answer.partition("\r\n\r\n")
+        require(head.startswith("HTTP/1.1 "), f"the admin listener of {self.name} answered {path} with nothing")
+        return int(head.split()[1]), body
+
+    async def metrics(self):
+        status, text = await self.get("/metrics")
+        require(status == 200, f"/metrics of {self.name} answered {status}")
+        self._last_metrics.write_text(text)
+        return Metrics(text)
+
+    async def value(self, name, **labels):
+        return (await self.metrics())(name, **labels)
+
+    async def shows(self, name, wanted, seconds=20, **labels):
+        """Waits until a metric has a value."""
+        seen = None
+
+        async def look():
+            nonlocal seen
+            seen = await self.value(name, **labels)
+            return seen == wanted
+
+        try:
+            await until(f"{name} to be {wanted}", look, seconds)
+        except Failed as failure:
+            raise Failed(f"{failure}; it is {seen}") from None
+
+    async def is_empty(self, seconds=20):
+        """Waits until nothing of any tunnel or connection is left."""
+        left = {}
+
+        async def look():
+            nonlocal left
+            metrics = await self.metrics()
+            left = {name: metrics(name) for name in GAUGES if metrics(name) != 0}
+            return not left
+
+        try:
+            await until("the gauges to be 0", look, seconds)
+        except Failed:
+            what = ", ".join(f"{name} {value}" for name, value in left.items())
+            raise Failed(f"{seconds} s after the last connection {self.name} shows {what}") from None
+
+    async def stop(self):
+        """Ends it by SIGTERM and returns its exit status; a relay without tunnels needs no time."""
+        if self.status is None:
+            self.signal(signal.SIGTERM)
+            try:
+                await self.ended(15)
+            finally:
+                self.kill()
+        return self.status

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cases work with: the load, the two relays that live as long as the battery, and relays of their own."""
+import contextlib
+import itertools
+
+from load import Load
+from relay import NODE, Certificates, Relay
+
+# The pairs that the relay with TLS is given one after the other.
+PAIRS = 4
+
+
+class Stage:
+    """Two relays with their default limits, one that speaks plainly, one with TLS; 127.0.0.1 is their balancer."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.load = Load()
+        self.certificates = Certificates(folder, PAIRS)
+        self.plain = self.tls = None
+        self._numbers = itertools.count(1)
+        self._relays = []
+
+    async def begin(self):
+        self.plain = self._make("plain", proxied=True)
+        self.tls = self._make("tls", "--log-format", "json", proxied=True, certificates=self.certificates)
+        for relay in self.lasting:
+            await relay.listens()
+
+    def _make(self, name, *options, **more):
+        relay = Relay(name, self.program, self.folder, "--node", str(NODE), *options, **more)
+        self._relays.append(relay)
+        return relay
+
+    @property
+    def lasting(self):
+        return [self.plain, self.tls]
+
+    @contextlib.asynccontextmanager
+    async def own_relay(self, name, *options, **more):
+        """A relay for one case."""
+        relay = self._make(f"{name}-{next(self._numbers)}", *options, **more)
+        try:
+            yield await relay.listens()
+        finally:
+            relay.kill()
+
+    async def end(self):
+        """Ends the two relays as an operator would; returns their exit statuses."""
+        return {relay.name: await relay.stop() for relay in self.lasting}
+
+    def kill(self):
+        """Ends whatever still runs."""
+        for relay in self._relays:
+            relay.kill()
