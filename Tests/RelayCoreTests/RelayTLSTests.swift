@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import NIOCore
 import NIOSSL
 import RelayCore
@@ -8,46 +7,9 @@ import Testing
 
 @Suite("A relay over TLS", .timeLimit(.minutes(2)))
 struct RelayTLSTests {
-    /// A directory with a certificate for `localhost`, its key and somebody else's key, made by openssl.
-    private final class Files {
-        let directory: String
-
-        init() throws {
-            var template = Array("/tmp/relay-tls-XXXXXX".utf8CString)
-            try #require(mkdtemp(&template) != nil)
-            directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-            for name in ["own", "other"] {
-                try Self.openssl(
-                    ["req", "-x509", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-                        + key + ["-keyout", "\(directory)/\(name).key", "-out", "\(directory)/\(name).pem"]
-                )
-            }
-        }
-
-        deinit {
-            for name in ["own.key", "own.pem", "other.key", "other.pem"] { unlink("\(directory)/\(name)") }
-            rmdir(directory)
-        }
-
-        private static func openssl(_ arguments: [String]) throws {
-            var actions = posix_spawn_file_actions_t()
-            posix_spawn_file_actions_init(&actions)
-            defer { posix_spawn_file_actions_destroy(&actions) }
-            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-            var words: [UnsafeMutablePointer<CChar>?] = (["openssl"] + arguments).map { strdup($0) } + [nil]
-            defer { for word in words { free(word) } }
-            var process = pid_t()
-            try #require(posix_spawnp(&process, "openssl", &actions, nil, &words, environ) == 0)
-            var status: Int32 = 0
-            try #require(waitpid(process, &status, 0) == process)
-            try #require(status == 0)
-        }
-    }
-
     @Test("brings two ends together, with HTTP/1.1 by ALPN")
     func tunnel() async throws {
-        let files = try Files()
+        let files = try CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -71,7 +33,7 @@ struct RelayTLSTests {
 
     @Test("shows a renewed certificate to those who come, and keeps the tunnels of those who are there")
     func renewed() async throws {
-        let files = try Files()
+        let files = try CertificateFiles()
         func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
             let path = "\(files.directory)/\(name)"
             var configuration = TLSConfiguration.makeClientConfiguration()
@@ -98,7 +60,7 @@ struct RelayTLSTests {
 
     @Test("hangs up on who stalls in the handshake")
     func stalledHandshake() async throws {
-        let files = try Files()
+        let files = try CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         try await RunningRelay.run(transport: .tls(server), limits: .testing { $0.headTime = .milliseconds(300) }) {
@@ -111,7 +73,7 @@ struct RelayTLSTests {
 
     @Test("tells which file is wrong and how")
     func wrongFiles() throws {
-        let files = try Files()
+        let files = try CertificateFiles()
         let (own, other) = ("\(files.directory)/own", "\(files.directory)/other")
         func error(_ certificate: String, _ key: String) -> RelayCertificate.LoadError? {
             do throws(RelayCertificate.LoadError) {

@@ -126,15 +126,22 @@ public final class RelayServer: Sendable {
     }
 
     private func bootstrap(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>]) -> ServerBootstrap {
-        let (registry, transport, configuration) = (registry, transport, configuration)
+        let (registry, transport, configuration, logger) = (registry, transport, configuration, logger)
         // TCP_NODELAY stands on the listener because accepted sockets inherit it on Linux: one option set on
         // every connection costs more than the whole upgrade.
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .serverChannelInitializer { listener in
+                listener.eventLoop.makeCompletedFuture {
+                    try listener.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
+                }
+            }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    // An end that is to wait has been read once too much at most, not four times.
+                    try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
                     guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.eof }
                     let entrance = Entrance(
                         registry: registry,

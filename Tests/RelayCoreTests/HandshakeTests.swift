@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import NIOCore
+import NIOSSL
+import RelayCore
+import TestSupport
+import Testing
+
+@Suite("TLS handshakes with a relay", .timeLimit(.minutes(2)))
+struct HandshakeTests {
+    @Test("go well with every version from 1.2 and every group that is offered, and with no older one")
+    func versions() async throws {
+        let files = try CertificateFiles()
+        let own = "\(files.directory)/own"
+        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
+        func client(_ change: (inout TLSConfiguration) -> Void) throws -> NIOSSLContext {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .file(own + ".pem")
+            change(&configuration)
+            return try NIOSSLContext(configuration: configuration)
+        }
+        try await RunningRelay.run(transport: .tls(server)) { relay in
+            func reaches(_ tls: NIOSSLContext) async throws {
+                let (phone, client) = try await RunningRelay(server: relay.server, address: relay.address, tls: tls)
+                    .pair()
+                try await phone.send(Wire.frame([7]))
+                #expect(try await client.readMessage() == [7])
+            }
+            for version in [TLSVersion.tlsv12, .tlsv13] {
+                try await reaches(
+                    client {
+                        $0.minimumTLSVersion = version
+                        $0.maximumTLSVersion = version
+                    }
+                )
+            }
+            for group in [NIOTLSCurve.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1] {
+                try await reaches(client { $0.curves = [group] })
+            }
+            let old = try client {
+                $0.minimumTLSVersion = .tlsv1
+                $0.maximumTLSVersion = .tlsv11
+            }
+            await #expect(throws: (any Error).self) { try await reaches(old) }
+        }
+    }
+
+    @Test("are short for who comes back with a ticket", arguments: ["-tls1_2", "-tls1_3"])
+    func tickets(version: String) async throws {
+        let files = try CertificateFiles()
+        let own = "\(files.directory)/own"
+        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
+        let folder = FileManager.default.temporaryDirectory.path() + "/tickets-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // The relay's answer comes behind its ticket, and ends the visit.
+        try Data("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8).write(to: URL(filePath: folder + "/request"))
+        try await RunningRelay.run(transport: .tls(server)) { relay in
+            let port = try #require(relay.address.port)
+            func visit(_ options: [String]) async throws -> String {
+                let output = "\(folder)/\(UUID().uuidString)"
+                let client = try SpawnedProcess(
+                    ["openssl", "s_client", "-connect", "127.0.0.1:\(port)", version, "-ign_eof"] + options,
+                    environment: ["PATH": "/usr/bin:/bin"],
+                    input: folder + "/request",
+                    output: output
+                )
+                _ = try await client.end()
+                return try String(decoding: Data(contentsOf: URL(filePath: output)), as: UTF8.self)
+            }
+            let first = try await visit(["-sess_out", folder + "/session"])
+            #expect(first.contains("New, TLS") && first.contains("HTTP/1.1 404 "))
+            let second = try await visit(["-sess_in", folder + "/session"])
+            #expect(second.contains("Reused, TLS") && second.contains("HTTP/1.1 404 "))
+        }
+    }
+}
