@@ -30,17 +30,17 @@ enum AssuanLine {
     static func parse(_ line: UnsafeRawBufferPointer) -> Reply {
         let word = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = line.dropFirst(word.count + 1)
-        switch String(decoding: word, as: UTF8.self) {
-        case "OK": return .ok
-        case "D" where line.count > word.count: return .data
-        case "S": return .status(String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
-        case "INQUIRE": return .inquiry
-        case "ERR":
-            let digits = String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-            guard let number = UInt32(digits) else { return .nonsense }
-            return .error(code: Int(number & 0xFFFF))
-        case let word: return word.isEmpty || word.hasPrefix("#") ? .comment : .nonsense
-        }
+        // By bytes: Swift calls texts equal that Unicode calls equivalent, K and the sign for kelvin among them.
+        func isWord(_ text: StaticString) -> Bool { text.withUTF8Buffer { word.elementsEqual($0) } }
+        if word.isEmpty || word.first == UInt8(ascii: "#") { return .comment }
+        if isWord("OK") { return .ok }
+        if isWord("D") { return line.count > word.count ? .data : .nonsense }
+        if isWord("S") { return .status(String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) }
+        if isWord("INQUIRE") { return .inquiry }
+        guard isWord("ERR") else { return .nonsense }
+        let digits = String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+        guard let number = UInt32(digits) else { return .nonsense }
+        return .error(code: Int(number & 0xFFFF))
     }
 
     /// A command with its text, escaped; `nil` when it is longer than a line may be.

@@ -26,7 +26,8 @@ public struct RelayLimits: Sendable, Equatable {
     /// How many connections there may be in all, also such as have not asked yet; the next is hung up on at once.
     public var connections = 21_000
     /// What all tunnels together may hold in memory, in bytes, before every end waits until its peer has taken what
-    /// it sent; on top come at most one read of a socket and what the kernel keeps, for each connection.
+    /// it sent; on top come, for each connection, at most one read of its socket and one incomplete frame, 64 KiB each,
+    /// and what the kernel keeps.
     public var bufferedBytes = 256 << 20
     /// How many connections one source, an IPv4 address or an IPv6 /64, may have; the next is hung up on.
     ///

@@ -150,6 +150,10 @@ struct FrameReaderTests {
         (.malformedClose, Wire.closeFrame(1015)),
         (.malformedClose, Wire.closeFrame(2999)),
         (.malformedClose, Wire.closeFrame(5000)),
+        (.malformedReason, Wire.frame([0x03, 0xE8, 0xFF], opcode: Wire.close)),
+        (.malformedReason, Wire.frame([0x03, 0xE8, 0x61, 0xC3], opcode: Wire.close)),
+        (.malformedReason, Wire.frame([0x03, 0xE8, 0xED, 0xA0, 0x80], opcode: Wire.close)),
+        (.malformedReason, Wire.frame([0x03, 0xE8, 0xC0, 0x80], opcode: Wire.close)),
     ]
 
     // By number: a test's arguments are printed, and some of these are a megabyte long.

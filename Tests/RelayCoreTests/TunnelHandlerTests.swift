@@ -159,6 +159,24 @@ struct TunnelHandlerTests {
         #expect(relay.registry.budget.bytes == 0)
     }
 
+    @Test("what nobody has taken yet counts once, until it is gone, whichever end leaves first")
+    func leftBehind() throws {
+        let relay = Relay()
+        let (phone, routing) = try relay.phone()
+        let client = try relay.client(routing)
+        client.channel.isWritable = false
+        try phone.receive(message)
+        #expect(relay.registry.budget.bytes > 20_000)
+        try phone.channel.close().wait()
+        _ = try? client.channel.finish()
+        #expect(relay.registry.budget.bytes == 0)
+        let (early, _) = try relay.phone()
+        try early.receive(message)
+        #expect(relay.registry.budget.bytes > 0)
+        try early.channel.close().wait()
+        #expect(relay.registry.budget.bytes == 0)
+    }
+
     @Test("answers ten pings at a time, and the last of those that came beyond")
     func pongRate() throws {
         let relay = Relay()

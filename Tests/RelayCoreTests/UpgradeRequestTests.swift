@@ -122,6 +122,8 @@ struct UpgradeRequestTests {
         (.duplicateField, head(adding: ["Content-Length: 0", "Content-Length: 0"])),
         (.bodyNotAllowed, head(adding: ["Content-Length: 5"])),
         (.bodyNotAllowed, head(adding: ["Transfer-Encoding: chunked"])),
+        (.methodNotAllowed, head(["GET": "POST /cable/new/\(tunnel) HTTP/1.1"], adding: ["Content-Length: 5"])),
+        (.notOurPath, head(["GET": "POST / HTTP/1.1"], adding: ["Content-Length: 5"])),
         (.malformedField, head(adding: ["No colon"])),
         (.malformedField, head(adding: [": no name"])),
         (.malformedField, head(adding: ["Space : before"])),

@@ -51,6 +51,12 @@ struct ConfigurationTests {
             says: "/nonexistent"
         ),
         Mistake(
+            arguments: ["--listen", "127.0.0.1:0"],
+            environment: ["HYBRID_TLS_CERT": "/tmp/chain.pem"],
+            status: 78,
+            says: "--tls-key"
+        ),
+        Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext"],
             environment: ["HYBRID_IDLE_TIMEOUT": "5m"],
             status: 78,

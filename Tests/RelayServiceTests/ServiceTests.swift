@@ -136,6 +136,38 @@ struct ServiceTests {
         }
     }
 
+    @Test("limits of a file that has changed count, and what only a restart can change is named")
+    func watchedLimits() async throws {
+        try await Folder.with { folder in
+            let file = folder + "/relay.env"
+            try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=1\n", to: file)
+            try await RelayProcess.run(["--config", file]) { relay in
+                let (first, _) = try await relay.phone()
+                try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=2\nHYBRID_NODE=7\n", to: file)
+                _ = try await relay.program.line { $0.contains("only a restart will apply it: node") }
+                #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 101 "))
+                // What is wrong is told once, however often it is looked at, and again to who asks.
+                try Folder.write("HYBRID_MAX_TUNNELS=many\n", to: file)
+                _ = try await relay.program.line { $0.contains("kept the old limits") }
+                #expect(try await relay.metric(#"hybrid_relay_reloads_total{part="limits",result="kept"}"#) == 1)
+                relay.program.send(SIGHUP)
+                try await Waiting.until("a second complaint") {
+                    relay.program.errors.split(separator: "kept the old limits").count == 3
+                }
+                _ = first
+            }
+        }
+    }
+
+    @Test("a port that another program has is named, and ends the relay with 69")
+    func taken() async throws {
+        try await RelayProcess.run { relay in
+            let command = ["serve", "--plaintext", "--listen", "127.0.0.1:\(relay.port)"]
+            let ending = try await RelayProcess.command(command, in: relay.folder)
+            #expect(ending.status == 69 && ending.errors.contains("127.0.0.1:\(relay.port): another program"))
+        }
+    }
+
     @Test("what is logged tells of tunnels and never whose", arguments: ["console", "json"])
     func privacy(format: String) async throws {
         try await RelayProcess.run(["--plaintext", "--log-format", format]) { relay in

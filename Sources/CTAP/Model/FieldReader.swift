@@ -88,9 +88,15 @@ struct FieldReader {
         var options: [String: Bool] = [:]
         for (key, value) in (try optional(key, "options", as: \.map) ?? [:]).entries {
             guard let option = key.text else { throw .wrongType(name("options")) }
-            guard let truth = value.boolean else { throw .wrongType(name("options.\(option)")) }
+            guard let truth = value.boolean else { throw .wrongType(name(Self.fieldName(ofOption: option))) }
             options[option] = truth
         }
         return options
+    }
+
+    /// What an option is called where somebody reads it; its name is a stranger's.
+    private static func fieldName(ofOption option: String) -> String {
+        let isPlain = option.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
+        return isPlain && (1...32).contains(option.utf8.count) ? "options.\(option)" : "options"
     }
 }

@@ -74,14 +74,15 @@ enum LimitSettings {
         limits.newPerMinuteAndSource = try configuration.value(sourceNewPerMinute)
         limits.pingInterval = TimeAmount(try configuration.value(pingInterval))
         limits.pingMisses = try configuration.value(pingMisses)
-        // Listeners, event loops, log, files that are read again, and connections that are hung up on at once. Were
-        // there no descriptor left, the relay could not even hang up.
+        // Were there no descriptor left, the relay could not even hang up.
         let reachable = max(descriptors - reserve, 1)
         limits.connections = min(try configuration.value(maxConnections) ?? 2 * limits.tunnels + 1000, reachable)
         return limits
     }
 
-    private static let reserve = 64
+    /// For listeners, log, files that are read again, connections that are hung up on at once, as many of the admin's,
+    /// and three for each event loop.
+    private static let reserve = 64 + 64 + 3 * System.coreCount
 
     private static func bytes(
         _ name: String,

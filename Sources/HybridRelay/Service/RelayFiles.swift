@@ -19,13 +19,10 @@ struct RelayFiles {
         switch (try configuration.value(RelaySettings.plaintext), chain, key) {
         case (true, nil, nil): certificate = nil
         case (false, let chain?, let key?): certificate = (chain, key)
-        default: throw CommandFailure("give either --tls-cert and --tls-key, or --plaintext", status: .usage)
+        default: throw configuration.contradiction("give either --tls-cert and --tls-key, or --plaintext")
         }
         tokens = try configuration.value(RelaySettings.newTokenFile)
     }
-
-    /// All paths.
-    var paths: [String] { [certificate?.chain, certificate?.key, tokens].compactMap(\.self) }
 
     /// TLS with the certificate as it is now, or plaintext.
     func transport() throws(CommandFailure) -> RelayTransport {

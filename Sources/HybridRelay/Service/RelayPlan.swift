@@ -15,7 +15,7 @@ enum RelayPlan {
     ) throws(CommandFailure) -> RelayConfiguration {
         let addresses = try listeners(configuration, files, sockets)
         guard !addresses.isEmpty || !sockets.isEmpty else {
-            throw CommandFailure("nowhere to listen: give --listen HOST:PORT", status: .usage)
+            throw configuration.contradiction("nowhere to listen: give --listen HOST:PORT")
         }
         var relay = RelayConfiguration(
             listen: addresses,
@@ -48,10 +48,9 @@ enum RelayPlan {
         let hasBalancers = try !configuration.value(RelaySettings.proxyProtocolFrom).isEmpty
         func check(_ address: SocketAddress, _ name: String) throws(CommandFailure) {
             guard files.certificate != nil || address.isLoopback || hasBalancers || mayBeSeen else {
-                throw CommandFailure(
+                throw configuration.contradiction(
                     "--plaintext on \(name) would show everybody's tunnel IDs to the network: use --tls-cert and "
-                        + "--tls-key, a loopback address, --proxy-protocol-from, or --insecure-public-plaintext",
-                    status: .usage
+                        + "--tls-key, a loopback address, --proxy-protocol-from, or --insecure-public-plaintext"
                 )
             }
         }
@@ -72,10 +71,7 @@ enum RelayPlan {
     static func node(_ configuration: Configuration) throws(CommandFailure) -> Int {
         let node = try configuration.value(RelaySettings.node)
         if try configuration.value(RelaySettings.cluster), node == nil {
-            throw CommandFailure(
-                "--cluster needs --node: each relay of a cluster has a number of its own",
-                status: .usage
-            )
+            throw configuration.contradiction("--cluster needs --node: each relay of a cluster has a number of its own")
         }
         return node ?? 0
     }

@@ -9,35 +9,33 @@ internal import ServiceSupport
 /// A relay with everything that an operator needs around it: from its configuration to its last tunnel.
 ///
 /// SIGTERM drains: no new tunnel, those there are may finish; a second SIGTERM, or SIGINT, ends them with 1001.
-/// SIGHUP, and any change of the certificate's or the tokens' files, has them read again; SIGHUP reads the limits of
-/// the configuration file, too. Whatever cannot be read leaves what was in force.
+/// SIGHUP, and any change of their files, has the certificate, the tokens and the limits read again. Whatever cannot be
+/// read leaves what was in force.
 struct RelayService {
-    private let options: RelayOptions
     private let logger: Logger
     private let server: RelayServer
     private let admin: AdminServer?
     private let notifier = ServiceNotifier()
     private let grace: TimeAmount
-    private let files: RelayFiles
-    private let descriptors: Int
-    private let reloads: Reloads
+    private let reloader: Reloader
 
     /// How often files are looked at.
-    private static let lookInterval = Duration.seconds(5)
+    private static let lookInterval = Duration.seconds(2)
 
     /// Reads all there is to read; nothing listens yet.
     init(_ options: RelayOptions, _ configuration: Configuration) throws(CommandFailure) {
-        self.options = options
         logger = try Self.logger(configuration)
-        descriptors = DescriptorLimit.raise()
-        files = try RelayFiles(configuration)
+        let descriptors = DescriptorLimit.raise()
+        let files = try RelayFiles(configuration)
         let adminAddress = try RelayPlan.adminAddress(configuration)
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
-        let registry = PrometheusRegistry(help: MetricHelp.texts)
+        let registry = PrometheusRegistry(
+            help: MetricHelp.texts,
+            maximumSeries: 1000 + NewTokens.maximumCount
+        )
         registry.addCollector(ProcessCollector().collect)
         MetricsSystem.bootstrap(registry)
         Gauge(label: "hybrid_relay_build_info", dimensions: [("version", ProductVersion.text)]).record(1)
-        reloads = Reloads(certificateEnd: files.certificateEnd)
         let server = RelayServer(
             configuration: try RelayPlan.relay(configuration, files, InheritedSockets.take(), descriptors: descriptors),
             logger: logger
@@ -46,6 +44,7 @@ struct RelayService {
             logger.warning("no limits per source: a balancer without PROXY protocol hides where connections come from")
         }
         self.server = server
+        reloader = Reloader(options, configuration, files, descriptors: descriptors, server: server, logger: logger)
         guard let address = adminAddress else {
             admin = nil
             return
@@ -77,18 +76,22 @@ struct RelayService {
             do {
                 _ = try await server.start()
             } catch {
-                throw CommandFailure("cannot listen: \(error)", status: .unavailable)
+                throw Self.cannotListen(error)
             }
             do {
                 _ = try await admin?.start()
             } catch {
                 await server.shutdown()
-                throw CommandFailure("cannot listen for the admin: \(error)", status: .unavailable)
+                throw Self.cannotListen(error)
             }
             _ = notifier.ready()
             await serve(until: signals)
             await admin?.shutdown()
         }
+    }
+
+    private static func cannotListen(_ error: any Error) -> CommandFailure {
+        CommandFailure((error as? ListenError)?.sentence ?? "cannot listen: \(error)", status: .unavailable)
     }
 
     private enum Event: Sendable {
@@ -107,7 +110,7 @@ struct RelayService {
                 switch event {
                 case .signal(.hangup):
                     _ = notifier.reloading()
-                    reload(.all)
+                    for part in ReloadedPart.allCases { _ = reloader.reload(part, isAsked: true) }
                     _ = notifier.ready()
                 case .signal(.terminate) where drain == nil:
                     _ = notifier.stopping(status: "draining")
@@ -140,46 +143,15 @@ struct RelayService {
 
     /// Reads again what has changed.
     private func watchFiles() async {
-        var watched = WatchedFiles(files.paths)
+        var watched = WatchedFiles(ReloadedPart.allCases.flatMap(reloader.files))
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookInterval)
             let changed = watched.changed()
-            var parts: ReloadedParts = []
-            if let certificate = files.certificate, !changed.isDisjoint(with: [certificate.chain, certificate.key]) {
-                parts.insert(.certificate)
-            }
-            if let tokens = files.tokens, changed.contains(tokens) { parts.insert(.tokens) }
-            if !parts.isEmpty { reload(parts) }
-        }
-    }
-
-    private func reload(_ parts: ReloadedParts) {
-        if parts.contains(.certificate), files.certificate != nil {
-            reloads.attempt("certificate", logger) { () throws(CommandFailure) in
-                server.replace(transport: try files.transport())
-                reloads.certificateEnds(files.certificateEnd)
-            }
-        }
-        if parts.contains(.tokens), files.tokens != nil {
-            reloads.attempt("tokens", logger) { () throws(CommandFailure) in
-                server.replace(tokens: try files.newTokens())
-            }
-        }
-        if parts.contains(.limits) {
-            reloads.attempt("limits", logger) { () throws(CommandFailure) in
-                let configuration = try options.resolved()
-                server.replace(limits: try LimitSettings.limits(of: configuration, descriptors: descriptors))
+            for part in ReloadedPart.allCases {
+                let files = reloader.files(of: part)
+                guard !changed.isDisjoint(with: files) else { continue }
+                if !reloader.reload(part, isAsked: false) { watched.areUseless(files) }
             }
         }
     }
-}
-
-/// What can be read again while the relay runs.
-struct ReloadedParts: OptionSet {
-    let rawValue: Int
-
-    static let certificate = ReloadedParts(rawValue: 1)
-    static let tokens = ReloadedParts(rawValue: 2)
-    static let limits = ReloadedParts(rawValue: 4)
-    static let all: ReloadedParts = [certificate, tokens, limits]
 }

@@ -5,32 +5,65 @@ internal import Glibc
 /// Files that are read again when they change, told apart by what the system keeps about them.
 ///
 /// Looked at from time to time rather than watched: renewed certificates come as new files, as links that point
-/// elsewhere or as whole folders that are swapped, and a look catches each.
+/// elsewhere or as whole folders that are swapped, and a look catches each. A file counts as changed once it is the same
+/// at two looks, or half of a file that is being written would be taken for all of it.
 struct WatchedFiles {
     private struct Stamp: Equatable {
         let device: UInt64
         let inode: UInt64
         let size: Int
-        let seconds: Int
-        let nanoseconds: Int
+        let written: Time
+        /// Owner and mode too: a file that could not be read may be readable now.
+        let changed: Time
     }
 
-    private var stamps: [String: Stamp?] = [:]
+    private struct Time: Equatable {
+        let seconds: Int
+        let nanoseconds: Int
+
+        init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
+    }
+
+    private struct Watched {
+        /// As it was when it was last taken.
+        var taken: Stamp?
+        /// As it was when it was last looked at.
+        var seen: Stamp?
+        /// Whether it was of no use when it was taken.
+        var isUseless = false
+    }
+
+    private var files: [String: Watched] = [:]
 
     /// Files as they are now.
     init(_ paths: [String]) {
-        for path in paths { stamps[path] = .some(Self.stamp(of: path)) }
+        for path in paths {
+            let stamp = Self.stamp(of: path)
+            files[path] = Watched(taken: stamp, seen: stamp)
+        }
     }
 
-    /// Those that are not what they were when last looked at; a file that is gone has not changed yet.
+    /// Those that are not what they were when they were last taken, or were of no use then; a file that is gone has not
+    /// changed yet.
     mutating func changed() -> Set<String> {
         var changed: Set<String> = []
-        for (path, before) in stamps {
-            guard let now = Self.stamp(of: path), now != before else { continue }
-            stamps[path] = now
-            changed.insert(path)
+        for (path, var file) in files {
+            let now = Self.stamp(of: path)
+            let isSettled = now != nil && now == file.seen
+            file.seen = now
+            if isSettled, now != file.taken || file.isUseless {
+                file.taken = now
+                file.isUseless = false
+                changed.insert(path)
+            }
+            files[path] = file
         }
         return changed
+    }
+
+    /// Notes files that were of no use; the reason may go without their being changed.
+    mutating func areUseless(_ paths: [String]) {
+        for path in paths { files[path]?.isUseless = true }
     }
 
     private static func stamp(of path: String) -> Stamp? {
@@ -40,8 +73,8 @@ struct WatchedFiles {
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
             size: Int(status.st_size),
-            seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec
+            written: Time(status.st_mtim),
+            changed: Time(status.st_ctim)
         )
     }
 }

@@ -41,9 +41,11 @@ public final class AdminServer: Sendable {
     }
 
     /// Listens and returns the address, with the real port where 0 was asked for.
+    ///
+    /// - Throws: ``ListenError``.
     public func start() async throws -> SocketAddress {
         let (answers, open) = (answers, NIOLockedValueBox(0))
-        let channel = try await ServerBootstrap(group: group)
+        let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -60,7 +62,12 @@ public final class AdminServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(AdminHandler(answers))
                 }
             }
-            .bind(to: address).get()
+        let channel: any Channel
+        do {
+            channel = try await bootstrap.bind(to: address).get()
+        } catch {
+            throw ListenError(address, error)
+        }
         listener.withLockedValue { $0 = channel }
         let bound = channel.localAddress ?? address
         logger.info("admin listening on \(bound.hostAndPort)")

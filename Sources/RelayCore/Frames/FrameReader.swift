@@ -107,6 +107,7 @@ public struct FrameReader: Sendable {
         guard payload.count >= 2, let code = CloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1])) else {
             throw .malformedClose
         }
+        guard String(validating: payload[2...], as: UTF8.self) != nil else { throw .malformedReason }
         return code
     }
 

@@ -20,6 +20,8 @@ public enum FrameViolation: Error, Hashable, Sendable, CaseIterable {
     case interruptedMessage
     /// A close frame with a payload of one byte, or with a code that must not be sent (§7.4).
     case malformedClose
+    /// A close frame whose reason is not UTF-8 (§8.1).
+    case malformedReason
     /// A text message: tunnels carry binary messages only.
     case text
     /// A message larger than the relay carries.
@@ -29,6 +31,7 @@ public enum FrameViolation: Error, Hashable, Sendable, CaseIterable {
     public var closeCode: CloseCode {
         switch self {
         case .text: .unsupportedData
+        case .malformedReason: .invalidData
         case .oversizedMessage: .messageTooBig
         default: .protocolError
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import NIOCore
 public import NIOSSL
 
 /// A certificate chain and its key from files, made into a TLS context as the relay wants it.
@@ -48,6 +49,8 @@ public enum RelayCertificate {
         // The first against those who record today to decrypt later; browsers and phones offer it.
         configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = ["http/1.1"]
+        // Who is hung up on has had its time before; TLS need not wait for its consent.
+        configuration.shutdownTimeout = .milliseconds(100)
         return configuration
     }
 }

@@ -32,9 +32,8 @@ struct RelayMetrics: Sendable {
                 (reason, Counter(label: "hybrid_relay_connections_refused_total", dimensions: [("reason", reason)]))
             }
         )
-        open.record(0)
         draining.record(0)
-        record(waiting: 0, connections: 0, bufferedBytes: 0)
+        record(open: 0, waiting: 0, connections: 0, bufferedBytes: 0)
     }
 
     /// A connection was let in.
@@ -52,7 +51,10 @@ struct RelayMetrics: Sendable {
     func drainBegins() { draining.record(1) }
 
     /// How much of everything there is, looked at from time to time.
-    func record(waiting: Int, connections: Int, bufferedBytes: Int) {
+    ///
+    /// Tunnels, too: two event loops may tell their counts in the wrong order.
+    func record(open: Int, waiting: Int, connections: Int, bufferedBytes: Int) {
+        self.open.record(open)
         self.waiting.record(waiting)
         connectionsOpen.record(connections)
         buffered.record(bufferedBytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import Glibc
 public import Logging
 internal import NIOConcurrencyHelpers
 public import NIOCore
@@ -38,6 +39,12 @@ public final class RelayServer: Sendable {
 
     /// Waiting connections that the kernel keeps for a listener.
     private static let backlog: Int32 = 4096
+    /// What the kernel keeps of one connection in each direction, in bytes.
+    ///
+    /// By itself it keeps megabytes for one that is not read; and all it has got is read at once when that end hangs up.
+    private static let kernelBuffer: ChannelOptions.Types.SocketOption.Value = 192 << 10
+    /// What an end's socket may leave unsent, in bytes, and still count as taking all it gets.
+    private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
     /// How late an event loop may be before the relay counts as broken.
     private static let patience = TimeAmount.seconds(10)
 
@@ -76,7 +83,7 @@ public final class RelayServer: Sendable {
     ///
     /// To be called once.
     ///
-    /// - Throws: the first address's error that could not be bound; none is listened on then.
+    /// - Throws: ``ListenError`` for the first address that could not be bound; none is listened on then.
     public func start() async throws -> [SocketAddress] {
         var watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>] = [:]
         for eventLoop in group.makeIterator() {
@@ -111,11 +118,27 @@ public final class RelayServer: Sendable {
         var addresses: [SocketAddress] = []
         for socket in configuration.inherited {
             addresses += try await listening(bootstrap.withBoundSocket(socket).get())
+            // NIO has listened with a shorter queue before it looked at the option.
+            guard Glibc.listen(socket, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
         }
         for address in configuration.listen {
-            addresses += try await listening(bootstrap.bind(to: address).get())
+            do {
+                addresses += try await listening(alone(address, bootstrap).bind(to: address).get())
+            } catch {
+                throw ListenError(address, error)
+            }
         }
         return addresses
+    }
+
+    /// Leaves IPv4 to the IPv4 address where both are given for one port; by itself an IPv6 address may serve both.
+    private func alone(_ address: SocketAddress, _ bootstrap: ServerBootstrap) -> ServerBootstrap {
+        let isShared = configuration.listen.contains { $0.protocol == .inet && $0.port == address.port }
+        guard address.protocol == .inet6, isShared else { return bootstrap }
+        return bootstrap.serverChannelOption(
+            ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only),
+            value: 1
+        )
     }
 
     private func listening(_ listener: any Channel) -> [SocketAddress] {
@@ -127,12 +150,14 @@ public final class RelayServer: Sendable {
 
     private func bootstrap(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionWatch>]) -> ServerBootstrap {
         let (registry, transport, configuration, logger) = (registry, transport, configuration, logger)
-        // TCP_NODELAY stands on the listener because accepted sockets inherit it on Linux: one option set on
+        // Options of TCP stand on the listener because accepted sockets inherit them on Linux: one option set on
         // every connection costs more than the whole upgrade.
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .serverChannelOption(.socketOption(.so_rcvbuf), value: Self.kernelBuffer)
+            .serverChannelOption(.socketOption(.so_sndbuf), value: Self.kernelBuffer)
             .serverChannelInitializer { listener in
                 listener.eventLoop.makeCompletedFuture {
                     try listener.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
@@ -142,6 +167,7 @@ public final class RelayServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     // An end that is to wait has been read once too much at most, not four times.
                     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+                    try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.unsent)
                     guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.eof }
                     let entrance = Entrance(
                         registry: registry,
@@ -178,6 +204,9 @@ public final class RelayServer: Sendable {
         return beats.allSatisfy { $0.withLockedValue { $0 } > latest } ? stage : .broken
     }
 
+    /// Connections there are, also such as have not asked for anything yet.
+    public var connections: Int { registry.doorkeeper.connections }
+
     // MARK: End
 
     /// Lets no new tunnel be opened and waits until all there are have ended, `grace` at most; then shuts down.
@@ -191,12 +220,25 @@ public final class RelayServer: Sendable {
         if isFirst { logger.info("draining") }
         registry.drain()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { [registry] in await registry.waitUntilEmpty() }
+            group.addTask {
+                await self.registry.waitUntilEmpty()
+                await self.waitForRequests()
+            }
             group.addTask { try? await Task.sleep(for: .nanoseconds(grace.nanoseconds)) }
             await group.next()
             group.cancelAll()
         }
         await shutdown()
+    }
+
+    /// Lets connections that are about to ask hear why they get nothing, as long as a request may take.
+    ///
+    /// A balancer sends somebody who was refused elsewhere, but not somebody who was hung up on.
+    private func waitForRequests() async {
+        let latest = NIODeadline.now() + registry.limits.headTime
+        while connections > 0, .now() < latest, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     /// Stops listening, closes every tunnel with 1001 and waits until all connections are closed.

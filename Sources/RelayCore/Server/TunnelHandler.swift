@@ -9,7 +9,8 @@ internal import NIOCore
 /// on different event loops, so whatever is for the other goes through ``TunnelMember/perform(_:)``.
 ///
 /// *Backpressure.* What was passed on and not yet taken by the other end's socket is counted; above a window
-/// this end is not read. The other end gives the credit back when its socket accepts bytes. Before a client has
+/// this end is not read. The other end gives the credit back when its socket accepts bytes. All tunnels' bytes
+/// together are counted, too, until that socket has taken them or is closed, whoever has left before. Before a client has
 /// come the window is `limits.earlyBytes`. A paused end is still noticed when it hangs up: NIO reads a socket
 /// to its end as soon as that is known. Only an end with more unsent bytes than the kernel's buffers hold can't
 /// say so, as its FIN waits behind them; a deadline ends that tunnel.
@@ -137,9 +138,9 @@ extension TunnelHandler: ChannelDuplexHandler {
         context = nil
         phase = .leaving
         deadline = nil
-        early = ByteBuffer()
-        registry.budget.add(-inFlight)
-        inFlight = 0
+        dropEarly()
+        registry.budget.add(-owed)
+        owed = 0
         watch.remove(self)
         registry.depart(source)
         if let place { registry.leave(place.key, place.side, bytes: sentCost) }
@@ -255,9 +256,12 @@ extension TunnelHandler {
         readIfAllowed()
     }
 
-    /// Frames from the other end.
+    /// Frames from the other end, which count as held until this end's socket has taken them.
     func deliver(_ frames: ByteBuffer, cost: Int) {
-        guard case .paired = phase, let context else { return }
+        guard case .paired = phase, let context else {
+            registry.budget.add(-frames.readableBytes)
+            return
+        }
         hasCarriedData = true
         receivedCost += cost
         owed += frames.readableBytes
@@ -287,19 +291,22 @@ extension TunnelHandler {
 
     /// Tells the other end that its frames were taken; small amounts later, or the other end has a wake-up a message.
     private func giveCredit(evenLittle: Bool = false) {
-        guard owed >= (evenLittle || registry.budget.isExhausted ? 1 : Self.creditLot), case .paired(let other) = phase
-        else { return }
+        guard owed >= (evenLittle || registry.budget.isExhausted ? 1 : Self.creditLot) else { return }
         let credit = owed
         owed = 0
-        other.perform { $0.takeCredit(credit) }
+        registry.budget.add(-credit)
+        if case .paired(let other) = phase { other.perform { $0.takeCredit(credit) } }
     }
 
     private func takeCredit(_ bytes: Int) {
-        // What was under way when this end left is off the account already.
-        guard context != nil else { return }
         inFlight -= bytes
-        registry.budget.add(-bytes)
         readIfAllowed()
+    }
+
+    /// Forgets what no client has come for.
+    private func dropEarly() {
+        registry.budget.add(-early.readableBytes)
+        early = ByteBuffer()
     }
 
     private func readIfAllowed() {
@@ -322,7 +329,7 @@ extension TunnelHandler {
     private func finish(_ lastWord: ByteBuffer) {
         guard let context else { return }
         phase = .leaving
-        early = ByteBuffer()
+        dropEarly()
         deadline = .now() + limits.farewell
         readIfAllowed()
         context.writeAndFlush(wrapOutboundOut(lastWord), promise: nil)
@@ -330,7 +337,10 @@ extension TunnelHandler {
     }
 
     /// Closes the connection without ceremony.
+    ///
+    /// TLS may take a moment for its own goodbye; what still comes in then counts no more.
     func hangUp() {
+        phase = .leaving
         context?.close(promise: nil)
     }
 

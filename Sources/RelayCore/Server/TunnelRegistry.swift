@@ -124,13 +124,13 @@ final class TunnelRegistry: Sendable {
     /// Enters which tunnels carried data since the last sweep, and ends those whose time is up.
     func sweep(active: [TunnelKey]) {
         let now = NIODeadline.now()
-        let (farewells, waiting) = state.withLockedValue { state in
+        let (farewells, open, waiting) = state.withLockedValue { state in
             for key in active { state.table.noteData(key, now: now) }
-            return (state.table.sweep(now: now), state.table.waitingCount)
+            return (state.table.sweep(now: now), state.table.count, state.table.waitingCount)
         }
         carryOut(farewells)
         doorkeeper.sweep(now: now)
-        metrics.record(waiting: waiting, connections: doorkeeper.connections, bufferedBytes: budget.bytes)
+        metrics.record(open: open, waiting: waiting, connections: doorkeeper.connections, bufferedBytes: budget.bytes)
     }
 
     /// Lets nobody open a tunnel any more.

@@ -27,6 +27,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     public static let protocolError = CloseCode(known: 1002)
     /// A text message; tunnels carry binary messages only.
     public static let unsupportedData = CloseCode(known: 1003)
+    /// Text that is not UTF-8.
+    public static let invalidData = CloseCode(known: 1007)
     /// The relay's policy ended the tunnel: a time or volume limit, or a newer tunnel of the same name.
     public static let policyViolation = CloseCode(known: 1008)
     /// The message was larger than the relay carries.

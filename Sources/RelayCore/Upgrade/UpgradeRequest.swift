@@ -16,17 +16,17 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// Reads a whole request head, from the method to the empty line.
     ///
     /// Any bytes may be given. The refusal thrown is that of the first rule broken, in this order: HTTP's own
-    /// syntax, the path, the method, the IDs, the upgrade, the sub-protocol. Rules that depend on how the relay is set up
+    /// syntax, the path, the method, the body, the IDs, the upgrade, the sub-protocol. Rules that depend on how the relay is set up
     /// come after all these, with ``checkOrigin()`` first, and for new tunnels the drain, ``bearerToken()``, the token
     /// itself, the rate of the source, and last whether there is room, or whether there is such a tunnel.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
         guard let host = try head.value(of: "host"), !host.isEmpty else { throw .missingHost }
-        let length = try head.value(of: "content-length")
-        guard head.values(of: "transfer-encoding").isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
         let path = Self.path(of: head)
         if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
         guard head.method.equals("GET") else { throw .methodNotAllowed }
+        let length = try head.value(of: "content-length")
+        guard head.values(of: "transfer-encoding").isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
         self.path = try path.get()
         guard head.list("upgrade", contains: "websocket"), head.list("connection", contains: "upgrade") else {
             throw .upgradeRequired

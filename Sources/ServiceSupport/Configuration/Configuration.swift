@@ -39,6 +39,14 @@ public struct Configuration: Sendable {
         entry(setting).failure(reason)
     }
 
+    /// The failure of settings that make no sense together: of the command line, unless something comes from elsewhere.
+    ///
+    /// - Parameter sentence: What is wrong, and what to do.
+    public func contradiction(_ sentence: String) -> CommandFailure {
+        let isElsewhere = entries.contains { $0.source != .defaultValue && $0.source.status == .configuration }
+        return CommandFailure(sentence, status: isElsewhere ? .configuration : .usage)
+    }
+
     private func entry<Value>(_ setting: Setting<Value>) -> Entry {
         entries.first { $0.declaration.name == setting.declaration.name }
             ?? Entry(setting.declaration, setting.declaration.defaultTexts, .defaultValue)

@@ -123,7 +123,7 @@ class Battery:
                     if relay.status is not None:
                         raise Failed(f"{relay.name} has ended with status {relay.status}; the battery cannot go on")
             for relay in self._stage.lasting:
-                self._memory.setdefault(relay.name, []).append(relay.resident())
+                self._memory.setdefault(relay.name, []).append(await relay.settled())
         await self._case("memory", self._compare_memory)
         await self._case("log", self._search_logs)
         self._judge_end(await self._stage.end())

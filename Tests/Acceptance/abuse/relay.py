@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from load import without_settings
-from waiting import Failed, require, until
+from waiting import Failed, require, standstill, until
 
 # What all of a relay's tunnels and connections leave behind when they are gone: nothing.
 GAUGES = ("hybrid_relay_tunnels_open", "hybrid_relay_tunnels_waiting", "hybrid_relay_connections_open",
@@ -108,6 +108,10 @@ class Process:
         match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())
         require(match, f"{self.name} has no memory: it is gone")
         return int(match[1])
+
+    async def settled(self):
+        """Resident memory in KiB when it changes no more."""
+        return await standstill(f"the memory of {self.name} to stand still", self.resident, looks=20, pause=0.1)
 
     def processor(self):
         """Seconds of processor time so far."""

@@ -40,7 +40,7 @@ async def until(what, look, seconds, pause=0.05):
         await asyncio.sleep(pause)
 
 
-async def standstill(what, number, seconds=30, looks=10):
+async def standstill(what, number, seconds=30, looks=10, **options):
     """Waits until a number has stood still for `looks` looks in a row, and returns it."""
     seen = []
 
@@ -49,7 +49,7 @@ async def standstill(what, number, seconds=30, looks=10):
         del seen[:-looks]
         return len(seen) == looks and len(set(seen)) == 1
 
-    await until(what, look, seconds)
+    await until(what, look, seconds, **options)
     return seen[-1]
 
 

@@ -54,7 +54,8 @@ struct ReferenceFrames: Equatable {
                 for index in payload.indices { payload[index] ^= key[index % 4] }
             }
             if opcode == 8 {
-                end = payload.isEmpty || Self.isCloseCode(payload) ? .closed : .broken
+                let isReason = !masked || Self.isUTF8(payload.dropFirst(2))
+                end = payload.isEmpty || Self.isCloseCode(payload) && isReason ? .closed : .broken
                 if end == .broken { return }
             }
             frames.append(Frame(isFinal: isFinal, opcode: opcode, payload: payload))
@@ -134,6 +135,11 @@ struct ReferenceFrames: Equatable {
         case 127: return header[2] < 0x80 && (anyLength || header[2..<8].contains { $0 != 0 })
         default: return true
         }
+    }
+
+    /// Whether there is nothing to repair.
+    private static func isUTF8(_ text: ArraySlice<UInt8>) -> Bool {
+        String(decoding: text, as: UTF8.self).utf8.elementsEqual(text)
     }
 
     /// Whether a close frame's payload begins with a code that may be sent (RFC 6455 §7.4 and IANA's registry).

@@ -62,10 +62,12 @@ private enum Outcome: Equatable {
 
 /// Version 1 by splitting text, as a script would do it.
 private func meansWhatWordsSay(_ bytes: [UInt8], _ header: ProxyHeader) throws {
-    let line = String(decoding: bytes.dropLast(2), as: UTF8.self)
+    let line = bytes.dropLast(2)
     try invariant(bytes.suffix(2) == [13, 10], "a line has its end")
-    try invariant(!line.utf8.contains(13) && !line.utf8.contains(10), "there is one line")
-    let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    try invariant(!line.contains(13) && !line.contains(10), "there is one line")
+    // By bytes: a blank with a combining mark behind it is another character than a blank.
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        .map { String(decoding: $0, as: UTF8.self) }
     guard case .relayed(let address) = header else {
         try invariant(words.prefix(2) == ["PROXY", "UNKNOWN"] && header == .unknown, "only UNKNOWN tells nobody")
         return
