@@ -41,6 +41,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    // malloc.h, which the system's own module leaves out.
+    .systemLibrary(name: "CMalloc"),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 ]
@@ -80,8 +82,8 @@ let executables: [Target] = [
     executable(
         "HybridRelay",
         [
-            "CaBLE", "RelayCore", "RelayCheck", "ServiceSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging,
-            coreMetrics,
+            "CaBLE", "RelayCore", "RelayCheck", "ServiceSupport", "CMalloc", nio("NIOCore"), nio("NIOPosix"), nioSSL,
+            logging, coreMetrics,
         ]
     ),
     executable(

@@ -19,7 +19,7 @@ struct RelayService {
     private let grace: TimeAmount
     private let reloader: Reloader
 
-    /// How often files are looked at.
+    /// How often files, and the number of connections, are looked at.
     private static let lookInterval = Duration.seconds(2)
 
     /// Reads all there is to read; nothing listens yet.
@@ -104,6 +104,7 @@ struct RelayService {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await keepWatchdog() }
             group.addTask { await watchFiles() }
+            group.addTask { await returnMemory() }
             group.addTask { for await signal in signals { continuation.yield(.signal(signal)) } }
             var drain: Task<Void, Never>?
             loop: for await event in events {
@@ -138,6 +139,14 @@ struct RelayService {
         while !Task.isCancelled {
             if server.health != .broken { _ = notifier.watchdog() }
             try? await Task.sleep(for: interval)
+        }
+    }
+
+    private func returnMemory() async {
+        var memory = MemoryReturn()
+        while !Task.isCancelled {
+            memory.look(connections: server.connections)
+            try? await Task.sleep(for: Self.lookInterval)
         }
     }
 

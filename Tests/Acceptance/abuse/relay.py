@@ -110,8 +110,8 @@ class Process:
         return int(match[1])
 
     async def settled(self):
-        """Resident memory in KiB when it changes no more."""
-        return await standstill(f"the memory of {self.name} to stand still", self.resident, looks=20, pause=0.1)
+        """Resident memory in KiB when it has not changed for longer than it takes a relay to give some back."""
+        return await standstill(f"the memory of {self.name} to stand still", self.resident, looks=40, pause=0.1)
 
     def processor(self):
         """Seconds of processor time so far."""
