@@ -105,7 +105,7 @@ struct ProximityTests {
             let message = handshake.message1.bytes
             let answer = try await desktop.join(stage, heard.routingID) { try await Self.answer(to: message, on: $0) }
             #expect(answer == nil)
-            let ending = try await phone.ending(within: .seconds(10))
+            let ending = try await phone.ending(within: .seconds(60))
             #expect(ending.status == 65 && ending.lastLine.contains("nothing was answered"), "\(ending)")
             #expect(Person.log(stage).isEmpty)
             #expect(stage.snapshot(of: stage.vault) == before)
@@ -120,7 +120,7 @@ struct ProximityTests {
             let first = try stage.startAuthenticator(desktop.offer.text)
             let old = try await desktop.hear(stage)
             first.send(SIGKILL)
-            _ = try await first.ending(within: .seconds(10))
+            _ = try await first.ending(within: .seconds(60))
             try await stage.expectSilence()
 
             let second = try stage.startAuthenticator(desktop.offer.text)
@@ -133,7 +133,7 @@ struct ProximityTests {
             let message = handshake.message1.bytes
             let answer = try await desktop.join(stage, new.routingID) { try await Self.answer(to: message, on: $0) }
             #expect(answer == nil)
-            #expect(try await second.ending(within: .seconds(10)).status == 65)
+            #expect(try await second.ending(within: .seconds(60)).status == 65)
             #expect(Person.log(stage).isEmpty)
             try await stage.expectSilence()
         }
@@ -174,7 +174,7 @@ struct ProximityTests {
                 return try await Self.answer(to: message, on: tunnel)
             }
             #expect(more == nil)
-            #expect(try await phone.ending(within: .seconds(10)).status == 65)
+            #expect(try await phone.ending(within: .seconds(60)).status == 65)
             #expect(Person.log(stage).isEmpty)
             try await stage.expectSilence()
         }
@@ -189,7 +189,7 @@ struct ProximityTests {
                 _ = try await desktop.hear(stage)
                 phone.send(signal)
                 try await stage.expectSilence(within: .seconds(1))
-                let status = try await phone.ending(within: .seconds(10)).status
+                let status = try await phone.ending(within: .seconds(60)).status
                 #expect(status == (signal == SIGKILL ? 137 : 130))
             }
         }

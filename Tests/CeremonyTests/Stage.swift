@@ -45,8 +45,8 @@ struct Stage: Sendable {
                     relayPort: line.split(separator: ":").last.flatMap { Int($0) } ?? 0
                 )
                 try await Evidence.$ofStage.withValue(evidence) { try await body(stage) }
-                relay.send(SIGTERM)
-                _ = try await relay.ending(within: .seconds(10))
+                relay.send(SIGINT)
+                _ = try await relay.ending(within: .seconds(60))
                 await connection.close()
             }
         } catch {
