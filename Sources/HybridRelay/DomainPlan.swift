@@ -48,7 +48,7 @@ extension Domain {
                    b. DNS-01, with a TXT record at _acme-challenge.\(host):
                        certbot certonly --manual --preferred-challenges dns -d \(host)
                       (certbot's plugin for your DNS provider can write the record and renew by itself)
-                4. Run the relay, as a user who may read the key, on a free port 443; start it again after a renewal:
+                4. Run the relay, as a user who may read the key, on a free port 443; it reads a renewed certificate by itself:
                        hybrid-relay serve --listen '[::]:443' \(files)
                 5. Check it from another machine:
                        hybrid-relay check wss://\(host)
