@@ -15,6 +15,9 @@ public enum StandardError {
     ///
     /// A terminal obeys such characters, so text of a peer could otherwise forge lines or rewrite the screen.
     public static func oneLine(_ text: String) -> String {
+        // Most text is plain; asking Unicode about each letter costs more than all else about a line.
+        let isPlain = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy { (0x20...0x7E).contains($0) } }
+        if isPlain == true { return text }
         var safe = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

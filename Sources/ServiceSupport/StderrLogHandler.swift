@@ -34,11 +34,18 @@ public struct StderrLogHandler: LogHandler {
 
     /// The line of an event, fields in the order of their names.
     func line(of event: LogEvent) -> String {
-        var fields = metadata
-        fields.merge(metadataProvider?.get() ?? [:]) { _, new in new }
-        fields.merge(event.metadata ?? [:]) { _, new in new }
-        let level = event.level == .info ? "" : "\(event.level): "
-        let tail = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        return "\(label): \(level)\(event.message)\(tail)"
+        var fields = event.metadata ?? [:]
+        if let metadataProvider { fields.merge(metadataProvider.get()) { old, _ in old } }
+        if !metadata.isEmpty { fields.merge(metadata) { old, _ in old } }
+        var line = label + ": "
+        if event.level != .info { line += event.level.rawValue + ": " }
+        line += event.message.description
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            line += " "
+            line += name
+            line += "="
+            if case .string(let text) = value { line += text } else { line += value.description }
+        }
+        return line
     }
 }

@@ -2,10 +2,12 @@
 
 /// Hexadecimal digits of tunnel URLs and headers.
 enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
     /// Two lower-case digits for each byte.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
+    static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
         for byte in bytes {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 0x0F)])

@@ -8,21 +8,39 @@ public struct TunnelID: Hashable, Sendable {
     /// Length in bytes.
     public static let length = 16
 
-    /// The 16 bytes.
-    public let bytes: [UInt8]
+    /// The bytes as two numbers: compared, copied and looked up without an array.
+    private let words: SIMD2<UInt64>
 
-    init(derived bytes: [UInt8]) { self.bytes = bytes }
+    /// The 16 bytes.
+    public var bytes: [UInt8] {
+        (0..<Self.length).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> (56 - UInt64($0 % 8) * 8)) }
+    }
+
+    init(derived bytes: [UInt8]) { self.init(checked: bytes) }
+
+    /// Takes bytes whose number is known to be right.
+    private init(checked bytes: some Collection<UInt8>) {
+        var words = SIMD2<UInt64>()
+        for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
+        self.words = words
+    }
 
     /// Takes exactly 16 bytes; anything else is `nil`.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
-        self.bytes = Array(bytes)
+        self.init(checked: bytes)
     }
 
     /// Reads 32 hexadecimal digits of either case: Chrome writes upper case, others lower case.
     public init?(hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex.utf8, length: Self.length) else { return nil }
-        self.bytes = bytes
+        self.init(checked: bytes)
+    }
+
+    /// Reads 32 hexadecimal digits of either case, as bytes of ASCII.
+    public init?(hexDigits digits: ArraySlice<UInt8>) {
+        guard let bytes = Hex.decode(digits, length: Self.length) else { return nil }
+        self.init(checked: bytes)
     }
 
     /// 32 lower-case hexadecimal digits, as they stand in a tunnel URL.

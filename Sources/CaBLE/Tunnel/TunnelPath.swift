@@ -27,22 +27,27 @@ public enum TunnelPath: Hashable, Sendable {
 
     /// Reads the path of a request; digits of either case, no query, no trailing slash.
     public init(parsing path: some StringProtocol) throws(ParseError) {
-        // By bytes: a slash with a combining mark behind it is another character than a slash.
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { String(decoding: $0, as: UTF8.self) }
-        guard parts.count >= 4, parts[0].isEmpty, parts[1] == "cable" else { throw .unknownPath }
-        switch (parts[2], parts.count) {
-        case ("new", 4):
-            guard let tunnel = TunnelID(hex: parts[3]) else { throw .malformedID }
+        try self.init(parsing: Array(path.utf8)[...])
+    }
+
+    /// Reads the path of a request as it was sent, bytes of ASCII.
+    ///
+    /// By bytes: a slash with a combining mark behind it is another character than a slash.
+    public init(parsing path: ArraySlice<UInt8>) throws(ParseError) {
+        guard let rest = path.without(prefix: "/cable/") else { throw .unknownPath }
+        let slash = UInt8(ascii: "/")
+        if let id = rest.without(prefix: "new/") {
+            guard !id.contains(slash) else { throw .unknownPath }
+            guard let tunnel = TunnelID(hexDigits: id) else { throw .malformedID }
             self = .new(tunnel)
-        case ("connect", 5):
-            guard let routing = RoutingID(hex: parts[3]), let tunnel = TunnelID(hex: parts[4]) else {
-                throw .malformedID
-            }
+        } else if let ids = rest.without(prefix: "connect/") {
+            guard let end = ids.firstIndex(of: slash), !ids[(end + 1)...].contains(slash) else { throw .unknownPath }
+            guard let routing = RoutingID(hexDigits: ids[..<end]), let tunnel = TunnelID(hexDigits: ids[(end + 1)...])
+            else { throw .malformedID }
             self = .connect(routing, tunnel)
-        case ("contact", 4):
+        } else if let id = rest.without(prefix: "contact/"), !id.contains(slash) {
             throw .contactNotOffered
-        default:
+        } else {
             throw .unknownPath
         }
     }
@@ -52,4 +57,13 @@ public enum TunnelPath: Hashable, Sendable {
 
     /// The response header that gives the phone its routing ID.
     public static let routingIDHeader = "X-caBLE-Routing-ID"
+}
+
+extension ArraySlice<UInt8> {
+    /// What stands behind a prefix of ASCII; `nil` if these bytes begin otherwise.
+    fileprivate func without(prefix: StaticString) -> ArraySlice<UInt8>? {
+        let length = prefix.utf8CodeUnitCount
+        guard count >= length, prefix.withUTF8Buffer({ self.prefix(length).elementsEqual($0) }) else { return nil }
+        return dropFirst(length)
+    }
 }

@@ -34,6 +34,8 @@ struct RelayOptions: ParsableArguments {
     var checkOrigin = false
     @Option(help: help(RelaySettings.drainGrace, "s"))
     var drainGrace: String?
+    @Option(help: help(RelaySettings.eventLoops, "n"))
+    var eventLoops: String?
     @Option(help: help(RelaySettings.logFormat, "console|json"))
     var logFormat: String?
     @Option(help: help(RelaySettings.logLevel, "level"))
@@ -95,6 +97,7 @@ struct RelayOptions: ParsableArguments {
         flags.set(RelaySettings.newTokenFile, newTokenFile)
         flags.set(RelaySettings.checkOrigin, given: checkOrigin)
         flags.set(RelaySettings.drainGrace, drainGrace)
+        flags.set(RelaySettings.eventLoops, eventLoops)
         flags.set(RelaySettings.logFormat, logFormat)
         flags.set(RelaySettings.logLevel, logLevel)
         flags.set(LimitSettings.maxMessage, maxMessage)

@@ -3,6 +3,7 @@
 internal import CoreMetrics
 internal import Logging
 internal import NIOCore
+internal import NIOPosix
 internal import RelayCore
 internal import ServiceSupport
 
@@ -38,7 +39,8 @@ struct RelayService {
         Gauge(label: "hybrid_relay_build_info", dimensions: [("version", ProductVersion.text)]).record(1)
         let server = RelayServer(
             configuration: try RelayPlan.relay(configuration, files, InheritedSockets.take(), descriptors: descriptors),
-            logger: logger
+            logger: logger,
+            group: try Self.eventLoops(configuration)
         )
         if try RelayPlan.hidesSources(configuration) {
             logger.warning("no limits per source: a balancer without PROXY protocol hides where connections come from")
@@ -66,6 +68,14 @@ struct RelayService {
             if isJSON { return JSONLogHandler(logLevel: level) }
             return StderrLogHandler(label: label, logLevel: level)
         }
+    }
+
+    /// Threads of its own where their number is given; the relay ends with the process, and they do, too.
+    private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
+        guard let count = try configuration.value(RelaySettings.eventLoops) else {
+            return MultiThreadedEventLoopGroup.singleton
+        }
+        return MultiThreadedEventLoopGroup(numberOfThreads: count)
     }
 
     // MARK: Running

@@ -66,6 +66,11 @@ enum RelaySettings {
         default: "60",
         help: "How long SIGTERM lets tunnels finish, in seconds."
     )
+    static let eventLoops = Setting(
+        "event-loops",
+        .number(1...1024),
+        help: "How many threads carry tunnels; as many as there are cores."
+    )
     static let logFormat = Setting("log-format", .choice(["console", "json"]), default: "console", help: "Log lines.")
     static let logLevel = Setting(
         "log-level",
@@ -81,7 +86,7 @@ enum RelaySettings {
         AnySetting(listen), AnySetting(tlsCert), AnySetting(tlsKey), AnySetting(plaintext),
         AnySetting(insecurePublicPlaintext), AnySetting(proxyProtocolFrom), AnySetting(adminListen), AnySetting(node),
         AnySetting(cluster), AnySetting(newTokenFile), AnySetting(checkOrigin), AnySetting(drainGrace),
-        AnySetting(logFormat), AnySetting(logLevel),
+        AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
     ]
 
     /// All of them.

@@ -58,6 +58,8 @@ public struct FrameReader: Sendable {
     }
 
     private mutating func step() throws(FrameViolation) -> FrameEvent? {
+        // Most reads end with a message.
+        guard held.readableBytes > 0 else { return nil }
         if large != nil { return takePiece() }
         if let data = try takeWholeFrames() { return data }
         guard let header = try peekHeader() else { return nil }

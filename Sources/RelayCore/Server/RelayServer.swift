@@ -43,8 +43,6 @@ public final class RelayServer: Sendable {
     ///
     /// By itself it keeps megabytes for one that is not read; and all it has got is read at once when that end hangs up.
     private static let kernelBuffer: ChannelOptions.Types.SocketOption.Value = 192 << 10
-    /// What an end's socket may leave unsent, in bytes, and still count as taking all it gets.
-    private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
     /// How late an event loop may be before the relay counts as broken.
     private static let patience = TimeAmount.seconds(10)
 
@@ -164,24 +162,27 @@ public final class RelayServer: Sendable {
                 }
             }
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    // An end that is to wait has been read once too much at most, not four times.
-                    try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-                    try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.unsent)
-                    guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.eof }
-                    let entrance = Entrance(
-                        registry: registry,
-                        watch: watch.value,
-                        transport: transport.withLockedValue { $0 },
-                        countsSources: configuration.countsSources
-                    )
-                    let peer = channel.remoteAddress
+                guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else {
+                    return channel.eventLoop.makeFailedFuture(ChannelError.eof)
+                }
+                let entrance = Entrance(
+                    registry: registry,
+                    watch: watch.value,
+                    transport: transport.withLockedValue { $0 },
+                    countsSources: configuration.countsSources
+                )
+                let peer = channel.remoteAddress
+                do {
                     if let peer, configuration.balancers.contains(where: { $0.contains(peer) }) {
                         try channel.pipeline.syncOperations.addHandler(ProxyHandler(entrance))
                     } else {
                         try entrance.open(channel, from: peer)
                     }
+                } catch {
+                    return channel.eventLoop.makeFailedFuture(error)
                 }
+                // This one is not made anew for each connection.
+                return channel.eventLoop.makeSucceededVoidFuture()
             }
     }
 

@@ -24,6 +24,13 @@ final class TunnelHandler {
     /// Credit is given back in lots of this size, in bytes, to spare the event loops a wake-up per message.
     private static let creditLot = 32 << 10
 
+    /// Whoever sends or gets so much at once, in bytes, is kept on a shorter rein.
+    ///
+    /// No message of a sign-in is as large, and options that are set on every connection cost more than a message does.
+    private static let bulk = 8 << 10
+    /// What the socket of such an end may leave unsent, in bytes, and still count as taking all it gets.
+    private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
+
     private enum Phase {
         case head
         case waiting
@@ -58,6 +65,7 @@ final class TunnelHandler {
     private var sentCost = 0
     private var receivedCost = 0
     private var hasCarriedData = false
+    private var isBulky = false
 
     /// Whether anything came since the connection was last looked at.
     private var wasHeard = false
@@ -105,6 +113,7 @@ extension TunnelHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         wasHeard = true
+        if bytes.readableBytes >= Self.bulk { shortenRein() }
         switch phase {
         case .head: readHead(bytes, context: context)
         case .waiting, .paired: readFrames(bytes)
@@ -265,6 +274,7 @@ extension TunnelHandler {
         hasCarriedData = true
         receivedCost += cost
         owed += frames.readableBytes
+        if frames.readableBytes >= Self.bulk { shortenRein() }
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
         if context.channel.isWritable { giveCredit() }
     }
@@ -307,6 +317,16 @@ extension TunnelHandler {
     private func dropEarly() {
         registry.budget.add(-early.readableBytes)
         early = ByteBuffer()
+    }
+
+    /// Reads the socket once at a time, not four times, before this end can be paused; and notices soon that its socket
+    /// takes no more.
+    private func shortenRein() {
+        guard !isBulky, let options = context?.channel.syncOptions else { return }
+        isBulky = true
+        // They fail on a socket that is closed, which is as good.
+        try? options.setOption(.maxMessagesPerRead, value: 1)
+        try? options.setOption(.writeBufferWaterMark, value: Self.unsent)
     }
 
     private func readIfAllowed() {

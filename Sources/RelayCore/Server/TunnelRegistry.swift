@@ -109,8 +109,8 @@ final class TunnelRegistry: Sendable {
         logger.info(
             "tunnel ended",
             metadata: [
-                "reason": "\(record.end.label)", "paired": "\(record.wasPaired)", "lasted": "\(record.lifetimeClass)",
-                "bytes": "\(record.bytes)",
+                "reason": .string(record.end.label), "paired": .string(record.wasPaired ? "true" : "false"),
+                "lasted": .string(record.lifetimeClass), "bytes": .string(String(record.bytes)),
             ]
         )
     }

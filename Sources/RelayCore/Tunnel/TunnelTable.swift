@@ -99,10 +99,12 @@ public struct TunnelTable<Member: Sendable>: Sendable {
 
     /// A client joins a waiting tunnel and gets its phone; `nil` if there is no such tunnel, or no longer.
     public mutating func join(_ key: TunnelKey, by client: Member, now: NIODeadline) -> Member? {
-        guard let phone = entries[key]?.phone, case .waiting = entries[key]?.phase else { return nil }
-        entries[key]?.client = client
-        entries[key]?.phase = .paired(lastData: now)
-        entries[key]?.wasPaired = true
+        guard let place = entries.index(forKey: key), case .waiting = entries.values[place].phase,
+            let phone = entries.values[place].phone
+        else { return nil }
+        entries.values[place].client = client
+        entries.values[place].phase = .paired(lastData: now)
+        entries.values[place].wasPaired = true
         stopWaiting(key)
         nothingDueBefore = min(nothingDueBefore, now + limits.idle)
         return phone
@@ -118,27 +120,29 @@ public struct TunnelTable<Member: Sendable>: Sendable {
 
     private mutating func stopWaiting(_ key: TunnelKey) {
         waitingCount -= 1
-        waiting[key.tunnel]?.removeAll { $0 == key.routing }
-        if waiting[key.tunnel]?.isEmpty == true { waiting[key.tunnel] = nil }
+        guard let place = waiting.index(forKey: key.tunnel) else { return }
+        waiting.values[place].removeAll { $0 == key.routing }
+        if waiting.values[place].isEmpty { waiting.remove(at: place) }
     }
 
     // MARK: Tunnels end
 
     /// A tunnel carried data.
     public mutating func noteData(_ key: TunnelKey, now: NIODeadline) {
-        guard case .paired = entries[key]?.phase else { return }
-        entries[key]?.phase = .paired(lastData: now)
+        guard let place = entries.index(forKey: key), case .paired = entries.values[place].phase else { return }
+        entries.values[place].phase = .paired(lastData: now)
     }
 
     /// A tunnel ends; both ends are to be told, unless it was over already.
     public mutating func end(_ key: TunnelKey, _ end: TunnelEnd) -> [Farewell] {
-        guard let entry = entries[key] else { return [] }
+        guard let place = entries.index(forKey: key) else { return [] }
+        let entry = entries.values[place]
         switch entry.phase {
         case .closing: return []
         case .waiting: stopWaiting(key)
         case .paired: break
         }
-        entries[key]?.phase = .closing(end)
+        entries.values[place].phase = .closing(end)
         var farewells: [Farewell] = []
         if let phone = entry.phone { farewells.append(Farewell(member: phone, code: end.closeCode(for: .phone))) }
         if let client = entry.client { farewells.append(Farewell(member: client, code: end.closeCode(for: .client))) }
@@ -154,22 +158,23 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         bytes: Int,
         now: NIODeadline
     ) -> (farewells: [Farewell], record: TunnelRecord?) {
-        guard let phase = entries[key]?.phase else { return ([], nil) }
+        guard let place = entries.index(forKey: key) else { return ([], nil) }
         switch side {
-        case .phone: entries[key]?.phone = nil
-        case .client: entries[key]?.client = nil
+        case .phone: entries.values[place].phone = nil
+        case .client: entries.values[place].client = nil
         }
-        entries[key]?.bytes += bytes
+        entries.values[place].bytes += bytes
         let farewells: [Farewell] =
-            switch phase {
+            switch entries.values[place].phase {
             case .waiting: end(key, .abandoned)
             case .paired: end(key, .vanished(side))
             case .closing: []
             }
-        guard let entry = entries[key], entry.phone == nil, entry.client == nil,
-            case .closing(let end) = entry.phase
-        else { return (farewells, nil) }
-        entries[key] = nil
+        let entry = entries.values[place]
+        guard entry.phone == nil, entry.client == nil, case .closing(let end) = entry.phase else {
+            return (farewells, nil)
+        }
+        entries.remove(at: place)
         let record = TunnelRecord(
             end: end,
             wasPaired: entry.wasPaired,

@@ -3,14 +3,14 @@
 /// A request head as HTTP/1.1 has it (RFC 9112 §2–5), read strictly: what two parsers could read differently,
 /// a bare line feed or a folded line, is refused.
 struct RequestHead: Sendable {
-    /// A header field; both parts are places in the head.
-    private struct Field: Sendable {
-        let name: Range<Int>
-        let value: Range<Int>
-    }
-
     /// As many fields as a head may have; proxies in front of a relay take no more either.
     static let maximumFields = 100
+
+    /// A header field that matters, and the place of its value in the head.
+    private struct Field: Sendable {
+        let field: RequestField
+        let value: Range<Int>
+    }
 
     private let bytes: [UInt8]
     private var fields: [Field] = []
@@ -25,74 +25,107 @@ struct RequestHead: Sendable {
     /// Reads a whole head, from the method to the empty line.
     init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         bytes = head
-        var start = 0
-        var isFirst = true
+        fields.reserveCapacity(16)
+        let head = head.span
+        var end = try Self.lineEnd(head, from: 0)
+        try parseRequestLine(head, 0..<end)
+        var count = 0
         while true {
-            let end = try lineEnd(from: start)
-            if isFirst {
-                try parseRequestLine(start..<end)
-                isFirst = false
-            } else if start == end {
-                return
-            } else {
-                guard fields.count < Self.maximumFields else { throw .headTooLarge }
-                fields.append(try parseField(start..<end))
-            }
-            start = end + 2
+            let start = end + 2
+            end = try Self.lineEnd(head, from: start)
+            if start == end { return }
+            guard count < Self.maximumFields else { throw .headTooLarge }
+            count += 1
+            try parseField(head, start..<end)
         }
     }
 
-    /// The values of a field in their order; `name` is in lower case.
-    func values(of name: StaticString) -> [ArraySlice<UInt8>] {
-        fields.compactMap { field in bytes[field.name].equalsIgnoringCase(name) ? bytes[field.value] : nil }
+    /// The values of a field in their order.
+    func values(of field: RequestField) -> [ArraySlice<UInt8>] {
+        fields.compactMap { $0.field == field ? bytes[$0.value] : nil }
     }
 
     /// The value of a field that may stand once; `nil` if it does not stand at all.
-    func value(of name: StaticString) throws(UpgradeRefusal) -> ArraySlice<UInt8>? {
-        let all = values(of: name)
-        guard all.count <= 1 else { throw .duplicateField }
-        return all.first
+    func value(of field: RequestField) throws(UpgradeRefusal) -> ArraySlice<UInt8>? {
+        var found: Range<Int>?
+        for one in fields where one.field == field {
+            guard found == nil else { throw .duplicateField }
+            found = one.value
+        }
+        return found.map { bytes[$0] }
     }
 
     /// Whether a comma-separated field, spread over lines or not, has an item; letters' case is ignored.
-    func list(_ name: StaticString, contains item: StaticString) -> Bool {
-        values(of: name).contains { value in
-            value.split(separator: UInt8(ascii: ",")).contains { $0.trimmingBlanks().equalsIgnoringCase(item) }
+    func list(_ field: RequestField, contains item: StaticString) -> Bool {
+        let span = bytes.span
+        for one in fields where one.field == field {
+            var start = one.value.lowerBound
+            while start <= one.value.upperBound {
+                var end = start
+                while end < one.value.upperBound, span[end] != UInt8(ascii: ",") { end += 1 }
+                if span.extracting(Self.trimmed(span, start..<end)).equalsIgnoringCase(item) { return true }
+                start = end + 1
+            }
         }
+        return false
     }
 
+    // Loops below look at their place without asking again whether it is in the head; each has asked just before.
+
     /// The place of the CR of the line that starts at `start`.
-    private func lineEnd(from start: Int) throws(UpgradeRefusal) -> Int {
+    private static func lineEnd(_ head: Span<UInt8>, from start: Int) throws(UpgradeRefusal) -> Int {
         var index = start
-        while index < bytes.count {
-            switch bytes[index] {
-            case UInt8(ascii: "\r"):
-                guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\n") else { throw .controlCharacter }
+        while index < head.count {
+            let byte = head[unchecked: index]
+            // Visible, a blank, or beyond ASCII.
+            if byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") {
+                index += 1
+            } else {
+                guard byte == UInt8(ascii: "\r"), index + 1 < head.count, head[index + 1] == UInt8(ascii: "\n") else {
+                    throw .controlCharacter
+                }
                 return index
-            case UInt8(ascii: "\t"), 0x20...0x7E, 0x80...: index += 1
-            default: throw .controlCharacter
             }
         }
         throw .malformedRequestLine
     }
 
-    private mutating func parseRequestLine(_ line: Range<Int>) throws(UpgradeRefusal) {
-        let parts = bytes[line].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter), !parts[1].isEmpty,
-            parts[1].allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw .malformedRequestLine }
-        guard parts[2].equals("HTTP/1.1") else {
-            throw parts[2].starts(with: Array("HTTP/".utf8)) ? .unsupportedHTTPVersion : .malformedRequestLine
+    private mutating func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
+        let blank = UInt8(ascii: " ")
+        var index = line.lowerBound
+        while index < line.upperBound, head[unchecked: index].isTokenCharacter { index += 1 }
+        guard index > line.lowerBound, index < line.upperBound, head[index] == blank else {
+            throw .malformedRequestLine
         }
-        methodRange = parts[0].startIndex..<parts[0].endIndex
-        targetRange = parts[1].startIndex..<parts[1].endIndex
+        methodRange = line.lowerBound..<index
+        let start = index + 1
+        index = start
+        while index < line.upperBound, (0x21...0x7E).contains(head[unchecked: index]) { index += 1 }
+        guard index > start, index < line.upperBound, head[index] == blank else { throw .malformedRequestLine }
+        targetRange = start..<index
+        let version = head.extracting((index + 1)..<line.upperBound)
+        guard version.equals("HTTP/1.1") else {
+            let isOther = version.count >= 5 && version.extracting(0..<5).equals("HTTP/")
+            for position in version.indices where version[position] == blank { throw .malformedRequestLine }
+            throw isOther ? .unsupportedHTTPVersion : .malformedRequestLine
+        }
     }
 
-    private func parseField(_ line: Range<Int>) throws(UpgradeRefusal) -> Field {
-        guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")) else { throw .malformedField }
-        let name = bytes[line.lowerBound..<colon]
-        guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else { throw .malformedField }
-        let value = bytes[(colon + 1)..<line.upperBound].trimmingBlanks()
-        return Field(name: line.lowerBound..<colon, value: value.startIndex..<value.endIndex)
+    private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
+        var colon = line.lowerBound
+        while colon < line.upperBound, head[unchecked: colon].isTokenCharacter { colon += 1 }
+        guard colon > line.lowerBound, colon < line.upperBound, head[colon] == UInt8(ascii: ":") else {
+            throw .malformedField
+        }
+        guard let field = RequestField(name: head.extracting(line.lowerBound..<colon)) else { return }
+        fields.append(Field(field: field, value: Self.trimmed(head, (colon + 1)..<line.upperBound)))
+    }
+
+    /// The range without spaces and tabs at both ends.
+    private static func trimmed(_ head: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, head[start].isBlank { start += 1 }
+        while start < end, head[end - 1].isBlank { end -= 1 }
+        return start..<end
     }
 }

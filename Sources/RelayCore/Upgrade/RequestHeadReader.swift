@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import Glibc
 public import NIOCore
 
 /// Collects a request head from whatever pieces it comes in, and keeps what follows it.
@@ -37,11 +38,13 @@ public struct RequestHeadReader: Sendable {
         let from = max(0, searched - 3)
         searched = collected.readableBytes
         return collected.withUnsafeReadableBytes { bytes in
-            guard bytes.count >= 4 else { return nil }
+            guard let start = bytes.baseAddress else { return nil }
+            // From the end of one line to that of the next.
             var index = from
-            while index + 3 < bytes.count {
-                if bytes[index + 3] == 0x0A, bytes[index + 2] == 0x0D, bytes[index + 1] == 0x0A, bytes[index] == 0x0D {
-                    return index + 4
+            while index < bytes.count, let found = memchr(start + index, 0x0A, bytes.count - index) {
+                index = UnsafeRawPointer(found) - start
+                if index >= 3, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A, bytes[index - 3] == 0x0D {
+                    return index + 1
                 }
                 index += 1
             }

@@ -21,24 +21,24 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// itself, the rate of the source, and last whether there is room, or whether there is such a tunnel.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
-        guard let host = try head.value(of: "host"), !host.isEmpty else { throw .missingHost }
+        guard let host = try head.value(of: .host), !host.isEmpty else { throw .missingHost }
         let path = Self.path(of: head)
         if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
         guard head.method.equals("GET") else { throw .methodNotAllowed }
-        let length = try head.value(of: "content-length")
-        guard head.values(of: "transfer-encoding").isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
+        let length = try head.value(of: .contentLength)
+        guard head.values(of: .transferEncoding).isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
         self.path = try path.get()
-        guard head.list("upgrade", contains: "websocket"), head.list("connection", contains: "upgrade") else {
+        guard head.list(.upgrade, contains: "websocket"), head.list(.connection, contains: "upgrade") else {
             throw .upgradeRequired
         }
-        guard try head.value(of: "sec-websocket-version")?.equals("13") == true else {
+        guard try head.value(of: .webSocketVersion)?.equals("13") == true else {
             throw .unsupportedWebSocketVersion
         }
-        guard let key = try head.value(of: "sec-websocket-key"), Self.isKey(key) else { throw .malformedKey }
-        guard head.list("sec-websocket-protocol", contains: "fido.cable") else { throw .missingSubprotocol }
+        guard let key = try head.value(of: .webSocketKey), Self.isKey(key) else { throw .malformedKey }
+        guard head.list(.webSocketProtocol, contains: "fido.cable") else { throw .missingSubprotocol }
         self.key = Array(key)
-        origin = OriginCheck(origins: head.values(of: "origin"), host: host)
-        credentials = BearerCredentials(fields: head.values(of: "authorization"))
+        origin = OriginCheck(origins: head.values(of: .origin), host: host)
+        credentials = BearerCredentials(fields: head.values(of: .authorization))
     }
 
     /// Throws unless the request comes from no page, or from a page of the very host that it is for.
@@ -60,16 +60,27 @@ public struct UpgradeRequest: Hashable, Sendable {
 
     /// The response that switches to WebSocket; a phone is told its routing ID.
     public func response(routing: RoutingID?) -> String {
-        let accept = WebSocketAccept.value(for: key)
-        let routingField = routing.map { "\(TunnelPath.routingIDHeader): \($0.hex)\r\n" } ?? ""
-        return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)\r\n"
-            + "\(routingField)\r\n"
+        var response = Self.switching
+        response.reserveCapacity(256)
+        response += WebSocketAccept.value(for: key)
+        response += Self.protocolField
+        if let routing {
+            response += Self.routingField
+            response += routing.hex
+        }
+        response += "\r\n\r\n"
+        return response
     }
+
+    private static let switching =
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Accept: "
+    private static let protocolField = "\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)"
+    private static let routingField = "\r\n\(TunnelPath.routingIDHeader): "
 
     private static func path(of head: RequestHead) -> Result<TunnelPath, UpgradeRefusal> {
         do {
-            return .success(try TunnelPath(parsing: String(decoding: head.target, as: UTF8.self)))
+            return .success(try TunnelPath(parsing: head.target))
         } catch {
             switch error {
             case .unknownPath: return .failure(.notOurPath)
