@@ -72,9 +72,9 @@ struct RelayService {
 
     /// Threads of its own where their number is given; the relay ends with the process, and they do, too.
     private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
-        guard let count = try configuration.value(RelaySettings.eventLoops) else {
-            return MultiThreadedEventLoopGroup.singleton
-        }
+        let count = try configuration.value(RelaySettings.eventLoops)
+        MemoryReturn.limitHeaps(threads: count ?? System.coreCount)
+        guard let count else { return MultiThreadedEventLoopGroup.singleton }
         return MultiThreadedEventLoopGroup(numberOfThreads: count)
     }
 
@@ -155,7 +155,7 @@ struct RelayService {
     private func returnMemory() async {
         var memory = MemoryReturn()
         while !Task.isCancelled {
-            memory.look(connections: server.connections)
+            memory.look(connections: server.connections, arrivals: server.arrivals)
             try? await Task.sleep(for: Self.lookInterval)
         }
     }

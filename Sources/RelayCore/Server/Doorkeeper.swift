@@ -20,6 +20,7 @@ final class Doorkeeper: Sendable {
     private struct State {
         var sources: SourceTable
         var connections = 0
+        var arrivals = 0
         var maximum: Int
         var tokens: NewTokens?
         var isDraining = false
@@ -40,12 +41,16 @@ final class Doorkeeper: Sendable {
     /// Connections there are.
     var connections: Int { state.withLockedValue { $0.connections } }
 
+    /// Connections there have ever been.
+    var arrivals: Int { state.withLockedValue { $0.arrivals } }
+
     /// A connection begins; where nobody can tell its source, only the whole number counts.
     func arrive(_ source: SourcePrefix?) throws(Rejection) {
         let rejection = state.withLockedValue { state -> Rejection? in
             guard state.connections < state.maximum else { return .full }
             if let source, !state.sources.arrive(source) { return .source }
             state.connections += 1
+            state.arrivals += 1
             return nil
         }
         if let rejection { throw rejection }

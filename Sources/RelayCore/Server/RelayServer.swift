@@ -208,6 +208,9 @@ public final class RelayServer: Sendable {
     /// Connections there are, also such as have not asked for anything yet.
     public var connections: Int { registry.doorkeeper.connections }
 
+    /// Connections there have ever been; those that were hung up on at once are not counted.
+    public var arrivals: Int { registry.doorkeeper.arrivals }
+
     // MARK: End
 
     /// Lets no new tunnel be opened and waits until all there are have ended, `grace` at most; then shuts down.
