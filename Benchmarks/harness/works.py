@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured: each work's words for the load generator, and the figures that count."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    title: str
+    tls: bool
+    words: tuple
+    quick: tuple
+    # Keys of the load generator's result, with a name for each row of the table.
+    figures: tuple = (("server_us", ""),)
+    memory: bool = False
+    resumed: bool = False
+
+
+def counted(title, tls, kind, tunnels, warm_up, **more):
+    words = (*kind.split(), "--at-once", "16")
+    return Work(title, tls, (*words, "--tunnels", str(tunnels), "--warm-up", str(warm_up)),
+                (*words, "--tunnels", str(max(200, tunnels // 8)), "--warm-up", "50"), **more)
+
+
+def timed(title, tls, words):
+    words = tuple(words.split())
+    return Work(title, tls, (*words, "--seconds", "1.5", "--warm-up-seconds", "0.3"),
+                (*words, "--seconds", "0.4", "--warm-up-seconds", "0.1"))
+
+
+def held(title, tls, tunnels):
+    return Work(title, tls, ("idle", "--tunnels", str(tunnels), "--hold", "1.5"),
+                ("idle", "--tunnels", str(tunnels // 4), "--hold", "0.5"), (("kib_per_tunnel", ""),), memory=True)
+
+
+WORKS = {
+    "signin": counted("sign-in", False, "signins", 4000, 400),
+    "signin-tls": counted("TLS sign-in", True, "signins", 1200, 150),
+    "signin-resumed": counted("TLS sign-in, resumed", True, "signins --resume", 1500, 150, resumed=True),
+    "handshake": counted("TLS handshake", True, "handshakes", 2000, 100),
+    "handshake-resumed": counted("TLS handshake, resumed", True, "handshakes --resume", 2000, 100, resumed=True),
+    "message": timed("message of 256 B, 64 tunnels", False, "pingpong --tunnels 64 --size 256"),
+    "message-one": timed("message of 256 B, 1 tunnel", False, "pingpong --tunnels 1 --size 256"),
+    "message-4k": timed("message of 4 KiB, 64 tunnels", False, "pingpong --tunnels 64 --size 4096"),
+    "message-tls": timed("TLS message of 256 B, 64 tunnels", True, "pingpong --tunnels 64 --size 256"),
+    "message-one-tls": timed("TLS message of 256 B, 1 tunnel", True, "pingpong --tunnels 1 --size 256"),
+    "message-4k-tls": timed("TLS message of 4 KiB, 64 tunnels", True, "pingpong --tunnels 64 --size 4096"),
+    "stream": timed("message of 16 KiB, streamed, 4 tunnels", False, "stream --tunnels 4 --size 16384 --window 16"),
+    "stream-tls": timed("TLS message of 16 KiB, streamed, 4 tunnels", True,
+                        "stream --tunnels 4 --size 16384 --window 16"),
+    "idle": held("idle tunnel", False, 4000),
+    "idle-tls": held("idle TLS tunnel", True, 2000),
+    "churn-tls": Work(
+        "idle TLS tunnel", True,
+        ("churn", "--tunnels", "1000", "--burst", "1500", "--at-once", "256", "--hold", "1.5"),
+        ("churn", "--tunnels", "250", "--burst", "400", "--at-once", "128", "--hold", "0.5"),
+        (("fresh_kib", ", first cycle"), ("second_kib", ", after sign-ins"), ("third_kib", ", third cycle")),
+        memory=True),
+}
+PEERS = ["hybrid-relay", "limit", "limit-boring", "go", "node"]
+
+
+def reference(work, peers):
+    """What 1.00 means: the limit, for TLS on the relay's own cryptography."""
+    return "limit-boring" if WORKS[work].tls and "limit-boring" in peers else "limit"
+
+
+def measured(work, peers):
+    """Without TLS both limits are the same program."""
+    return [peer for peer in peers if WORKS[work].tls or peer != "limit-boring"]
