@@ -41,7 +41,12 @@ final class RawClient {
         try await channel.close().get()
     }
 
+    /// The connection ended in a head.
+    struct Gone: Error {}
+
     /// The response head up to and with its empty line.
+    ///
+    /// - Throws: ``Gone``; whether that is a failure the caller knows, who may be about to try again.
     func readHead() async throws -> String {
         while true {
             let text = String(decoding: received, as: UTF8.self)
@@ -50,7 +55,7 @@ final class RawClient {
                 received.removeFirst(head.utf8.count)
                 return head
             }
-            try #require(await readMore(), "the connection ended in a head")
+            guard await readMore() else { throw Gone() }
         }
     }
 
