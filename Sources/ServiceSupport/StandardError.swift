@@ -7,17 +7,27 @@ public enum StandardError {
     /// Writes one line by one call, so that lines of several threads do not mix.
     ///
     /// Text from outside may be part of it: see ``oneLine(_:)``. A failing write is ignored.
-    public static func writeLine(_ text: String) {
-        write(Array((oneLine(text) + "\n").utf8), to: STDERR_FILENO)
+    public static func writeLine(_ text: String) { writeLine(utf8: Array(text.utf8)) }
+
+    /// Writes one line, given in UTF-8, by one call; see ``writeLine(_:)``.
+    static func writeLine(utf8 text: [UInt8]) {
+        var line = isPlain(text) ? text : Array(oneLine(String(decoding: text, as: UTF8.self)).utf8)
+        line.append(UInt8(ascii: "\n"))
+        write(line, to: STDERR_FILENO)
+    }
+
+    /// Whether all of it is visible ASCII or spaces.
+    ///
+    /// Most text is; asking Unicode about each letter costs more than all else about a line.
+    private static func isPlain(_ text: some Collection<UInt8>) -> Bool {
+        text.withContiguousStorageIfAvailable { $0.allSatisfy { (0x20...0x7E).contains($0) } } == true
     }
 
     /// The text with every control, line-breaking and direction-changing character replaced by `?`.
     ///
     /// A terminal obeys such characters, so text of a peer could otherwise forge lines or rewrite the screen.
     public static func oneLine(_ text: String) -> String {
-        // Most text is plain; asking Unicode about each letter costs more than all else about a line.
-        let isPlain = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy { (0x20...0x7E).contains($0) } }
-        if isPlain == true { return text }
+        if isPlain(text.utf8) { return text }
         var safe = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -38,9 +38,9 @@ struct OneLineTests {
             function: "",
             line: 0
         )
-        #expect(handler.line(of: event) == "relay: ended a=1 b=2")
+        #expect(String(decoding: handler.line(of: event), as: UTF8.self) == "relay: ended a=1 b=2")
         var warning = event
         warning.level = .warning
-        #expect(handler.line(of: warning) == "relay: warning: ended a=1 b=2")
+        #expect(String(decoding: handler.line(of: warning), as: UTF8.self) == "relay: warning: ended a=1 b=2")
     }
 }

@@ -33,6 +33,17 @@ enum Hex {
         return bytes
     }
 
+    /// Reads up to 16 ASCII digits of either case as one number, the first being the highest; else `nil`.
+    static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        guard !digits.isEmpty, digits.count <= 16 else { return nil }
+        var number: UInt64 = 0
+        for character in digits {
+            guard let digit = value(of: character) else { return nil }
+            number = number << 4 | UInt64(digit)
+        }
+        return number
+    }
+
     private static func value(of character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")

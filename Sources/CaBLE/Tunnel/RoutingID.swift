@@ -37,8 +37,8 @@ public struct RoutingID: Hashable, Sendable {
 
     /// Reads 6 hexadecimal digits of either case, as bytes of ASCII.
     public init?(hexDigits digits: ArraySlice<UInt8>) {
-        guard let bytes = Hex.decode(digits, length: Self.length) else { return nil }
-        self.init(checked: bytes)
+        guard digits.count == 2 * Self.length, let number = Hex.number(digits) else { return nil }
+        word = UInt32(truncatingIfNeeded: number)
     }
 
     /// A routing ID of this project's relay: node number (big-endian) and one byte checked on connect.

@@ -39,8 +39,11 @@ public struct TunnelID: Hashable, Sendable {
 
     /// Reads 32 hexadecimal digits of either case, as bytes of ASCII.
     public init?(hexDigits digits: ArraySlice<UInt8>) {
-        guard let bytes = Hex.decode(digits, length: Self.length) else { return nil }
-        self.init(checked: bytes)
+        let half = digits.startIndex + Self.length
+        guard digits.count == 2 * Self.length, let high = Hex.number(digits[..<half]),
+            let low = Hex.number(digits[half...])
+        else { return nil }
+        words = SIMD2(high, low)
     }
 
     /// 32 lower-case hexadecimal digits, as they stand in a tunnel URL.

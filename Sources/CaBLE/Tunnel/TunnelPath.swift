@@ -63,7 +63,8 @@ extension ArraySlice<UInt8> {
     /// What stands behind a prefix of ASCII; `nil` if these bytes begin otherwise.
     fileprivate func without(prefix: StaticString) -> ArraySlice<UInt8>? {
         let length = prefix.utf8CodeUnitCount
-        guard count >= length, prefix.withUTF8Buffer({ self.prefix(length).elementsEqual($0) }) else { return nil }
+        guard count >= length else { return nil }
+        for offset in 0..<length where self[startIndex + offset] != prefix.utf8Start[offset] { return nil }
         return dropFirst(length)
     }
 }

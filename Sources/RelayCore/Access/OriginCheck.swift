@@ -22,36 +22,51 @@ public enum OriginCheck: Hashable, Sendable {
             self = .absent
             return
         }
-        let names = origins.count == 1 ? Self.authority(of: origin).flatMap(Self.host) : nil
-        self = names != nil && names == Self.host(in: host) ? .sameHost : .otherHost
+        self = origins.count == 1 && Self.names(origin.span, host.span) ? .sameHost : .otherHost
     }
 
-    /// What stands behind `scheme://`.
-    private static func authority(of origin: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard let colon = origin.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let (scheme, rest) = (origin[..<colon], origin[colon...])
-        guard scheme.first?.isLetter == true, scheme.allSatisfy(\.isInSchemes), rest.prefix(3).equals("://") else {
-            return nil
+    /// Whether an origin names the host of `Host`.
+    private static func names(_ origin: Span<UInt8>, _ host: Span<UInt8>) -> Bool {
+        guard let authority = authority(of: origin), let named = self.host(in: origin, from: authority),
+            let asked = self.host(in: host, from: 0), named.count == asked.count
+        else { return false }
+        for offset in 0..<named.count {
+            let (one, other) = (origin[named.lowerBound + offset], host[asked.lowerBound + offset])
+            guard one.asciiLowercase == other.asciiLowercase else { return false }
         }
-        return rest.dropFirst(3)
+        return true
     }
 
-    /// The host of `HOST`, `HOST:PORT` or `[IPv6]:PORT`, in lower case; `nil` if it is anything else.
-    private static func host(in authority: ArraySlice<UInt8>) -> String? {
-        var host = authority
-        if authority.first == UInt8(ascii: "[") {
-            guard let end = authority.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-            host = authority[...end]
-            guard host.count > 2, host.dropFirst().dropLast().allSatisfy(\.isInBrackets) else { return nil }
-        } else {
-            host = authority.prefix { $0 != UInt8(ascii: ":") }
-            guard !host.isEmpty, host.allSatisfy(\.isInHostNames) else { return nil }
-        }
-        let port = authority[host.endIndex...]
-        guard host.count <= maximumHost, port.isEmpty || port.first == UInt8(ascii: ":"), port.count <= 6,
-            port.dropFirst().allSatisfy(\.isDigit)
+    /// Where it goes on behind `scheme://`.
+    private static func authority(of origin: Span<UInt8>) -> Int? {
+        var colon = 0
+        while colon < origin.count, origin[colon].isInSchemes { colon += 1 }
+        guard colon > 0, origin[0].isLetter, origin.count >= colon + 3,
+            origin.extracting(colon..<(colon + 3)).equals("://")
         else { return nil }
-        return String(decoding: host, as: UTF8.self).lowercased()
+        return colon + 3
+    }
+
+    /// The host of `HOST`, `HOST:PORT` or `[IPv6]:PORT`; `nil` if it is anything else.
+    private static func host(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
+        var end = start
+        if start < text.count, text[start] == UInt8(ascii: "[") {
+            end += 1
+            while end < text.count, text[end].isInBrackets { end += 1 }
+            guard end > start + 1, end < text.count, text[end] == UInt8(ascii: "]") else { return nil }
+            end += 1
+        } else {
+            while end < text.count, text[end].isInHostNames { end += 1 }
+            guard end > start else { return nil }
+        }
+        guard end - start <= maximumHost, end == text.count || text[end] == UInt8(ascii: ":"), text.count - end <= 6
+        else { return nil }
+        var digit = end + 1
+        while digit < text.count {
+            guard text[digit].isDigit else { return nil }
+            digit += 1
+        }
+        return start..<end
     }
 }
 

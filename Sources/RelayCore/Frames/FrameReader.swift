@@ -47,9 +47,18 @@ public struct FrameReader: Sendable {
     ///
     /// - Throws: the first violation, again at each later call.
     public mutating func next() throws(FrameViolation) -> FrameEvent? {
+        var none = ByteBuffer()
+        return try next(reusing: &none)
+    }
+
+    /// The next event, as of ``next()``, with frames in a buffer that is used again if there is room in it and nobody
+    /// holds its last content any more.
+    ///
+    /// It spares most messages two allocations: a socket takes what is written to it at once, as a rule.
+    public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         if let violation { throw violation }
         do {
-            return try step()
+            return try step(reusing: &buffer)
         } catch {
             violation = error
             held = ByteBuffer()
@@ -57,11 +66,11 @@ public struct FrameReader: Sendable {
         }
     }
 
-    private mutating func step() throws(FrameViolation) -> FrameEvent? {
+    private mutating func step(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         // Most reads end with a message.
         guard held.readableBytes > 0 else { return nil }
         if large != nil { return takePiece() }
-        if let data = try takeWholeFrames() { return data }
+        if let data = try takeWholeFrames(reusing: &buffer) { return data }
         guard let header = try peekHeader() else { return nil }
         if header.opcode.isControl { return try takeControl(header) }
         // What is wrong with a frame shows in its header: nobody waits for a payload that will be refused.
@@ -148,36 +157,45 @@ extension FrameReader {
         var read = 0
         var written = 0
         var cost = 0
+        var failure: FrameViolation?
     }
 
     /// Unmasks as many complete data frames as there are into one buffer, so that one write carries them.
     ///
     /// Stops before anything else: a control frame, a frame that is not complete, a violation behind others.
-    private mutating func takeWholeFrames() throws(FrameViolation) -> FrameEvent? {
+    private mutating func takeWholeFrames(reusing spare: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         let readable = held.readableBytes
         guard readable >= 6 else { return nil }
         var frames = ByteBuffer()
         var run = Run()
-        var failure: FrameViolation?
         // A server's header is four bytes shorter than a client's, so the result is never longer than the input.
-        frames.writeWithUnsafeMutableBytes(minimumWritableBytes: readable) { target in
-            held.withUnsafeReadableBytes { bytes in
-                do throws(FrameViolation) {
-                    try Self.copyFrames(bytes, to: target, order: &order, run: &run)
-                } catch {
-                    failure = error
-                }
-            }
-            return run.written
+        if readable <= spare.capacity, spare.modifyIfUniquelyOwned({ copyFrames(to: &$0, run: &run) }) != nil {
+            frames = spare
+        } else {
+            copyFrames(to: &frames, run: &run)
         }
         guard run.read > 0 else {
-            if let failure { throw failure }
+            if let failure = run.failure { throw failure }
             return nil
         }
         held.moveReaderIndex(forwardBy: run.read)
         // The socket's buffer goes back to its pool; only the rest, seldom anything, is kept.
         held = run.read == readable ? ByteBuffer() : ByteBuffer(bytes: held.readableBytesView)
         return .data(frames, cost: run.cost)
+    }
+
+    private mutating func copyFrames(to target: inout ByteBuffer, run: inout Run) {
+        target.clear()
+        target.writeWithUnsafeMutableBytes(minimumWritableBytes: held.readableBytes) { target in
+            held.withUnsafeReadableBytes { bytes in
+                do throws(FrameViolation) {
+                    try Self.copyFrames(bytes, to: target, order: &order, run: &run)
+                } catch {
+                    run.failure = error
+                }
+            }
+            return run.written
+        }
     }
 
     private static func copyFrames(

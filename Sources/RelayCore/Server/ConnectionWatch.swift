@@ -9,10 +9,17 @@ internal import NIOCore
 final class ConnectionWatch {
     private let registry: TunnelRegistry
     private let eventLoop: any EventLoop
-    private var connections: [ObjectIdentifier: TunnelHandler] = [:]
+    /// Each knows its place here.
+    private var connections: [TunnelHandler] = []
     private var whenEmpty: EventLoopPromise<Void>?
     /// When the connections were last looked at, for those who watch the watch.
     private let beat: NIOLockedValueBox<NIODeadline>
+
+    /// What messages are written into while nobody else's is still in it; 8 KiB hold almost any message of a sign-in.
+    ///
+    /// One for all connections, so that an idle one holds nothing. Only a ``FrameReader`` gets at it, which calls nobody
+    /// meanwhile; so it is not checked for a second access.
+    @exclusivity(unchecked) var spare = ByteBufferAllocator().buffer(capacity: 8 << 10)
 
     /// Watches the connections of the event loop that it is created on.
     init(
@@ -27,13 +34,19 @@ final class ConnectionWatch {
 
     /// A connection begins; while the relay goes down it is turned away.
     func add(_ handler: TunnelHandler) {
-        connections[ObjectIdentifier(handler)] = handler
+        handler.placeInWatch = connections.count
+        connections.append(handler)
         if whenEmpty != nil { handler.hangUp() }
     }
 
-    /// A connection is closed.
+    /// A connection is closed; the last one takes its place.
     func remove(_ handler: TunnelHandler) {
-        connections[ObjectIdentifier(handler)] = nil
+        guard let place = handler.placeInWatch, let last = connections.popLast() else { return }
+        handler.placeInWatch = nil
+        if last !== handler {
+            connections[place] = last
+            last.placeInWatch = place
+        }
         if connections.isEmpty { whenEmpty?.succeed() }
     }
 
@@ -43,7 +56,7 @@ final class ConnectionWatch {
         beat.withLockedValue { $0 = now }
         var active: [TunnelKey] = []
         // A connection may leave while it is looked at, so this goes over a copy.
-        for handler in connections.values {
+        for handler in connections {
             handler.look(now: now)
             if let key = handler.takeActivity() { active.append(key) }
         }
@@ -61,9 +74,9 @@ final class ConnectionWatch {
             promise.succeed()
             return promise.futureResult
         }
-        for handler in connections.values { handler.shutDown() }
+        for handler in connections { handler.shutDown() }
         let deadline = eventLoop.assumeIsolated().scheduleTask(in: grace) {
-            for handler in self.connections.values { handler.hangUp() }
+            for handler in self.connections { handler.hangUp() }
         }
         promise.futureResult.assumeIsolated().whenComplete { _ in deadline.cancel() }
         return promise.futureResult

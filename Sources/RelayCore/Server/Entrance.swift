@@ -30,7 +30,8 @@ struct Entrance {
             if case .tls(let context) = transport {
                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             }
-            try channel.pipeline.syncOperations.addHandler(handler)
+            // With a name, as one that is made up costs more.
+            try channel.pipeline.syncOperations.addHandler(handler, name: "tunnel")
         } catch {
             registry.depart(source)
             throw error

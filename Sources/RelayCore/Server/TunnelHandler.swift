@@ -42,6 +42,8 @@ final class TunnelHandler {
     private let registry: TunnelRegistry
     private let limits: RelayLimits
     private let watch: ConnectionWatch
+    /// Where the watch keeps it; the watch's own to read and write.
+    var placeInWatch: Int?
     /// Where the connection comes from, if that counts.
     private let source: SourcePrefix?
     private var context: ChannelHandlerContext?
@@ -49,7 +51,9 @@ final class TunnelHandler {
     private var deadline: NIODeadline?
 
     private var head: RequestHeadReader
-    private var frames: FrameReader
+    // Not checked for a second access at run time, which costs as much as a short message: while the reader works, it
+    // calls nobody.
+    @exclusivity(unchecked) private var frames: FrameReader
     private var place: (key: TunnelKey, side: TunnelSide)?
 
     /// Frames of a phone whose client has not come yet.
@@ -195,8 +199,8 @@ extension TunnelHandler {
         finish(ByteBuffer(string: refusal.response))
     }
 
-    private func write(_ text: String) {
-        context?.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+    private func write(_ bytes: ByteBuffer) {
+        context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 }
 
@@ -206,7 +210,7 @@ extension TunnelHandler {
     private func readFrames(_ bytes: ByteBuffer) {
         frames.append(bytes)
         do throws(FrameViolation) {
-            while isOpen, let event = try frames.next() { handle(event) }
+            while isOpen, let event = try frames.next(reusing: &watch.spare) { handle(event) }
         } catch {
             if let place { registry.end(place.key, .violated(by: place.side, error)) }
         }
@@ -245,7 +249,11 @@ extension TunnelHandler {
         inFlight += frames.readableBytes
         registry.budget.add(frames.readableBytes)
         if case .paired(let other) = phase {
-            other.perform { $0.deliver(frames, cost: cost) }
+            if let other = other.here {
+                other.deliver(frames, cost: cost)
+            } else {
+                other.perform { $0.deliver(frames, cost: cost) }
+            }
         } else {
             early.writeImmutableBuffer(frames)
         }
@@ -315,6 +323,7 @@ extension TunnelHandler {
 
     /// Forgets what no client has come for.
     private func dropEarly() {
+        guard early.readableBytes > 0 else { return }
         registry.budget.add(-early.readableBytes)
         early = ByteBuffer()
     }

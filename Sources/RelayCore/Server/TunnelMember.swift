@@ -13,6 +13,9 @@ struct TunnelMember: Sendable {
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }
 
+    /// The handler itself, if this is its event loop: for what is done so often that a closure would cost too much.
+    var here: TunnelHandler? { eventLoop.inEventLoop ? handler.value : nil }
+
     /// Runs an action on the handler's event loop: at once if that is where we are, else after what was asked
     /// for earlier from here.
     func perform(_ action: @escaping @Sendable (TunnelHandler) -> Void) {

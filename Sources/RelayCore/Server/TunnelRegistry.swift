@@ -162,7 +162,11 @@ final class TunnelRegistry: Sendable {
     private func carryOut(_ farewells: [TunnelTable<TunnelMember>.Farewell]) {
         for farewell in farewells {
             let code = farewell.code
-            farewell.member.perform { $0.sayGoodbye(code) }
+            if let here = farewell.member.here {
+                here.sayGoodbye(code)
+            } else {
+                farewell.member.perform { $0.sayGoodbye(code) }
+            }
         }
     }
 }

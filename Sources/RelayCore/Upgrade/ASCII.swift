@@ -23,11 +23,25 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether these are the bytes of `text`, which is in lower case, in either case.
+    /// Whether these are the bytes of `text`, in either case of letters.
+    ///
+    /// `text` has lower-case letters, digits, hyphens and dots; these bytes have no control characters, as lines of a head.
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
-        let start = text.utf8Start
-        for index in indices where self[index].asciiLowercase != start[index] { return false }
+        let start = UnsafeRawPointer(text.utf8Start)
+        // The bit that tells cases apart is set in all that `text` may have; what else it would make equal to that is a
+        // control character.
+        var index = 0
+        while index + 8 <= count {
+            let word = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
+            let other = start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard word | 0x2020_2020_2020_2020 == other else { return false }
+            index += 8
+        }
+        while index < count {
+            guard self[index] | 0x20 == start.load(fromByteOffset: index, as: UInt8.self) else { return false }
+            index += 1
+        }
         return true
     }
 }
@@ -37,24 +51,36 @@ extension UInt8 {
     var isBlank: Bool { self == 0x20 || self == 0x09 }
 
     /// The lower-case letter of an upper-case one; anything else as it is.
-    fileprivate var asciiLowercase: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+    var asciiLowercase: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
-    /// Whether the byte may stand in a token (RFC 9110 §5.6.2).
+    /// Whether the byte may stand in a token (RFC 9110 §5.6.2): letters, digits and ``!#$%&'*+-.^_`|~``.
     var isTokenCharacter: Bool {
-        let bits = self < 64 ? Self.tokenBits.low : Self.tokenBits.high
+        // A bit for each character of ASCII; numbers, as a table made at the start would be asked for at every byte.
+        let bits: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
         return self < 128 && bits >> UInt64(self & 63) & 1 == 1
     }
+}
 
-    /// A bit for each character of ASCII that may stand in a token.
-    private static let tokenBits: (low: UInt64, high: UInt64) = {
-        let others = Array("!#$%&'*+-.^_`|~".utf8)
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        var bits: (low: UInt64, high: UInt64) = (0, 0)
-        for byte in UInt8(0)..<128 where digits.contains(byte) || others.contains(byte) {
-            if byte < 64 { bits.low |= 1 << UInt64(byte) } else { bits.high |= 1 << UInt64(byte - 64) }
-        }
-        for letter in letters { bits.high |= 1 << UInt64(letter - 64) | 1 << UInt64(letter - 32 - 64) }
-        return bits
-    }()
+extension UInt64 {
+    /// How many of its eight bytes, the lowest first, stand before one that is neither a letter nor a hyphen; 8 if all are.
+    var lettersAndHyphens: Int {
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        // No sum of two bytes below goes beyond its byte, as the top bits are gone.
+        let lower = (self | 0x2020_2020_2020_2020) & ~tops
+        let isLetter = (lower &+ 0x1F1F_1F1F_1F1F_1F1F) & ~(lower &+ 0x0505_0505_0505_0505)
+        let isNoHyphen = ((self ^ 0x2D2D_2D2D_2D2D_2D2D) & ~tops) &+ 0x7F7F_7F7F_7F7F_7F7F
+        let others = (~(isLetter | ~isNoHyphen) | self) & tops
+        return others.trailingZeroBitCount / 8
+    }
+
+    /// How many of its eight bytes, the lowest first, stand before a control character of ASCII; 8 if there is none.
+    var bytesBeforeControl: Int {
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        // The top bit of each byte below a space, and of each that is DEL. What is borrowed from the next byte makes
+        // mistakes above such a byte only, never below the lowest.
+        let low = (self &- 0x2020_2020_2020_2020) & ~self & tops
+        let delete = self ^ 0x7F7F_7F7F_7F7F_7F7F
+        let deletes = (delete &- 0x0101_0101_0101_0101) & ~delete & tops
+        return (low | deletes).trailingZeroBitCount / 8
+    }
 }

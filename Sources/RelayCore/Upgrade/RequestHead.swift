@@ -40,6 +40,12 @@ struct RequestHead: Sendable {
         }
     }
 
+    /// Whether a field stands there at all.
+    func has(_ field: RequestField) -> Bool {
+        for one in fields where one.field == field { return true }
+        return false
+    }
+
     /// The values of a field in their order.
     func values(of field: RequestField) -> [ArraySlice<UInt8>] {
         fields.compactMap { $0.field == field ? bytes[$0.value] : nil }
@@ -76,7 +82,13 @@ struct RequestHead: Sendable {
     private static func lineEnd(_ head: Span<UInt8>, from start: Int) throws(UpgradeRefusal) -> Int {
         var index = start
         while index < head.count {
-            let byte = head[unchecked: index]
+            if index + 8 <= head.count {
+                let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
+                let plain = UInt64(littleEndian: word).bytesBeforeControl
+                index += plain
+                if plain == 8 { continue }
+            }
+            let byte = head[index]
             // Visible, a blank, or beyond ASCII.
             if byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") {
                 index += 1
@@ -113,11 +125,18 @@ struct RequestHead: Sendable {
 
     private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
         var colon = line.lowerBound
+        // Nearly all names are letters and hyphens, which go eight at a time.
+        while colon + 8 <= line.upperBound {
+            let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: colon, as: UInt64.self)
+            let count = UInt64(littleEndian: word).lettersAndHyphens
+            colon += count
+            if count < 8 { break }
+        }
         while colon < line.upperBound, head[unchecked: colon].isTokenCharacter { colon += 1 }
         guard colon > line.lowerBound, colon < line.upperBound, head[colon] == UInt8(ascii: ":") else {
             throw .malformedField
         }
-        guard let field = RequestField(name: head.extracting(line.lowerBound..<colon)) else { return }
+        guard let field = RequestField(name: head.extracting(unchecked: line.lowerBound..<colon)) else { return }
         fields.append(Field(field: field, value: Self.trimmed(head, (colon + 1)..<line.upperBound)))
     }
 

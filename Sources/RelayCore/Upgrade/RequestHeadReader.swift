@@ -21,7 +21,12 @@ public struct RequestHeadReader: Sendable {
     public mutating func receive(
         _ bytes: ByteBuffer
     ) throws(UpgradeRefusal) -> (request: UpgradeRequest, rest: ByteBuffer)? {
-        collected.writeImmutableBuffer(bytes)
+        if collected.readableBytes == 0 {
+            // Most heads come in one piece, which then is not copied.
+            collected = bytes
+        } else {
+            collected.writeImmutableBuffer(bytes)
+        }
         guard let length = endOfHead(), length <= maximumLength else {
             guard collected.readableBytes < maximumLength else { throw .headTooLarge }
             return nil

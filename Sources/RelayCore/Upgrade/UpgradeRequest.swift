@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CaBLE
+public import NIOCore
 
 /// A request for a tunnel: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the tunnel paths.
 public struct UpgradeRequest: Hashable, Sendable {
@@ -26,7 +27,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         if case .failure(let refusal) = path, refusal.status == 404 { throw refusal }
         guard head.method.equals("GET") else { throw .methodNotAllowed }
         let length = try head.value(of: .contentLength)
-        guard head.values(of: .transferEncoding).isEmpty, length?.equals("0") != false else { throw .bodyNotAllowed }
+        guard !head.has(.transferEncoding), length?.equals("0") != false else { throw .bodyNotAllowed }
         self.path = try path.get()
         guard head.list(.upgrade, contains: "websocket"), head.list(.connection, contains: "upgrade") else {
             throw .upgradeRequired
@@ -59,24 +60,23 @@ public struct UpgradeRequest: Hashable, Sendable {
     }
 
     /// The response that switches to WebSocket; a phone is told its routing ID.
-    public func response(routing: RoutingID?) -> String {
-        var response = Self.switching
-        response.reserveCapacity(256)
-        response += WebSocketAccept.value(for: key)
-        response += Self.protocolField
+    public func response(routing: RoutingID?) -> ByteBuffer {
+        var response = ByteBufferAllocator().buffer(capacity: 256)
+        response.writeStaticString(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
+        )
+        WebSocketAccept.write(for: key, to: &response)
+        response.writeBytes(Self.protocolField)
         if let routing {
-            response += Self.routingField
-            response += routing.hex
+            response.writeBytes(Self.routingField)
+            response.writeString(routing.hex)
         }
-        response += "\r\n\r\n"
+        response.writeStaticString("\r\n\r\n")
         return response
     }
 
-    private static let switching =
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        + "Sec-WebSocket-Accept: "
-    private static let protocolField = "\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)"
-    private static let routingField = "\r\n\(TunnelPath.routingIDHeader): "
+    private static let protocolField = Array("\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)".utf8)
+    private static let routingField = Array("\r\n\(TunnelPath.routingIDHeader): ".utf8)
 
     private static func path(of head: RequestHead) -> Result<TunnelPath, UpgradeRefusal> {
         do {
@@ -93,13 +93,15 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// Whether `text` is base64 of 16 bytes: 22 characters and two signs of equality.
     private static func isKey(_ text: ArraySlice<UInt8>) -> Bool {
         guard text.count == 24, text.suffix(2).equals("==") else { return false }
-        return text.dropLast(2).allSatisfy { character in
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-                true
-            default: false
-            }
-        }
+        for place in text.startIndex..<(text.endIndex - 2) where !text[place].isInBase64 { return false }
+        return true
+    }
+}
+
+extension UInt8 {
+    fileprivate var isInBase64: Bool {
+        if (self | 0x20) &- 0x61 < 26 { return true }
+        return (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || self == UInt8(ascii: "+")
+            || self == UInt8(ascii: "/")
     }
 }
