@@ -55,6 +55,44 @@ struct FrameReaderTests {
         #expect(outcome.data.count == count + (count <= 125 ? 2 : count <= 65_535 ? 4 : 10))
     }
 
+    @Test(
+        "keeps nothing of a socket's buffer but what it still needs",
+        arguments: [
+            [], [0x82], Array(Wire.frame([1]).dropLast()), Array(Wire.frame([9], opcode: Wire.pong).dropLast()),
+            Array(Wire.frame([UInt8](repeating: 1, count: 300)).dropLast()),
+        ]
+    )
+    func letsGo(rest: [UInt8]) throws {
+        let whole = [Wire.frame([7], opcode: Wire.pong), Wire.frame([1, 2], opcode: Wire.ping), Wire.frame([1, 2, 3])]
+        for frame in whole + [[]] {
+            var buffer = ByteBufferAllocator().buffer(capacity: 16 << 10)
+            buffer.writeBytes(frame + rest)
+            var reader = FrameReader(maximumMessage: 1 << 20)
+            reader.append(buffer)
+            while try reader.next() != nil {}
+            #expect(buffer.modifyIfUniquelyOwned { _ in true } == true)
+        }
+    }
+
+    @Test("writes into a buffer that is given, only while nobody else holds it and it is large enough")
+    func reuse() throws {
+        var reader = FrameReader(maximumMessage: 1 << 20)
+        var spare = ByteBufferAllocator().buffer(capacity: 64)
+        func next(_ payload: [UInt8]) throws -> ByteBuffer {
+            reader.append(ByteBuffer(bytes: Wire.frame(payload)))
+            let event = try reader.next(reusing: &spare)
+            guard case .data(let frames, _)? = event else { return ByteBuffer() }
+            return frames
+        }
+        let first = try next([1, 2, 3])
+        // Held by `first` and here: the second must go elsewhere.
+        let second = try next([4, 5, 6, 7])
+        #expect(Array(first.readableBytesView) == [0x82, 3, 1, 2, 3])
+        #expect(Array(second.readableBytesView) == [0x82, 4, 4, 5, 6, 7])
+        let large = try next([UInt8](repeating: 9, count: 100))
+        #expect(large.readableBytes == 102 && spare.capacity < 102)
+    }
+
     @Test("passes a larger frame on in fragments that make the same message", arguments: [65_537, 200_000, 1 << 20])
     func largeFrames(count: Int) {
         let payload = bytes(count)

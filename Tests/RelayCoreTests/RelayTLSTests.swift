@@ -58,6 +58,32 @@ struct RelayTLSTests {
         }
     }
 
+    @Test(
+        "speaks TLS 1.2 with forward secrecy and authenticated encryption only",
+        arguments: [
+            ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-AES256-GCM-SHA384", true),
+            ("ECDHE-ECDSA-CHACHA20-POLY1305", true), ("ECDHE-ECDSA-AES128-SHA", false),
+            ("ECDHE-ECDSA-AES256-SHA", false), ("AES128-GCM-SHA256", false),
+        ]
+    )
+    func oldSuites(suite: String, isTaken: Bool) async throws {
+        let files = try CertificateFiles()
+        let own = "\(files.directory)/own"
+        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file(own + ".pem")
+        configuration.maximumTLSVersion = .tlsv12
+        configuration.cipherSuites = suite
+        let client = try NIOSSLContext(configuration: configuration)
+        try await RunningRelay.run(transport: .tls(server), clientTLS: client) { relay in
+            if isTaken {
+                _ = try await relay.pair()
+            } else {
+                await #expect(throws: (any Error).self) { try await relay.pair() }
+            }
+        }
+    }
+
     @Test("hangs up on who stalls in the handshake")
     func stalledHandshake() async throws {
         let files = try CertificateFiles()

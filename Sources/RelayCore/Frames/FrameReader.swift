@@ -22,6 +22,9 @@ public struct FrameReader: Sendable {
         var remaining: Int
     }
 
+    /// A buffer of so many bytes is not worth a smaller one.
+    private static let littleStorage = 512
+
     private var held = ByteBuffer()
     private var order: MessageOrder
     private var large: LargeFrame?
@@ -58,11 +61,26 @@ public struct FrameReader: Sendable {
     public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         if let violation { throw violation }
         do {
-            return try step(reusing: &buffer)
+            let event = try step(reusing: &buffer)
+            letGo(isWaiting: event == nil)
+            return event
         } catch {
             violation = error
             held = ByteBuffer()
             throw error
+        }
+    }
+
+    /// Gives the socket's buffer back as soon as nothing, or little, of it is needed.
+    ///
+    /// Whoever reads the socket would need another one meanwhile: with TLS, 16 KiB for every silent connection that has
+    /// once answered a ping.
+    private mutating func letGo(isWaiting: Bool) {
+        let rest = held.readableBytes
+        if rest == 0 {
+            held = ByteBuffer()
+        } else if isWaiting, held.storageCapacity >= 4 * rest, held.storageCapacity > Self.littleStorage {
+            held = ByteBuffer(bytes: held.readableBytesView)
         }
     }
 
@@ -179,8 +197,6 @@ extension FrameReader {
             return nil
         }
         held.moveReaderIndex(forwardBy: run.read)
-        // The socket's buffer goes back to its pool; only the rest, seldom anything, is kept.
-        held = run.read == readable ? ByteBuffer() : ByteBuffer(bytes: held.readableBytesView)
         return .data(frames, cost: run.cost)
     }
 

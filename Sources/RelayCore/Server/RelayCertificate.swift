@@ -46,6 +46,10 @@ public enum RelayCertificate {
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
+        // For TLS 1.2: only what keeps what was said secret when the key is lost later, and with authenticated
+        // encryption. TLS 1.3 has nothing else. Which of them it is, is the client's choice in both, so browsers and phones
+        // get AES-128, which they put first.
+        configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
         // The first against those who record today to decrypt later; browsers and phones offer it.
         configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = ["http/1.1"]

@@ -21,14 +21,16 @@ public struct RequestHeadReader: Sendable {
     public mutating func receive(
         _ bytes: ByteBuffer
     ) throws(UpgradeRefusal) -> (request: UpgradeRequest, rest: ByteBuffer)? {
-        if collected.readableBytes == 0 {
-            // Most heads come in one piece, which then is not copied.
+        let isFirst = collected.readableBytes == 0
+        if isFirst {
             collected = bytes
         } else {
             collected.writeImmutableBuffer(bytes)
         }
         guard let length = endOfHead(), length <= maximumLength else {
             guard collected.readableBytes < maximumLength else { throw .headTooLarge }
+            // Most heads come in one piece, which is not copied. One that goes on must not keep the socket's buffer.
+            if isFirst { collected = ByteBuffer(bytes: bytes.readableBytesView) }
             return nil
         }
         guard let head = collected.readBytes(length: length) else { return nil }
