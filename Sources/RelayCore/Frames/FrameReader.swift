@@ -61,9 +61,7 @@ public struct FrameReader: Sendable {
     public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         if let violation { throw violation }
         do {
-            let event = try step(reusing: &buffer)
-            letGo(isWaiting: event == nil)
-            return event
+            return try step(reusing: &buffer)
         } catch {
             violation = error
             held = ByteBuffer()
@@ -71,17 +69,20 @@ public struct FrameReader: Sendable {
         }
     }
 
-    /// Gives the socket's buffer back as soon as nothing, or little, of it is needed.
+    /// Takes bytes off the front, and gives the socket's buffer back where none is left.
     ///
     /// Whoever reads the socket would need another one meanwhile: with TLS, 16 KiB for every silent connection that has
     /// once answered a ping.
-    private mutating func letGo(isWaiting: Bool) {
-        let rest = held.readableBytes
-        if rest == 0 {
-            held = ByteBuffer()
-        } else if isWaiting, held.storageCapacity >= 4 * rest, held.storageCapacity > Self.littleStorage {
+    private mutating func drop(_ count: Int) {
+        if count == held.readableBytes { held = ByteBuffer() } else { held.moveReaderIndex(forwardBy: count) }
+    }
+
+    /// Keeps the rest for when more has come, in a buffer that is not much larger.
+    private mutating func wait() -> FrameEvent? {
+        if held.storageCapacity >= 4 * held.readableBytes, held.storageCapacity > Self.littleStorage {
             held = ByteBuffer(bytes: held.readableBytesView)
         }
+        return nil
     }
 
     private mutating func step(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
@@ -89,12 +90,12 @@ public struct FrameReader: Sendable {
         guard held.readableBytes > 0 else { return nil }
         if large != nil { return takePiece() }
         if let data = try takeWholeFrames(reusing: &buffer) { return data }
-        guard let header = try peekHeader() else { return nil }
+        guard let header = try peekHeader() else { return wait() }
         if header.opcode.isControl { return try takeControl(header) }
         // What is wrong with a frame shows in its header: nobody waits for a payload that will be refused.
         var orderAfter = order
         try orderAfter.enter(header)
-        guard header.payloadLength > Self.heldPayload else { return nil }
+        guard header.payloadLength > Self.heldPayload else { return wait() }
         order = orderAfter
         large = LargeFrame(
             opcode: header.opcode,
@@ -113,15 +114,15 @@ public struct FrameReader: Sendable {
     }
 
     private mutating func takeControl(_ header: FrameHeader) throws(FrameViolation) -> FrameEvent? {
-        guard held.readableBytes >= header.length + header.payloadLength else { return nil }
-        held.moveReaderIndex(forwardBy: header.length)
+        let end = header.length + header.payloadLength
+        guard held.readableBytes >= end else { return wait() }
         var payload = [UInt8](repeating: 0, count: header.payloadLength)
-        held.readWithUnsafeReadableBytes { bytes in
+        held.withUnsafeReadableBytes { bytes in
             payload.withUnsafeMutableBytes { target in
-                Mask.copy(UnsafeRawBufferPointer(rebasing: bytes[..<target.count]), to: target, mask: header.mask)
+                Mask.copy(UnsafeRawBufferPointer(rebasing: bytes[header.length..<end]), to: target, mask: header.mask)
             }
-            return header.payloadLength
         }
+        drop(end)
         switch header.opcode {
         case .ping: return .ping(payload)
         case .pong: return .pong
@@ -144,7 +145,7 @@ public struct FrameReader: Sendable {
     private mutating func takePiece() -> FrameEvent? {
         guard var frame = large else { return nil }
         let count = min(held.readableBytes, frame.remaining)
-        guard count == frame.remaining || count >= Self.heldPayload else { return nil }
+        guard count == frame.remaining || count >= Self.heldPayload else { return wait() }
         let isLast = count == frame.remaining
         var piece = ByteBuffer()
         piece.writeWithUnsafeMutableBytes(minimumWritableBytes: ServerFrame.maximumHeaderLength + count) { target in
@@ -158,7 +159,7 @@ public struct FrameReader: Sendable {
                 )
             }
         }
-        held.moveReaderIndex(forwardBy: count)
+        drop(count)
         frame.opcode = .continuation
         frame.mask = Mask.turned(frame.mask, by: count)
         frame.remaining -= count
@@ -196,7 +197,7 @@ extension FrameReader {
             if let failure = run.failure { throw failure }
             return nil
         }
-        held.moveReaderIndex(forwardBy: run.read)
+        drop(run.read)
         return .data(frames, cost: run.cost)
     }
 

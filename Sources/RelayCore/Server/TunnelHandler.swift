@@ -284,7 +284,7 @@ extension TunnelHandler {
         owed += frames.readableBytes
         if frames.readableBytes >= Self.bulk { shortenRein() }
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-        if context.channel.isWritable { giveCredit() }
+        if owesCredit, context.channel.isWritable { giveCredit() }
     }
 
     /// Answers the latest ping once the socket takes bytes; an end that does not read gets no answers queued.
@@ -307,9 +307,12 @@ extension TunnelHandler {
         }
     }
 
-    /// Tells the other end that its frames were taken; small amounts later, or the other end has a wake-up a message.
+    /// Whether it is time to give credit: small amounts wait, or the other end had a wake-up a message.
+    private var owesCredit: Bool { owed >= Self.creditLot || owed > 0 && registry.budget.isExhausted }
+
+    /// Tells the other end that its frames were taken.
     private func giveCredit(evenLittle: Bool = false) {
-        guard owed >= (evenLittle || registry.budget.isExhausted ? 1 : Self.creditLot) else { return }
+        guard owesCredit || evenLittle && owed > 0 else { return }
         let credit = owed
         owed = 0
         registry.budget.add(-credit)
