@@ -60,7 +60,8 @@ struct ReplacementTests {
         let desk = try Desk()
         let known = try desk.known("ada")
         for handle in [Array("handle of ad".utf8), Array("handle of ada ".utf8), Array("Handle of ada".utf8)] {
-            let account = UserEntity(id: try #require(UserHandle(bytes: handle)), name: known.user.name, displayName: "")
+            let id = try #require(UserHandle(bytes: handle))
+            let account = UserEntity(id: id, name: known.user.name, displayName: "")
             #expect(try await desk.create(user: account).status == .success)
         }
         #expect(desk.store.passkeys.count == 4)
