@@ -8,7 +8,7 @@ internal import ServiceSupport
 /// The person at this device, asked through pinentry.
 ///
 /// Every question begins with the RP ID, alone on its line, because that is what the person vouches for; names out of
-/// the request stand below it, quoted and made safe. Under a virtual radio every question says so.
+/// the request stand below it, quoted and made safe, each alone on its line, too. Under a virtual radio every question says so.
 struct PinentryUser: UserInteraction {
     private static let title = "Sign in on another device"
     private static let patience = Duration.seconds(60)
@@ -91,12 +91,17 @@ struct PinentryUser: UserInteraction {
         }
     }
 
-    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal) {
+    func confirmCreation(
+        of account: UserEntity,
+        for relyingParty: RelyingPartyID,
+        replacing replaced: [UserEntity]
+    ) async throws(UserRefusal) {
+        let (text, ok) = ConsentText.creation(of: account, replacing: replaced)
         do {
             let answer = try await pinentry.confirm(
                 title: Self.title,
-                description: "\(relyingParty)\n\nSave a passkey for \(Self.name(account))?\(warning)",
-                ok: "Save",
+                description: "\(relyingParty)\n\n\(text)\(warning)",
+                ok: ok,
                 cancel: "Decline",
                 timeout: Self.patience
             )
@@ -113,10 +118,10 @@ struct PinentryUser: UserInteraction {
         var index = 0
         do {
             while true {
-                let position = accounts.count > 1 ? " (\(index + 1) of \(accounts.count))" : ""
+                let text = ConsentText.signIn(as: accounts[index], index + 1, of: accounts.count)
                 let answer = try await pinentry.confirm(
                     title: Self.title,
-                    description: "\(relyingParty)\n\nSign in as \(Self.name(accounts[index]))\(position)?\(warning)",
+                    description: "\(relyingParty)\n\n\(text)\(warning)",
                     ok: "Use",
                     notOK: accounts.count > 1 ? "Next" : nil,
                     cancel: "Decline",
@@ -148,11 +153,6 @@ struct PinentryUser: UserInteraction {
         } catch {
             throw Self.refusal(error)
         }
-    }
-
-    private static func name(_ account: UserEntity) -> String {
-        let name = account.name.isEmpty ? account.displayName : account.name
-        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
     }
 
     private static func elapsed(_ seconds: UInt64) -> String {

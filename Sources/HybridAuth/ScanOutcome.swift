@@ -17,14 +17,13 @@ struct ScanOutcome {
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
-        let fulfilled = await authenticator.fulfilled
-        if fulfilled > 0, end == .clientLeftDuringRequest {
+        if end == .answerLost {
             throw CommandFailure(
                 "you agreed, but the other device left before it heard; a new passkey stays in the vault, try again",
                 status: .temporary
             )
         }
-        if fulfilled > 0 {
+        if await authenticator.fulfilled > 0 {
             StandardError.writeLine("\(HybridAuth.programName): done")
             return
         }

@@ -32,8 +32,8 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Keeps a new passkey; it is durable when this returns.
-    public func add(_ passkey: Passkey) async throws(StoreFailure) {
+    /// Keeps a new passkey, and then deletes those that it replaces; the new one is durable when this returns.
+    public func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
         try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
             let created = files.clock.now()
             try files.write(key: key) { records in
@@ -41,6 +41,15 @@ public actor UnlockedVault: UnlockedCredentialStore {
                 let order = highest == .max ? highest : highest + 1
                 let body = PasskeyBody(passkey, order: order, created: created)
                 return (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
+            }
+            for credential in replaced {
+                // Whatever fails here, the new passkey is there, and one too many is no loss.
+                try? files.write(key: key) { records throws(VaultError) in
+                    guard let record = records.passkeys.first(where: { $0.body.id == credential }) else {
+                        throw .noSuchRecord
+                    }
+                    return (record.id, RecordBody.deletion)
+                }
             }
         }
     }
