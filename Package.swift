@@ -121,6 +121,7 @@ let testTargets: [Target] = [
     tests("QRCodeTests", ["QRCode", "TestSupport"]),
     tests("QRScanningTests", ["QRScanning", "QRCode", "CPNG", "CTurboJPEG", "TestSupport"]),
     tests("DesktopPortalTests", ["DesktopPortal", "SystemBus", "VirtualBlueZ", "TestSupport"]),
+    tests("ScanInputTests", ["QRCode", "CPNG", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests(
         "DataChannelTests",

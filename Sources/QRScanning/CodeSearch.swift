@@ -16,7 +16,7 @@ public struct CodeSearch: ~Copyable {
     private let reader: CodeReader
 
     /// Throws ``PictureError/outOfMemory``.
-    public init() throws(PictureError) {
+    init() throws(PictureError) {
         reader = try CodeReader()
     }
 
@@ -31,7 +31,7 @@ public struct CodeSearch: ~Copyable {
     /// Looks until a code is wanted, or in every way there is, or until the task is cancelled.
     ///
     /// - Throws: ``PictureError/outOfMemory``.
-    public func codes(
+    func codes(
         in picture: GreyPicture,
         where isWanted: (ScannedText) -> Bool
     ) throws(PictureError) -> Finding {
