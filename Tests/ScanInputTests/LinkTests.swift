@@ -41,30 +41,31 @@ struct LinkTests {
         }
     }
 
-    @Test("does not leave the code in the process list", arguments: ["--link", "--url", "--link="])
+    @Test("does not leave the code in the process list", arguments: ["--link", "--link="])
     func processList(flag: String) async throws {
         try await Desk.with { desk in
             let words = flag.hasSuffix("=") ? [flag + Desk.code] : [flag, Desk.code]
-            // Whichever way, it waits for the person: --url stands behind --link here only to be refused late.
-            let waits = flag.hasPrefix("--link")
             let pinentry = try desk.pinentry(confirming: nil)
             let process = try SpawnedProcess(
                 [BuildFolder.program("hybrid-auth"), "scan", "--tunnel-domain", "266", "--pinentry", pinentry] + words,
                 environment: desk.environment(),
                 errors: desk.folder + "/errors"
             )
-            if waits {
-                try await Waiting.until("the question") { desk.text("pinentry.log").contains("CONFIRM") }
-                let list = FileManager.default.contents(atPath: "/proc/\(process.identifier)/cmdline") ?? Data()
-                let text = String(decoding: list, as: UTF8.self)
-                #expect(text.contains("--tunnel-domain") && !text.contains("FIDO"), "\(text)")
-                #expect(!text.contains("9321447142660"))
-                process.send(SIGINT)
-                #expect(try await process.end() == 130)
-            } else {
-                #expect(try await process.end() == 69)
-                #expect(desk.text("errors").contains(Desk.afterReading), "it was still read")
-            }
+            try await Waiting.until("the question") { desk.text("pinentry.log").contains("CONFIRM") }
+            let list = FileManager.default.contents(atPath: "/proc/\(process.identifier)/cmdline") ?? Data()
+            let text = String(decoding: list, as: UTF8.self)
+            #expect(text.contains("--tunnel-domain") && !text.contains("FIDO"), "\(text)")
+            #expect(!text.contains("9321447142660"))
+            process.send(SIGINT)
+            #expect(try await process.end() == 130)
+        }
+    }
+
+    @Test("or a script, by --url, is still read after its text was overwritten")
+    func url() async throws {
+        try await Desk.with { desk in
+            let ending = try await desk.scan(["--url", Desk.code])
+            #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
         }
     }
 }

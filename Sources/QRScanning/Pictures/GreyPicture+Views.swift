@@ -2,21 +2,23 @@
 
 /// The picture as somebody would look at it who sees nothing at first: from further away, closer, as a negative.
 extension GreyPicture {
-    /// Each pixel the mean of a square of `factor` × `factor`; what does not fill a square at the right and at the
-    /// bottom goes.
+    /// Each pixel the mean of a square of `factor` × `factor`, or of as many as there are across; what does not fill one
+    /// at the right and at the bottom goes.
     func reduced(by factor: Int) throws(PictureError) -> GreyPicture {
-        guard factor > 1, width >= factor, height >= factor else { return self }
-        let (newWidth, newHeight) = (width / factor, height / factor)
+        guard factor > 1 else { return self }
+        // A picture may be 12,000 wide and 1 high.
+        let (across, down) = (min(factor, width), min(factor, height))
+        let (newWidth, newHeight) = (width / across, height / down)
         return try GreyPicture(width: newWidth, height: newHeight) { target throws(PictureError) in
             withPixels { source in
                 for row in 0..<newHeight {
                     for column in 0..<newWidth {
                         var sum = 0
-                        for y in 0..<factor {
-                            let start = (row * factor + y) * width + column * factor
-                            for x in 0..<factor { sum += Int(source[start + x]) }
+                        for y in 0..<down {
+                            let start = (row * down + y) * width + column * across
+                            for x in 0..<across { sum += Int(source[start + x]) }
                         }
-                        target[row * newWidth + column] = UInt8(sum / (factor * factor))
+                        target[row * newWidth + column] = UInt8(sum / (across * down))
                     }
                 }
             }
