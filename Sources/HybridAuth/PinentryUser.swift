@@ -33,7 +33,9 @@ struct PinentryUser: UserInteraction {
         }
         self.relay = relay
         self.age = age
-        warning = virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : ""
+        warning =
+            (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
+            + (CodeAge.warning(age).map { "\n\n\($0)" } ?? "")
     }
 
     /// Asks for the PIN of a vault that is about to be made.
@@ -69,7 +71,7 @@ struct PinentryUser: UserInteraction {
             case .create(let site): (site, "Create a passkey for this site?")
             case .signIn(let site): (site, "Sign in to this site?")
             }
-        let made = age.map { ", with a code shown \(Self.elapsed($0)) ago" } ?? ""
+        let made = age.map { ", with a code shown \(CodeAge.words($0)) ago" } ?? ""
         let description = "\(site)\n\n\(what)\nAsked through the relay \(relay)\(made).\(warning)"
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
@@ -152,14 +154,6 @@ struct PinentryUser: UserInteraction {
             )
         } catch {
             throw Self.refusal(error)
-        }
-    }
-
-    private static func elapsed(_ seconds: UInt64) -> String {
-        switch seconds {
-        case 0..<120: "\(seconds) seconds"
-        case 120..<7200: "\(seconds / 60) minutes"
-        default: "\(seconds / 3600) hours"
         }
     }
 
