@@ -70,7 +70,7 @@ struct VectorVaultTests {
         let expected = try Expected.read()
         for secret in [PortableSecret.passphrase(try .typed()), .recoveryCode(try .read(Self.code))] {
             let bench = try Workbench()
-            try FileSystem.run("cp", "-a", Self.vector + "/vault", bench.vault)
+            try FileSystem.run("cp", "-r", Self.vector + "/vault", bench.vault)
             try FileSystem.run("chmod", "700", bench.vault)
             let vault = try await bench.join(secret)
             #expect(vault.id == expected.vault)
