@@ -13,7 +13,7 @@ struct HybridAuth: AsyncParsableCommand {
         commandName: programName,
         abstract: "Sign in on another device with a passkey kept here.",
         version: ProductVersion.text,
-        subcommands: [Scan.self, Setup.self]
+        subcommands: [Scan.self, Setup.self, VaultCommand.self]
     )
 
     static func main() async {

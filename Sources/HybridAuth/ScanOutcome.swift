@@ -51,24 +51,3 @@ extension CommandFailure {
         self.init(failure.sentence, status: status)
     }
 }
-
-extension VaultError {
-    /// The exit code when nothing was to be written: too many files are damage then, not a full disk.
-    fileprivate var statusOfReading: ExitStatus {
-        if case .tooLarge = self { return .notPermitted }
-        return status
-    }
-
-    /// The exit code of a vault that can't be used.
-    var status: ExitStatus {
-        switch self {
-        case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen: .noInput
-        case .rolledBack, .unsupportedFormat, .anotherVault: .dataError
-        case .cannotWrite, .tooLarge: .ioError
-        case .busy, .outOfMemory: .temporary
-        case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
-            .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked:
-            .notPermitted
-        }
-    }
-}
