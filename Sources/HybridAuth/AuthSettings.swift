@@ -3,7 +3,7 @@
 internal import Glibc
 internal import ServiceSupport
 
-/// What can be set for a scan by flag, by variable (`HYBRID_TUNNEL_DOMAIN`), or in `auth.env`, which has the same names.
+/// What can be set by flag, by variable (`HYBRID_TUNNEL_DOMAIN`), or in `auth.env`, which has the same names.
 enum AuthSettings {
     static let tunnelDomain = Setting("tunnel-domain", .text, help: "The relay to use, by number or host name.")
     static let vault = Setting("vault", .path, help: "Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.")

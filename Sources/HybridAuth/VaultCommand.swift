@@ -24,10 +24,15 @@ struct VaultCommand: AsyncParsableCommand {
 
 /// Where the vault is.
 struct VaultPlace: ParsableArguments {
-    @Option(help: ArgumentHelp("Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.", valueName: "dir"))
+    @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
     var vault: String?
 
-    func directory() throws -> String { try vault ?? BaseDirectory.data.path() + "/vault" }
+    /// Its directory: by flag, variable, `auth.env`, or the usual one.
+    func directory() throws -> String {
+        var flags = GivenFlags()
+        flags.set(AuthSettings.vault, vault)
+        return try AuthSettings.resolve(flags).value(AuthSettings.vault) ?? BaseDirectory.data.path() + "/vault"
+    }
     func stateDirectory() throws -> String { try BaseDirectory.state.path() }
 
     /// Opens the vault of whichever kind it is: the radio matters to who signs, and nobody signs here.
@@ -49,7 +54,11 @@ struct VaultOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The program that asks; default pinentry.", valueName: "program"))
     var pinentry: String?
 
-    func keeper() throws -> VaultKeeper { try VaultKeeper(program: pinentry) }
+    func keeper() throws -> VaultKeeper {
+        var flags = GivenFlags()
+        flags.set(AuthSettings.pinentry, pinentry)
+        return try VaultKeeper(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
+    }
 }
 
 /// Runs the body of a subcommand: a signal takes a prompt down, and a vault's refusal ends the program.
