@@ -41,6 +41,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     // malloc.h, which the system's own module leaves out.
     .systemLibrary(name: "CMalloc"),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
@@ -53,7 +56,9 @@ let libraries: [Target] = [
     library("CaBLE", ["CBOR", crypto, cryptoExtras]),
     library("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
     library("QRCode", ["CQREncode"]),
+    library("QRScanning", ["CZBar", "CPNG", "CTurboJPEG"]),
     library("SystemBus", ["CSystemd"]),
+    library("DesktopPortal", ["SystemBus"]),
     library("BLEAdvert", ["CaBLE", "SystemBus"]),
     library(
         "DataChannel",
@@ -93,8 +98,8 @@ let executables: [Target] = [
     executable(
         "HybridAuth",
         [
-            "CaBLE", "CTAP", "BLEAdvert", "DataChannel", "Authenticator", "Vault", "Pinentry", "HybridSession",
-            "ServiceSupport", crypto,
+            "CaBLE", "CTAP", "QRScanning", "DesktopPortal", "BLEAdvert", "DataChannel", "Authenticator", "Vault",
+            "Pinentry", "HybridSession", "RelayCheck", "ServiceSupport", crypto,
         ]
     ),
     executable(
@@ -114,6 +119,9 @@ let testTargets: [Target] = [
     tests("CaBLETests", ["CaBLE", "CBOR", "COpenSSL", "TestSupport", crypto, cryptoExtras]),
     tests("WebAuthnTests", ["WebAuthn", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("QRCodeTests", ["QRCode", "TestSupport"]),
+    tests("QRScanningTests", ["QRScanning", "QRCode", "CPNG", "CTurboJPEG", "TestSupport"]),
+    tests("DesktopPortalTests", ["DesktopPortal", "SystemBus", "VirtualBlueZ", "TestSupport"]),
+    tests("ScanInputTests", ["QRCode", "CPNG", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests(
         "DataChannelTests",
@@ -125,6 +133,7 @@ let testTargets: [Target] = [
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
+    tests("HybridSessionTests", ["HybridSession", "DataChannel", "CaBLE", "CTAP", "TestSupport", crypto]),
     tests("ServiceSupportTests", ["ServiceSupport", "TestSupport", logging, coreMetrics]),
     tests(
         "RelayCoreTests",

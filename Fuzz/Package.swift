@@ -43,10 +43,19 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let modules: [Target] = [
     .systemLibrary(name: "CPSL", path: "Modules/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .systemLibrary(name: "CZBar", path: "Modules/CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
+    .systemLibrary(name: "CPNG", path: "Modules/CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(
+        name: "CTurboJPEG",
+        path: "Modules/CTurboJPEG",
+        pkgConfig: "libturbojpeg",
+        providers: [.apt(["libturbojpeg0-dev"])]
+    ),
     module("CBOR", []),
     module("CTAP", ["CBOR", crypto]),
     module("CaBLE", ["CBOR", crypto, cryptoExtras]),
     module("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
+    module("QRScanning", ["CZBar", "CPNG", "CTurboJPEG"]),
     module("SystemBus", []),
     module("BLEAdvert", ["CaBLE", "SystemBus"]),
     module(
@@ -81,8 +90,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CBOR", "CTAP", "CaBLE", "WebAuthn", "SystemBus", "BLEAdvert", "DataChannel", "Authenticator",
-                "Vault", "Pinentry", "RelayCore", crypto, cryptoExtras, logging, nio("NIOCore"),
+                "CBOR", "CTAP", "CaBLE", "WebAuthn", "QRScanning", "SystemBus", "BLEAdvert", "DataChannel",
+                "Authenticator", "Vault", "Pinentry", "RelayCore", crypto, cryptoExtras, logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             ],
             swiftSettings: settings,

@@ -25,12 +25,19 @@ public actor Authenticator {
     )
 
     /// What it says of itself.
+    ///
+    /// The versions are those whose rules for the two commands it keeps, as phones have it: 2.1 brought passkeys that
+    /// are not discoverable and the overwriting of those that are, 2.3 the wish for an attestation format. What these
+    /// versions have for PINs typed on the client and for managing a security key's memory has no place over hybrid.
+    /// `largeBlob` is not there, because how phones speak it over hybrid is not known for certain.
     public static let info = AuthenticatorInfo(
-        versions: ["FIDO_2_0"],
+        versions: ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"],
+        extensions: ["prf"],
         aaguid: aaguid,
         options: ["rk": true, "uv": true],
-        transports: ["hybrid", "internal"],
-        algorithms: [.es256]
+        transports: ["internal", "hybrid"],
+        algorithms: [.es256],
+        attestationFormats: [AttestationObject.noneFormat, AttestationObject.packedFormat]
     )
 
     private let store: any CredentialStore
@@ -94,25 +101,63 @@ public actor Authenticator {
                 try await self.told(.alreadyRegistered, relyingParty)
                 throw .alreadyRegistered
             }
-            try await self.asking { () async throws(UserRefusal) in
-                try await self.user.confirmCreation(of: request.user, for: relyingParty)
+            // CTAP 2.1 §6.1.2: a discoverable passkey takes the place of the account's one before.
+            let replaced = existing.filter {
+                request.residentKey && $0.isDiscoverable && $0.user.id == request.user.id
             }
+            try await self.asking { () async throws(UserRefusal) in
+                try await self.user.confirmCreation(
+                    of: request.user,
+                    for: relyingParty,
+                    replacing: replaced.map(\.user)
+                )
+            }
+            let secret = PRFSecret.random()
             let passkey = Passkey(
                 id: CredentialID.random(),
                 relyingParty: relyingParty,
                 user: request.user,
                 privateKey: P256.Signing.PrivateKey(compactRepresentable: false),
-                isBackupEligible: true
+                isBackupEligible: true,
+                isDiscoverable: request.residentKey,
+                // Also for sites that do not ask for it now: they may when they sign in.
+                prfSecret: secret
             )
+            let response = try self.creation(passkey, for: request, opened)
             try self.checkCancellation()
             do throws(StoreFailure) {
                 // Durable before the client hears of it: a passkey the site knows must never be lost here.
-                try await opened.add(passkey)
+                try await opened.add(passkey, replacing: replaced.map(\.id))
             } catch {
                 throw AuthenticatorFailure(error)
             }
-            return MakeCredentialResponse(authenticatorData: self.authenticatorData(for: passkey, opened, isNew: true))
+            return response
         }
+    }
+
+    private func creation(
+        _ passkey: Passkey,
+        for request: MakeCredentialRequest,
+        _ opened: any UnlockedCredentialStore
+    ) throws(AuthenticatorFailure) -> MakeCredentialResponse {
+        let data = authenticatorData(for: passkey, opened, isNew: true)
+        let supported = Self.info.attestationFormats
+        let isPacked =
+            request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
+        var response =
+            isPacked
+            ? MakeCredentialResponse(
+                authenticatorData: data,
+                selfAttestation: try sign(data, request.clientDataHash, with: passkey),
+                algorithm: .es256
+            ) : MakeCredentialResponse(authenticatorData: data)
+        if let prf = request.prf {
+            let answer = prf.salts.flatMap { passkey.prfSecret?.answer($0) }
+            response.unsignedExtensionOutputs =
+                PRFOutput(isEnabled: passkey.prfSecret != nil, first: answer?.first, second: answer?.second)
+                .unsignedExtensionOutputs
+        }
+        return response
     }
 
     private func getAssertion(
@@ -125,7 +170,7 @@ public actor Authenticator {
         return try await locking(opened) { () async throws(AuthenticatorFailure) in
             let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
             let candidates = try await self.passkeys(in: opened, for: relyingParty)
-                .filter { request.allowList.isEmpty || allowed.contains($0.id) }
+                .filter { request.allowList.isEmpty ? $0.isDiscoverable : allowed.contains($0.id) }
             guard !candidates.isEmpty else {
                 try await self.told(.noPasskey, relyingParty)
                 throw .noPasskey
@@ -145,13 +190,8 @@ public actor Authenticator {
         _ opened: any UnlockedCredentialStore
     ) throws(AuthenticatorFailure) -> GetAssertionResponse {
         let data = authenticatorData(for: passkey, opened, isNew: false)
-        let signature: [UInt8]
-        do {
-            let signed = try passkey.privateKey.signature(for: data.encoded + request.clientDataHash.bytes)
-            signature = Array(signed.derRepresentation)
-        } catch {
-            throw .internalFault("the key could not sign")
-        }
+        let signature = try sign(data, request.clientDataHash, with: passkey)
+        let answer = request.prf?.salts(for: passkey.id).flatMap { passkey.prfSecret?.answer($0) }
         // Who signed in without saying who they are is told by the handle alone; names stay here, as on phones.
         let discovered = request.allowList.isEmpty
         return GetAssertionResponse(
@@ -159,8 +199,24 @@ public actor Authenticator {
             authenticatorData: data,
             signature: signature,
             user: discovered ? UserEntity(id: passkey.user.id, name: "", displayName: "") : nil,
-            userSelected: discovered
+            userSelected: discovered,
+            unsignedExtensionOutputs: answer.map {
+                PRFOutput(first: $0.first, second: $0.second).unsignedExtensionOutputs
+            }
         )
+    }
+
+    /// Signs what the authenticator says and the hash that was received, whatever it is a hash of.
+    private func sign(
+        _ data: AuthenticatorData,
+        _ hash: ClientDataHash,
+        with passkey: Passkey
+    ) throws(AuthenticatorFailure) -> [UInt8] {
+        do {
+            return Array(try passkey.privateKey.signature(for: data.encoded + hash.bytes).derRepresentation)
+        } catch {
+            throw .internalFault("the key could not sign")
+        }
     }
 
     private func authenticatorData(

@@ -15,6 +15,12 @@ public struct Passkey: Sendable {
     public let privateKey: P256.Signing.PrivateKey
     /// Whether it may exist on several devices; fixed at creation (flag BE).
     public let isBackupEligible: Bool
+    /// Whether it is offered to who signs in without saying who they are; fixed at creation.
+    ///
+    /// One that is not answers only to a client that names it.
+    public let isDiscoverable: Bool
+    /// The secret of its `prf` answers; `nil` for one that was made without.
+    public let prfSecret: PRFSecret?
 
     /// A passkey from its parts.
     public init(
@@ -22,13 +28,17 @@ public struct Passkey: Sendable {
         relyingParty: RelyingPartyID,
         user: UserEntity,
         privateKey: P256.Signing.PrivateKey,
-        isBackupEligible: Bool
+        isBackupEligible: Bool,
+        isDiscoverable: Bool = true,
+        prfSecret: PRFSecret? = nil
     ) {
         self.id = id
         self.relyingParty = relyingParty
         self.user = user
         self.privateKey = privateKey
         self.isBackupEligible = isBackupEligible
+        self.isDiscoverable = isDiscoverable
+        self.prfSecret = prfSecret
     }
 }
 

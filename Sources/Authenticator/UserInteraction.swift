@@ -12,7 +12,13 @@ public protocol UserInteraction: Sendable {
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN
 
     /// Asks whether a passkey for this account shall be created.
-    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal)
+    ///
+    /// `replaced` are the accounts, with the names they have here, of the passkeys that are deleted then; mostly none.
+    func confirmCreation(
+        of account: UserEntity,
+        for relyingParty: RelyingPartyID,
+        replacing replaced: [UserEntity]
+    ) async throws(UserRefusal)
 
     /// Asks which account to sign in with; with one account, whether. Returns its index.
     func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int

@@ -13,7 +13,7 @@ struct HybridAuth: AsyncParsableCommand {
         commandName: programName,
         abstract: "Sign in on another device with a passkey kept here.",
         version: ProductVersion.text,
-        subcommands: [Scan.self]
+        subcommands: [Scan.self, Setup.self, VaultCommand.self]
     )
 
     static func main() async {
@@ -21,7 +21,7 @@ struct HybridAuth: AsyncParsableCommand {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(ProcessArguments.withoutTrace())
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

@@ -8,7 +8,7 @@ internal import ServiceSupport
 /// The person at this device, asked through pinentry.
 ///
 /// Every question begins with the RP ID, alone on its line, because that is what the person vouches for; names out of
-/// the request stand below it, quoted and made safe. Under a virtual radio every question says so.
+/// the request stand below it, quoted and made safe, each alone on its line, too. Under a virtual radio every question says so.
 struct PinentryUser: UserInteraction {
     private static let title = "Sign in on another device"
     private static let patience = Duration.seconds(60)
@@ -33,7 +33,9 @@ struct PinentryUser: UserInteraction {
         }
         self.relay = relay
         self.age = age
-        warning = virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : ""
+        warning =
+            (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
+            + (CodeAge.warning(age).map { "\n\n\($0)" } ?? "")
     }
 
     /// Asks for the PIN of a vault that is about to be made.
@@ -69,7 +71,7 @@ struct PinentryUser: UserInteraction {
             case .create(let site): (site, "Create a passkey for this site?")
             case .signIn(let site): (site, "Sign in to this site?")
             }
-        let made = age.map { ", with a code shown \(Self.elapsed($0)) ago" } ?? ""
+        let made = age.map { ", with a code shown \(CodeAge.words($0)) ago" } ?? ""
         let description = "\(site)\n\n\(what)\nAsked through the relay \(relay)\(made).\(warning)"
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
@@ -91,12 +93,17 @@ struct PinentryUser: UserInteraction {
         }
     }
 
-    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal) {
+    func confirmCreation(
+        of account: UserEntity,
+        for relyingParty: RelyingPartyID,
+        replacing replaced: [UserEntity]
+    ) async throws(UserRefusal) {
+        let (text, ok) = ConsentText.creation(of: account, replacing: replaced)
         do {
             let answer = try await pinentry.confirm(
                 title: Self.title,
-                description: "\(relyingParty)\n\nSave a passkey for \(Self.name(account))?\(warning)",
-                ok: "Save",
+                description: "\(relyingParty)\n\n\(text)\(warning)",
+                ok: ok,
                 cancel: "Decline",
                 timeout: Self.patience
             )
@@ -113,10 +120,10 @@ struct PinentryUser: UserInteraction {
         var index = 0
         do {
             while true {
-                let position = accounts.count > 1 ? " (\(index + 1) of \(accounts.count))" : ""
+                let text = ConsentText.signIn(as: accounts[index], index + 1, of: accounts.count)
                 let answer = try await pinentry.confirm(
                     title: Self.title,
-                    description: "\(relyingParty)\n\nSign in as \(Self.name(accounts[index]))\(position)?\(warning)",
+                    description: "\(relyingParty)\n\n\(text)\(warning)",
                     ok: "Use",
                     notOK: accounts.count > 1 ? "Next" : nil,
                     cancel: "Decline",
@@ -147,19 +154,6 @@ struct PinentryUser: UserInteraction {
             )
         } catch {
             throw Self.refusal(error)
-        }
-    }
-
-    private static func name(_ account: UserEntity) -> String {
-        let name = account.name.isEmpty ? account.displayName : account.name
-        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
-    }
-
-    private static func elapsed(_ seconds: UInt64) -> String {
-        switch seconds {
-        case 0..<120: "\(seconds) seconds"
-        case 120..<7200: "\(seconds / 60) minutes"
-        default: "\(seconds / 3600) hours"
         }
     }
 

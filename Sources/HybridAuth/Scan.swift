@@ -19,27 +19,22 @@ struct Scan: AsyncParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("The text of the code. Other users may see it; prefer standard input.", valueName: "FIDO:/…")
-    )
-    var url: String?
+    @OptionGroup(title: "Where the code is")
+    var inputs: ScanInputOptions
 
-    @Argument(help: ArgumentHelp("A dash: read the text from standard input.", valueName: "-"))
-    var input: String?
-
-    @Option(help: ArgumentHelp("Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.", valueName: "dir"))
+    @Option(help: help(AuthSettings.vault, "dir"))
     var vault: String?
 
-    @Option(help: ArgumentHelp("The relay to use, by number or host name.", valueName: "id|host"))
+    @Option(help: help(AuthSettings.tunnelDomain, "id|host"))
     var tunnelDomain: String?
 
-    @Option(help: ArgumentHelp("The program that asks for PIN and consent; default pinentry.", valueName: "program"))
+    @Option(help: help(AuthSettings.pinentry, "program"))
     var pinentry: String?
 
-    @Option(help: ArgumentHelp("A file with the relay's token.", valueName: "file"))
+    @Option(help: help(AuthSettings.tunnelTokenFile, "file"))
     var tunnelTokenFile: String?
 
-    @Option(help: ArgumentHelp("Trust these certificates (PEM) instead of the system's.", valueName: "file"))
+    @Option(help: help(AuthSettings.cacert, "file"))
     var cacert: String?
 
     @Option(
@@ -64,36 +59,81 @@ struct Scan: AsyncParsableCommand {
     var timeout: Int = 60
 
     func validate() throws {
-        guard (url == nil) != (input == nil), input == nil || input == "-" else {
-            throw ValidationError("Give the code as --url FIDO:/… or - for standard input, and only one of the two.")
-        }
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
     }
 
-    func run() async throws {
-        if let url { ProcessArguments.wipe(url) }
-        let domain = try relayDomain()
-        let offer = try url.map(ScanInput.offer) ?? ScanInput.standardInput()
+    mutating func run() async throws {
+        do {
+            try await answer()
+        } catch let failure as CommandFailure {
+            // Nobody sees standard error then; who declined or interrupted knows.
+            if inputs.isLink, failure.status != .interrupted, failure.status != .notPermitted {
+                await (try? LinkConfirmation(program: pinentry))?.show(failure)
+            }
+            throw failure
+        }
+    }
+
+    /// Takes the settings from where they are.
+    private mutating func answer() async throws {
+        let settings = try AuthSettings.resolve(flags)
+        pinentry = try settings.value(AuthSettings.pinentry)
+        vault = try settings.value(AuthSettings.vault)
+        tunnelTokenFile = try settings.value(AuthSettings.tunnelTokenFile)
+        cacert = try settings.value(AuthSettings.cacert)
+        let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
+        try await answer(try relayDomain(settings), link)
+    }
+
+    /// Reads the code, and serves whoever shows it.
+    private func answer(_ domain: TunnelDomain, _ link: LinkConfirmation?) async throws {
+        let offer = try await read(inputs.input(patience: .seconds(timeout)))
         try check(offer, domain)
+        let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970)))
+        if let warning = CodeAge.warning(age) { StandardError.writeLine("\(HybridAuth.programName): \(warning)") }
         let token = try tunnelTokenFile.map(TokenFile.read)
+        let scan = self
         let ending = await withTerminationSignals {
-            try await serve(offer, domain, token)
+            try await link?.ask(relay: domain.host, age: age)
+            try await scan.serve(offer, domain, token)
         }
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         try ending.result.get()
     }
 
-    private func relayDomain() throws -> TunnelDomain {
-        guard let tunnelDomain else {
+    private func read(_ input: ScanInput) async throws -> QROffer {
+        guard input.isSlow else { return try await input.offer() }
+        let ending = await withTerminationSignals { try await input.offer() }
+        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        return try ending.result.get()
+    }
+
+    private var flags: GivenFlags {
+        var flags = GivenFlags()
+        flags.set(AuthSettings.tunnelDomain, tunnelDomain)
+        flags.set(AuthSettings.vault, vault)
+        flags.set(AuthSettings.pinentry, pinentry)
+        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
+        flags.set(AuthSettings.cacert, cacert)
+        return flags
+    }
+
+    private static func help<Value>(_ setting: Setting<Value>, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp("\(setting.help)", valueName: valueName)
+    }
+
+    private func relayDomain(_ settings: Configuration) throws -> TunnelDomain {
+        guard let named = try settings.value(AuthSettings.tunnelDomain) else {
             throw CommandFailure(
-                "no relay is chosen; name yours with --tunnel-domain (a number, or its host name)",
+                "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host "
+                    + "name)",
                 status: .usage
             )
         }
-        guard let domain = TunnelDomain(argument: tunnelDomain) else {
-            throw CommandFailure(
-                "\(tunnelDomain) is no tunnel domain; hybrid-relay domain shows which number has which host name",
-                status: .usage
+        guard let domain = TunnelDomain(argument: named) else {
+            throw settings.failure(
+                AuthSettings.tunnelDomain,
+                "\(named) is no tunnel domain; hybrid-relay domain shows which number has which host name"
             )
         }
         return domain

@@ -1,13 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import DesktopPortal
 internal import Glibc
+internal import QRScanning
 internal import ServiceSupport
 
 /// Where the text of the QR comes from.
-enum ScanInput {
+enum ScanInput: Sendable {
+    /// The command line.
+    case text(String)
+    /// One line of standard input.
+    case standardInput
+    /// A picture, PNG or JPEG.
+    case image(path: String)
+    /// A camera, by its device.
+    case camera(device: String, patience: Duration)
+    /// The screen, through the desktop's portal.
+    case screen
+
+    /// How long a picture is looked at before it is given up.
+    private static let patienceWithPicture = Duration.seconds(60)
+    /// How long the person has to allow a screenshot.
+    private static let patienceWithPortal = Duration.seconds(120)
+
+    /// Whether reading may take long, so that signals must be heard meanwhile.
+    ///
+    /// Reading from standard input blocks instead, and is ended by a signal as any program is.
+    var isSlow: Bool {
+        switch self {
+        case .text, .standardInput: false
+        case .image, .camera, .screen: true
+        }
+    }
+
+    /// Reads the code.
+    ///
+    /// - Throws: ``CommandFailure``, and `CancellationError` when the task is cancelled.
+    func offer() async throws -> QROffer {
+        switch self {
+        case .text(let text): try Self.offer(text)
+        case .standardInput: try Self.standardInput()
+        case .image(let path): try await Self.image(path, named: path)
+        case .camera(let device, let patience): try await Self.camera(device, patience)
+        case .screen: try await Self.screen()
+        }
+    }
+}
+
+// MARK: - Text
+
+extension ScanInput {
     /// One line of standard input, read no further than any code is long.
-    static func standardInput() throws -> QROffer {
+    private static func standardInput() throws -> QROffer {
         var line: [UInt8] = []
         var byte: UInt8 = 0
         while line.count <= Limits.qrTextCharacters {
@@ -26,13 +71,17 @@ enum ScanInput {
     }
 
     /// Reads the text of a code; spaces around it don't matter.
-    static func offer(_ text: String) throws -> QROffer {
+    private static func offer(_ text: String) throws -> QROffer {
         let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
         do {
             return try QROffer(parsing: trimmed)
         } catch {
             throw CommandFailure(sentence(for: error), status: .dataError)
         }
+    }
+
+    private static func offer(_ code: ScannedText) throws -> QROffer {
+        try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
     }
 
     private static func sentence(for error: QROffer.ParseError) -> String {
@@ -45,20 +94,102 @@ enum ScanInput {
     }
 }
 
-/// The arguments as other users see them in the process list.
-enum ProcessArguments {
-    /// Overwrites every argument that carries this text.
-    static func wipe(_ secret: String) {
-        let secret = Array(secret.utf8)
-        let arguments = CommandLine.unsafeArgv
-        for index in 1..<max(1, Int(CommandLine.argc)) {
-            guard let argument = arguments[index] else { continue }
-            let length = strlen(argument)
-            let bytes = UnsafeRawBufferPointer(start: argument, count: length)
-            // `--url TEXT` and `--url=TEXT` both end with the text.
-            if length >= secret.count, bytes.suffix(secret.count).elementsEqual(secret) {
-                explicit_bzero(argument + (length - secret.count), secret.count)
+// MARK: - Pictures
+
+extension ScanInput {
+    /// Which of several codes in a picture count.
+    @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
+
+    private static func image(_ path: String, named name: String) async throws -> QROffer {
+        let bytes: [UInt8]
+        do throws(FileReadError) {
+            bytes = try readWholeFile(path, atMost: GreyPicture.maximumFileBytes)
+        } catch {
+            throw CommandFailure("\(name): \(error.sentence)", status: error == .tooLarge ? .dataError : .noInput)
+        }
+        let finding: CodeSearch.Finding
+        do throws(CodeSearch.Failure) {
+            finding = try await CodeSearch.codes(inPicture: bytes, limit: patienceWithPicture, where: isSignIn)
+        } catch {
+            switch error {
+            case .picture(.outOfMemory):
+                throw CommandFailure("\(name): \(PictureError.outOfMemory.sentence)", status: .temporary)
+            case .picture(let error): throw CommandFailure("\(name): \(error.sentence)", status: .dataError)
+            case .tookTooLong:
+                throw CommandFailure("\(name): the search took too long; crop it around the code", status: .dataError)
+            case .cancelled: throw CancellationError()
             }
         }
+        return try only(finding, name)
+    }
+
+    /// The one code of a picture.
+    private static func only(_ finding: CodeSearch.Finding, _ name: String) throws -> QROffer {
+        guard let code = finding.wanted.first else {
+            throw CommandFailure(
+                finding.showsOthers
+                    ? "\(name): its QR code is not a sign-in code, whose text begins with FIDO:/"
+                    : "\(name): no QR code was found; show it larger, whole with its light border, and sharp",
+                status: .dataError
+            )
+        }
+        guard finding.wanted.count == 1 else {
+            throw CommandFailure(
+                "\(name): there are \(finding.wanted.count) different sign-in codes; crop it so that one is left",
+                status: .dataError
+            )
+        }
+        return try offer(code)
+    }
+
+    private static func screen() async throws -> QROffer {
+        let environment = ProcessEnvironment.variables
+        let file: ScreenshotFile
+        do throws(PortalError) {
+            guard let bus = SessionBus.address(environment) else { throw .noSessionBus }
+            file = try await ScreenshotPortal.take(on: bus, within: patienceWithPortal)
+        } catch {
+            switch error {
+            case .interrupted: throw CancellationError()
+            case .declined: throw CommandFailure(error.sentence, status: .notPermitted)
+            case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
+            case .noSessionBus, .noPortal, .noScreenshots, .failed:
+                throw CommandFailure(error.sentence, status: .unavailable)
+            }
+        }
+        // It shows the whole desktop, and a secret.
+        defer {
+            if !file.removeIfTemporary(environment), access(file.path, F_OK) == 0 {
+                StandardError.writeLine("\(HybridAuth.programName): the desktop keeps the screenshot as \(file.path)")
+            }
+        }
+        return try await image(file.path, named: "the screenshot")
+    }
+}
+
+// MARK: - Camera
+
+extension ScanInput {
+    private static func camera(_ device: String, _ patience: Duration) async throws -> QROffer {
+        let code: ScannedText
+        do throws(CodeWatch.Failure) {
+            code = try await CodeWatch.firstCode(
+                from: { () throws(CameraError) in try Camera(path: device) },
+                limit: patience,
+                where: isSignIn,
+                hint: { StandardError.writeLine("\(HybridAuth.programName): \($0.sentence)") }
+            )
+        } catch {
+            switch error {
+            case .camera(let error): throw CommandFailure(error.sentence, status: .unavailable)
+            case .timedOut:
+                throw CommandFailure(
+                    "the camera saw no sign-in code in time; try again in more light",
+                    status: .temporary
+                )
+            case .cancelled: throw CancellationError()
+            }
+        }
+        return try offer(code)
     }
 }

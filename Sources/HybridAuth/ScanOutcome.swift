@@ -17,14 +17,13 @@ struct ScanOutcome {
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
-        let fulfilled = await authenticator.fulfilled
-        if fulfilled > 0, end == .clientLeftDuringRequest {
+        if end == .answerLost {
             throw CommandFailure(
                 "you agreed, but the other device left before it heard; a new passkey stays in the vault, try again",
                 status: .temporary
             )
         }
-        if fulfilled > 0 {
+        if await authenticator.fulfilled > 0 {
             StandardError.writeLine("\(HybridAuth.programName): done")
             return
         }
@@ -50,26 +49,5 @@ extension CommandFailure {
             case .internalFault: .software
             }
         self.init(failure.sentence, status: status)
-    }
-}
-
-extension VaultError {
-    /// The exit code when nothing was to be written: too many files are damage then, not a full disk.
-    fileprivate var statusOfReading: ExitStatus {
-        if case .tooLarge = self { return .notPermitted }
-        return status
-    }
-
-    /// The exit code of a vault that can't be used.
-    var status: ExitStatus {
-        switch self {
-        case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen: .noInput
-        case .rolledBack, .unsupportedFormat, .anotherVault: .dataError
-        case .cannotWrite, .tooLarge: .ioError
-        case .busy, .outOfMemory: .temporary
-        case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
-            .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked:
-            .notPermitted
-        }
     }
 }

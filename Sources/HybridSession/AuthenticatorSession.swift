@@ -108,6 +108,8 @@ public enum AuthenticatorEnd: Sendable, Equatable {
     case shutDown
     /// The client or the relay closed the tunnel between requests.
     case clientLeft
-    /// The client went away while a request was being answered.
+    /// The client went away while a request was being answered; nothing came of it.
     case clientLeftDuringRequest
+    /// The user agreed and the request was fulfilled, but the client was gone before it could hear of it.
+    case answerLost
 }

@@ -49,3 +49,15 @@ func explainingAuthenticator<Result>(_ body: () async throws -> Result) async th
         throw AuthenticatorSessionFailure.internalFault("\(error)")
     }
 }
+
+extension TunnelError {
+    /// Whether the code of the close frame says that a message was text or too long.
+    ///
+    /// This project's relay tells that only to the end that sent it; others tell both.
+    var tellsOfBadMessage: Bool {
+        switch self {
+        case .closed(code: 1003), .closed(code: 1009): true
+        default: false
+        }
+    }
+}

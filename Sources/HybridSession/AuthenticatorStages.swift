@@ -33,7 +33,7 @@ struct OpenTunnel: Sendable {
                     try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.noClient) {
                         do {
                             return try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
-                        } catch TunnelError.messageRefused {
+                        } catch let error as TunnelError where error == .messageRefused || error.tellsOfBadMessage {
                             throw AuthenticatorSessionFailure.notVerified
                         }
                     }

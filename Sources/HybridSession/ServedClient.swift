@@ -17,8 +17,23 @@ struct ServedClient: Sendable {
     private enum Step: Sendable {
         case received(ChannelMessage)
         case ended(any Error)
-        case answered(CTAPResponse)
+        case answered(Answer)
         case idle
+    }
+
+    /// An answer that was made, with its request if that could be read.
+    private struct Answer: Sendable {
+        let request: CTAPRequest?
+        let response: CTAPResponse
+
+        /// What it means that the client never hears it.
+        var end: AuthenticatorEnd {
+            switch request {
+            case .makeCredential where response.status == .success, .getAssertion where response.status == .success:
+                .answerLost
+            default: .clientLeftDuringRequest
+            }
+        }
     }
 
     func serve(
@@ -34,15 +49,14 @@ struct ServedClient: Sendable {
             addIdleTimer(timeouts, &group)
             while let step = try await group.next() {
                 switch step {
-                case .answered(let response):
+                case .answered(let answer):
                     isBusy = false
                     do {
-                        try await channel.send(.ctap(CTAPPayload(bytes: response.encoded)))
-                    } catch  where Self.isEnd(error) {
-                        // The user has answered and perhaps a passkey was made, but the client does not know it.
-                        return .clientLeftDuringRequest
+                        try await channel.send(.ctap(CTAPPayload(bytes: answer.response.encoded)))
+                    } catch  where Self.isEnd(error) || error as? TunnelError == .stalled {
+                        return answer.end
                     }
-                    events(.answered(response.status))
+                    events(.answered(answer.response.status))
                     wait += 1
                     addIdleTimer(timeouts, &group)
                 case .idle:
@@ -54,10 +68,11 @@ struct ServedClient: Sendable {
                     }
                 case .ended(let error):
                     try Task.checkCancellation()
+                    try Self.checkMessages(error)
                     guard Self.isEnd(error) else { throw error }
-                    return isBusy ? .clientLeftDuringRequest : try tally.judged(.clientLeft)
+                    return isBusy ? try await takeDown(&group) : try tally.judged(.clientLeft)
                 case .received(.shutdown):
-                    return isBusy ? .clientLeftDuringRequest : try tally.judged(.shutDown)
+                    return isBusy ? try await takeDown(&group) : try tally.judged(.shutDown)
                 case .received(.update):
                     break
                 case .received(.json):
@@ -72,8 +87,10 @@ struct ServedClient: Sendable {
                     tally.note(parsed)
                     group.addTask {
                         switch parsed {
-                        case .success(let request): .answered(await answer(request))
-                        case .failure(let error): .answered(.failure(error.status))
+                        case .success(let request):
+                            .answered(Answer(request: request, response: await answer(request)))
+                        case .failure(let error):
+                            .answered(Answer(request: nil, response: .failure(error.status)))
                         }
                     }
                 }
@@ -89,6 +106,15 @@ struct ServedClient: Sendable {
         }
     }
 
+    /// Takes the question down, and sees whether the user had agreed just before.
+    private func takeDown(_ group: inout ThrowingTaskGroup<Step, any Error>) async throws -> AuthenticatorEnd {
+        group.cancelAll()
+        while let step = try await group.next() {
+            if case .answered(let answer) = step { return answer.end }
+        }
+        return .clientLeftDuringRequest
+    }
+
     private func addIdleTimer(_ timeouts: AuthenticatorTimeouts, _ group: inout ThrowingTaskGroup<Step, any Error>) {
         group.addTask {
             try? await Task.sleep(for: timeouts.untilRequest)
@@ -102,6 +128,12 @@ struct ServedClient: Sendable {
         } catch {
             return .ended(error)
         }
+    }
+
+    /// A relay that passes on why it closed tells of a message that no relay carries.
+    private static func checkMessages(_ error: any Error) throws {
+        guard let error = error as? TunnelError, error.tellsOfBadMessage else { return }
+        throw AuthenticatorSessionFailure.clientMisbehaved("it sent a message that relays don't carry")
     }
 
     private static func isEnd(_ error: any Error) -> Bool {

@@ -23,6 +23,7 @@ enum AssuanLine {
         static let timedOut = 62
         static let cancelled = 99
         static let notConfirmed = 114
+        static let localeProblem = 166
         static let fullyCancelled = 198
     }
 

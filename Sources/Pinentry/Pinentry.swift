@@ -63,7 +63,7 @@ public struct Pinentry: Sendable {
         error: String? = nil,
         timeout: Duration
     ) async throws(PinentryError) -> PinentrySecret {
-        try await converse(title, timeout) { conversation throws(PinentryError) in
+        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
             try conversation.mustSet("SETDESC", description)
             try conversation.set("SETPROMPT", prompt)
             try conversation.set("SETERROR", error)
@@ -89,7 +89,7 @@ public struct Pinentry: Sendable {
         timeout: Duration,
         complaint: @escaping @Sendable (PinentrySecret) -> String?
     ) async throws(PinentryError) -> PinentrySecret {
-        try await converse(title, timeout) { conversation throws(PinentryError) in
+        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
             var error: String?
             for _ in 0..<5 {
                 try conversation.mustSet("SETDESC", description)
@@ -128,7 +128,7 @@ public struct Pinentry: Sendable {
         cancel: String,
         timeout: Duration
     ) async throws(PinentryError) -> ConfirmAnswer {
-        try await converse(title, timeout) { conversation throws(PinentryError) in
+        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
             try conversation.mustSet("SETDESC", description)
             try conversation.set("SETOK", ok)
             try conversation.set("SETNOTOK", notOK)
@@ -153,7 +153,7 @@ public struct Pinentry: Sendable {
         ok: String = "OK",
         timeout: Duration
     ) async throws(PinentryError) {
-        try await converse(title, timeout) { conversation throws(PinentryError) in
+        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
             try conversation.mustSet("SETDESC", description)
             try conversation.set("SETOK", ok)
             // CONFIRM with one button is older and more widely known than MESSAGE.
@@ -180,15 +180,30 @@ public struct Pinentry: Sendable {
     }
 
     /// Runs one conversation on a thread of its own and takes it down when the task is cancelled.
+    ///
+    /// A terminal may lack letters of the description, and then some programs show nothing at all. Names are a
+    /// stranger's choice and must not keep anybody from answering, so those letters become question marks then.
     private func converse<Value: Sendable>(
         _ title: String,
+        _ description: String,
         _ timeout: Duration,
-        _ body: @escaping @Sendable (Conversation) throws(PinentryError) -> Value
+        _ body: @escaping @Sendable (Conversation, String) throws(PinentryError) -> Value
     ) async throws(PinentryError) -> Value {
         guard let waker = Waker() else { throw .didNotStart(program) }
         let result = await withTaskCancellationHandler {
             await OwnThread.run { () -> Result<Value, PinentryError> in
-                Result { () throws(PinentryError) in try talk(title, timeout, waker, body) }
+                Result { () throws(PinentryError) in
+                    do throws(PinentryError) {
+                        return try talk(title, timeout, waker) { conversation throws(PinentryError) in
+                            try body(conversation, description)
+                        }
+                    } catch .couldNotAsk(code: AssuanLine.Code.localeProblem) where !description.allSatisfy(\.isASCII) {
+                        let plain = description.unicodeScalars.map { $0.isASCII ? Character($0) : "?" }
+                        return try talk(title, timeout, waker) { conversation throws(PinentryError) in
+                            try body(conversation, String(plain))
+                        }
+                    }
+                }
             }
         } onCancel: {
             waker.wake()

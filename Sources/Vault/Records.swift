@@ -20,6 +20,8 @@ struct Records {
         var current: RecordFile
         /// Its content.
         var body: RecordBody
+        /// The key under which the current file is sealed.
+        var key: SymmetricKey
 
         /// Whether it is deleted, for ever.
         var isDeleted: Bool { body.kind == RecordBody.tombstone }
@@ -29,11 +31,46 @@ struct Records {
     private(set) var all: [RecordID: Record] = [:]
     /// What was left alone.
     private(set) var notes: [VaultNote] = []
+    /// Genuine files, and where they lie in `records/`.
+    private(set) var files: [Found] = []
+
+    /// A genuine file.
+    struct Found {
+        let directory: String
+        let name: String
+        let file: RecordFile
+        /// Whether it is sealed under a key that was replaced.
+        let isOutdated: Bool
+        /// Whether it is a tombstone.
+        let isTombstone: Bool
+    }
+
+    /// Which keys count.
+    ///
+    /// Whoever got hold of a vault key that was replaced may still write under it, deletions too. So what is sealed
+    /// under it counts only while the rekeying goes on, and when a person has accepted it.
+    enum Counting {
+        case newestKeyOnly
+        case allKeys
+    }
+
+    private let ring: KeyRing
+    private let identity: VaultIdentity
+    private let counting: Counting
 
     /// Reads and verifies all of them.
     ///
     /// - Throws: ``VaultError/damaged(_:)`` for any file with the name of a record that is not genuine.
-    init(in vault: Directory, key: SymmetricKey, identity: VaultIdentity) throws(VaultError) {
+    init(
+        in vault: Directory,
+        ring: KeyRing,
+        identity: VaultIdentity,
+        counting: Counting = .newestKeyOnly
+    ) throws(VaultError) {
+        self.ring = ring
+        self.identity = identity
+        self.counting = counting
+        notes = ring.notes
         let records: Directory
         do {
             records = try vault.subdirectory(VaultDirectory.recordsName)
@@ -50,7 +87,7 @@ struct Records {
             let path = "\(VaultDirectory.recordsName)/\(name)"
             do {
                 let directory = try records.subdirectory(name)
-                try readRevisions(in: directory, path: path, key: key, identity: identity)
+                try readRevisions(in: directory, path: path, name: name)
             } catch let failure as FileFailure {
                 if case .system = failure { throw .damaged("\(path) can't be read: \(failure.words)") }
                 leaveAlone(path, failure.words)
@@ -60,13 +97,13 @@ struct Records {
                 leaveAlone(path, "it can't be read")
             }
         }
+        noteOutdated()
     }
 
     private mutating func readRevisions(
         in directory: Directory,
         path: String,
-        key: SymmetricKey,
-        identity: VaultIdentity
+        name directoryName: String
     ) throws {
         for name in try Self.names(in: directory, limit: Self.maximumRevisions) {
             let file = "\(path)/\(name)"
@@ -84,26 +121,56 @@ struct Records {
                 leaveAlone(file, error.words)
                 continue
             }
-            if let record = RecordFile(bytes: bytes), let body = record.open(key: key, identity: identity) {
-                add(record, body, path: file)
+            if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
+                files.append(
+                    Found(
+                        directory: directoryName,
+                        name: name,
+                        file: record,
+                        isOutdated: index > 0,
+                        isTombstone: body.kind == RecordBody.tombstone
+                    )
+                )
+                if index == 0 || counting == .allKeys { add(record, body, ring.keys[index], path: file) }
             } else if kind == .proper {
-                throw VaultError.damaged("\(file) is not what was written")
+                throw ring.hasStrangers ? VaultError.rekeyedElsewhere : .damaged("\(file) is not what was written")
             } else {
                 leaveAlone(file, "a copy that is not genuine")
             }
         }
     }
 
-    private mutating func add(_ file: RecordFile, _ body: RecordBody, path: String) {
+    private func open(_ file: RecordFile) -> (Int, RecordBody)? {
+        for (index, key) in ring.keys.enumerated() {
+            if let body = file.open(key: key, identity: identity) { return (index, body) }
+        }
+        return nil
+    }
+
+    /// Tells what was written under a replaced key and is news; the rest of it is only left over.
+    private mutating func noteOutdated() {
+        guard counting == .newestKeyOnly else { return }
+        for found in files where found.isOutdated {
+            if let record = all[found.file.id] {
+                guard !record.isDeleted, found.isTombstone || found.file.revision > record.newest else { continue }
+            }
+            leaveAlone(
+                "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)",
+                "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over"
+            )
+        }
+    }
+
+    private mutating func add(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey, path: String) {
         if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
             // Still counted, so that nothing is taken for rolled back, or shown as current that is not.
             leaveAlone(path, "made by a later version of this program")
         }
-        merge(file, body)
+        merge(file, body, key)
     }
 
-    private mutating func merge(_ file: RecordFile, _ body: RecordBody) {
-        let found = Record(newest: file.revision, current: file, body: body)
+    private mutating func merge(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey) {
+        let found = Record(newest: file.revision, current: file, body: body, key: key)
         guard var record = all[file.id] else {
             all[file.id] = found
             return
@@ -115,6 +182,7 @@ struct Records {
         if found.isDeleted == record.isDeleted ? isNewer : found.isDeleted {
             record.current = file
             record.body = body
+            record.key = key
         }
         all[file.id] = record
     }

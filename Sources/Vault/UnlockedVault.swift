@@ -3,6 +3,7 @@
 public import Authenticator
 public import CTAP
 internal import Crypto
+internal import Synchronization
 
 /// A vault that the PIN has opened, for one request; ``lock()`` drops the key.
 ///
@@ -11,18 +12,26 @@ internal import Crypto
 public actor UnlockedVault: UnlockedCredentialStore {
     /// Files that were left alone, and passkeys that this version can't use.
     public nonisolated let notes: [VaultNote]
-    /// Whether the passkeys exist in a second place now; no backup is known to this version.
-    public nonisolated let isBackedUp = false
+    /// Whether every passkey stands in the last backup as it is now.
+    public nonisolated var isBackedUp: Bool { backedUp.withLock { $0 } }
 
-    private let files: VaultFiles
+    nonisolated let files: VaultFiles
     private let failure: FailureBox
+    private let backedUp: Mutex<Bool>
     private var key: SymmetricKey?
 
-    init(files: VaultFiles, key: SymmetricKey, notes: [VaultNote], failure: FailureBox) {
+    init(
+        files: VaultFiles,
+        key: SymmetricKey,
+        notes: [VaultNote],
+        failure: FailureBox,
+        isBackedUp: Bool = false
+    ) {
         self.files = files
         self.key = key
         self.notes = notes
         self.failure = failure
+        self.backedUp = Mutex(isBackedUp)
     }
 
     /// Every passkey of a relying party, the last created first.
@@ -32,8 +41,10 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Keeps a new passkey; it is durable when this returns.
-    public func add(_ passkey: Passkey) async throws(StoreFailure) {
+    /// Keeps a new passkey, and then deletes those that it replaces; the new one is durable when this returns.
+    public func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
+        // The new one is in no backup.
+        backedUp.withLock { $0 = false }
         try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
             let created = files.clock.now()
             try files.write(key: key) { records in
@@ -41,6 +52,15 @@ public actor UnlockedVault: UnlockedCredentialStore {
                 let order = highest == .max ? highest : highest + 1
                 let body = PasskeyBody(passkey, order: order, created: created)
                 return (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
+            }
+            for credential in replaced {
+                // Whatever fails here, the new passkey is there, and one too many is no loss.
+                try? files.write(key: key) { records throws(VaultError) in
+                    guard let record = records.passkeys.first(where: { $0.body.id == credential }) else {
+                        throw .noSuchRecord
+                    }
+                    return (record.id, RecordBody.deletion)
+                }
             }
         }
     }
@@ -95,7 +115,14 @@ public actor UnlockedVault: UnlockedCredentialStore {
     /// Drops the key; every later call throws.
     public func lock() { key = nil }
 
-    private func perform<Value: Sendable>(
+    /// From now on another key is the vault key.
+    func replaceKey(_ new: SymmetricKey) { key = new }
+
+    /// A backup has just been written.
+    func noteBackup() { backedUp.withLock { $0 = true } }
+
+    /// Does blocking work with the key on a thread of its own.
+    func perform<Value: Sendable>(
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
         guard let key else { throw .locked }

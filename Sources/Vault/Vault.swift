@@ -21,6 +21,11 @@ internal import Synchronization
 ///    deletion always wins.
 /// 4. ``UnlockedVault/lock()`` drops the key.
 ///
+/// Elsewhere, or when the PIN is forgotten, a ``Passphrase`` or a ``RecoveryCode`` opens a slot in the vault's
+/// directory, and ``join(directory:stateDirectory:secret:pin:)`` gives the vault a new PIN on that device.
+/// ``UnlockedVault/rekey(pin:passphrase:recoveryCode:)`` replaces the vault key, a ``VaultBackup`` is the whole vault
+/// in one file, and ``UnlockedVault/accept()`` is a person's word that what is there is what is wanted.
+///
 /// `docs/vault.md` describes every byte.
 public final class Vault: CredentialStore, Sendable {
     let files: VaultFiles
@@ -84,17 +89,30 @@ public final class Vault: CredentialStore, Sendable {
     ///
     /// - Throws: ``UnlockFailure``.
     public func open(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
+        try await open { files throws(VaultError) in try files.unlock(with: pin) }
+    }
+
+    func open(
+        _ unlock: @escaping @Sendable (VaultFiles) throws(VaultError) -> VaultFiles.Outcome
+    ) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
         failure.value = nil
         let outcome: VaultFiles.Outcome
         do {
-            outcome = try await OwnThread.run { () throws(VaultError) in try files.unlock(with: pin) }
+            outcome = try await OwnThread.run { () throws(VaultError) in try unlock(files) }
         } catch {
             failure.value = error
             throw .unusable(error.sentence)
         }
         switch outcome {
-        case .opened(let key, let notes): return UnlockedVault(files: files, key: key, notes: notes, failure: failure)
+        case .opened(let key, let notes, let isBackedUp):
+            return UnlockedVault(
+                files: files,
+                key: key,
+                notes: notes,
+                failure: failure,
+                isBackedUp: isBackedUp
+            )
         case .wrongPIN(let attemptsLeft): throw .wrongPIN(attemptsLeft: attemptsLeft)
         case .lockedOut(let seconds): throw .lockedOut(seconds: seconds)
         }

@@ -4,8 +4,12 @@
 enum VaultDirectory {
     /// Names of the directories in a vault.
     static let recordsName = "records"
-    /// Where slots for passphrases will be.
+    /// Where slots for passphrases and recovery codes are.
     static let slotsName = "slots"
+    /// Where the links between vault keys are; missing in a vault that was never rekeyed.
+    static let keysName = "keys"
+    /// Where the histories of use are; missing until the first.
+    static let usesName = "uses"
     /// More names than that in the vault's directory are refused.
     private static let maximumNames = 1000
 
@@ -53,7 +57,8 @@ enum VaultDirectory {
         } catch {
             throw .cannotOpen("\(path): \(error.words)")
         }
-        if names.contains(recordsName) || names.contains(slotsName) { return .incomplete(path: path) }
+        let ours = [recordsName, slotsName, keysName, usesName]
+        if names.contains(where: ours.contains) { return .incomplete(path: path) }
         if known { return .wasHereButIsEmpty(path: path) }
         return names.isEmpty ? .doesNotExist(path: path) : .notAVault(path: path)
     }

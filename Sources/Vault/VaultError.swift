@@ -48,6 +48,26 @@ public enum VaultError: Error, Equatable, Sendable {
     case locked
     /// There is not enough memory to try a PIN.
     case outOfMemory
+    /// Another device gave the vault another key, which this one does not have.
+    case rekeyedElsewhere
+    /// A new passphrase is worth fewer bits than it must be.
+    case passphraseTooWeak(bits: Int)
+    /// No slot in the directory opens with a secret of that kind.
+    case noSuchSlot
+    /// A passphrase or recovery code opens no slot.
+    case wrongSecret
+    /// A backup would open nowhere, because the vault has neither passphrase nor recovery code.
+    case noPortableSlot
+    /// A file that would be written is there already.
+    case fileExists(path: String)
+    /// A backup can't be read; says why.
+    case backupUnreadable(String)
+    /// A backup is not what was written; says what.
+    case backupDamaged(String)
+    /// A backup is of another vault than the one that stands where it should go.
+    case backupOfAnotherVault(path: String)
+    /// The vault has a PIN on this device already.
+    case hasPINHere(path: String)
 
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
@@ -67,6 +87,13 @@ public enum VaultError: Error, Equatable, Sendable {
         case .notOwned(let path): "\(path) belongs to another user; choose a directory of your own"
         case .cannotOpen(let what): "the vault can't be opened: \(what)"
         case .damaged(let what): "the vault is damaged: \(what); restore a backup"
+        case .fileExists(let path): "\(path) exists already; choose another name"
+        case .backupUnreadable(let what): "the backup can't be read: \(what)"
+        case .backupDamaged(let what): "the backup is not what was written (\(what)); use another one"
+        case .backupOfAnotherVault(let path):
+            "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
+        case .hasPINHere(let path):
+            "the vault at \(path) has a PIN on this device already; use hybrid-auth vault change-pin"
         default: sentenceWithoutPath
         }
     }
@@ -79,15 +106,28 @@ public enum VaultError: Error, Equatable, Sendable {
             "this vault holds real passkeys and stays closed under a virtual radio; use another one for tests"
         case .unsupportedFormat(let format): "the vault has format \(format); use a later version of this program"
         case .rolledBack:
-            "this vault was rolled back: records are older than before, or missing; restore the newest copy"
+            "this vault was rolled back: records are older than before, or missing; restore the newest copy, or take "
+                + "it as it is with hybrid-auth vault accept"
         case .noPINSlotHere(let path):
-            "the vault has no PIN on this device (\(path)); it opens where it was made, or restore that directory"
+            "the vault has no PIN on this device (\(path)); give it one, with the passphrase or recovery code: "
+                + "hybrid-auth vault init"
         case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"
         case .cannotWrite(let what): "the vault can't be written (\(what)); free some space or allow writing"
         case .tooLarge(let what): "the vault is too large: \(what)"
         case .busy: "another program is using the vault; try again when it is done"
         case .noSuchRecord: "there is no such passkey; list them to see what there is"
         case .locked: "the vault was locked again; open it with the PIN"
+        case .rekeyedElsewhere:
+            "another device gave this vault a new key; open it here with the passphrase or recovery code from there: "
+                + "hybrid-auth vault change-pin --forgotten"
+        case .passphraseTooWeak(let bits):
+            "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words or "
+                + "more, drawn at random"
+        case .noSuchSlot: "the vault has no slot for that; see hybrid-auth vault status"
+        case .wrongSecret: "no slot of the vault opens with that; check the spelling, capitals too"
+        case .noPortableSlot:
+            "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
+                + "hybrid-auth vault recovery-code"
         case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
         default: "the vault can't be used"
         }

@@ -12,13 +12,16 @@ struct VaultFiles: Sendable {
 
     /// What became of a PIN.
     enum Outcome: Sendable {
-        case opened(SymmetricKey, notes: [VaultNote])
+        case opened(SymmetricKey, notes: [VaultNote], isBackedUp: Bool)
         case wrongPIN(attemptsLeft: Int)
         case lockedOut(seconds: Int)
     }
 
     /// Counts the attempt, judges the PIN, then verifies every record.
-    func unlock(with pin: PIN) throws(VaultError) -> Outcome {
+    ///
+    /// - Parameter checkingRecords: Whether records are looked at; only a person who accepts them as they are comes
+    ///   in without.
+    func unlock(with pin: PIN, checkingRecords: Bool = true) throws(VaultError) -> Outcome {
         try state.locked { () throws(VaultError) in
             let slot = try state.pinSlot()
             let device = try state.device()
@@ -42,8 +45,18 @@ struct VaultFiles: Sendable {
             }
             guard let key else { return .wrongPIN(attemptsLeft: attempts.left) }
             try state.write(AttemptCounter())
-            let records = try records(key: key)
-            return .opened(key, notes: records.notes + records.unusable)
+            guard checkingRecords else {
+                let key = try currentKey(key, pin: pin, scrypt: slot.scrypt)
+                return .opened(key, notes: [], isBackedUp: false)
+            }
+            let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
+            let records = try records(key: newest)
+            removeSuperseded(records, device: device.id)
+            return .opened(
+                newest,
+                notes: records.notes + records.unusable,
+                isBackedUp: state.lastBackup(newest)?.covers(records) ?? false
+            )
         }
     }
 
@@ -63,14 +76,12 @@ struct VaultFiles: Sendable {
             guard records.all[id] != nil || records.all.count < Records.maximumCount else {
                 throw .tooLarge("it has \(Records.maximumCount) records; delete what is not needed")
             }
-            let (counter, overflow) = (records.all[id]?.newest.counter ?? 0).addingReportingOverflow(1)
-            guard !overflow else { throw .tooLarge("a record has no further revisions") }
-            let revision = Revision(counter: counter, device: try state.device().id)
+            let revision = try revision(after: records.all[id]?.newest, device: state.device().id)
             let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .tooLarge("a record would be longer than 256 KiB") }
             try place(file)
             // Durable from here on. If the memory of it can't be written, the next unlocking does it.
-            var seen = try state.seen(key: key)
+            var seen = try state.seen(KeyRing(key))
             seen.note(id, newest: revision, isDeleted: body.kind == RecordBody.tombstone)
             try? state.write(seen, key: key)
         }
@@ -92,16 +103,31 @@ struct VaultFiles: Sendable {
         }
     }
 
-    private func records(key: SymmetricKey) throws(VaultError) -> Records {
-        let records = try Records(in: directory, key: key, identity: identity)
-        var seen = try state.seen(key: key)
+    /// All records under a key, checked against what was seen, which learns what is new.
+    func records(key: SymmetricKey) throws(VaultError) -> Records {
+        let ring = try ring(key)
+        let records = try Records(in: directory, ring: ring, identity: identity)
+        var seen = try state.seen(ring)
         let before = seen
         try records.check(against: &seen)
         if seen != before { try state.write(seen, key: key) }
         return records
     }
 
-    private func place(_ file: RecordFile) throws(VaultError) {
+    /// A key and those that it replaced.
+    func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
+        try KeyRing(key, in: directory, identity: identity)
+    }
+
+    /// The revision after one, by this device.
+    func revision(after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
+        let (counter, overflow) = (newest?.counter ?? 0).addingReportingOverflow(1)
+        guard !overflow else { throw .tooLarge("a record has no further revisions") }
+        return Revision(counter: counter, device: device)
+    }
+
+    /// Writes one revision, durably.
+    func place(_ file: RecordFile) throws(VaultError) {
         do {
             let records = try directory.makeSubdirectory(VaultDirectory.recordsName)
             let record = try records.makeSubdirectory(file.id.description)
@@ -110,4 +136,37 @@ struct VaultFiles: Sendable {
             throw .cannotWrite("\(directory.path): \(error.words)")
         }
     }
+
+    /// Removes files from `records/`, durably.
+    func remove(_ files: [Records.Found]) throws(VaultError) {
+        do {
+            guard !files.isEmpty else { return }
+            let records = try directory.subdirectory(VaultDirectory.recordsName)
+            for (name, files) in Dictionary(grouping: files, by: \.directory) {
+                try records.subdirectory(name).remove(files.map(\.name))
+            }
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.words)")
+        }
+    }
+
+    /// Removes revisions that this device wrote, that no longer count, and that are older than thirty days.
+    ///
+    /// Until then they help whoever has to find out what happened. Another device's are its own to remove, so that
+    /// no two devices disagree about a file while a sync tool looks on.
+    private func removeSuperseded(_ records: Records, device: DeviceID) {
+        guard let root = try? directory.subdirectory(VaultDirectory.recordsName) else { return }
+        let now = clock.now()
+        let old = records.files.filter { found in
+            guard !found.isOutdated, found.file.revision.device == device, let record = records.all[found.file.id],
+                found.file.revision < record.newest, found.file != record.current,
+                let written = (try? root.subdirectory(found.directory))?.modified(found.name)
+            else { return false }
+            return now > written && now - written > Self.supersededSeconds
+        }
+        // What can't be removed now is removed another time.
+        try? remove(old)
+    }
+
+    private static let supersededSeconds: UInt64 = 30 * 24 * 3600
 }

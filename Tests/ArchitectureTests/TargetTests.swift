@@ -63,7 +63,8 @@ struct TargetTests {
     @Test("keep networks and consoles out of the pure libraries")
     func externals() throws {
         let pure = [
-            "CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "Pinentry",
+            "CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "QRScanning",
+            "DesktopPortal", "Pinentry",
         ]
         for name in pure {
             let target = try #require(package[name])

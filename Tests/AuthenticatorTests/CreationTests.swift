@@ -56,7 +56,8 @@ struct CreationTests {
     func usable() async throws {
         let desk = try Desk()
         let first = try MakeCredentialResponse(parsing: try await desk.create().body)
-        let second = try MakeCredentialResponse(parsing: try await desk.create().body)
+        let another = try Desk.account("bob")
+        let second = try MakeCredentialResponse(parsing: try await desk.create(user: another).body)
         let (one, two) = (
             try #require(first.authenticatorData.attestedCredential),
             try #require(second.authenticatorData.attestedCredential)
@@ -103,7 +104,7 @@ struct CreationTests {
         let response = try await desk.create(exclude: [
             CredentialDescriptor(id: try #require(CredentialID(bytes: [1, 2, 3]))), elsewhere.descriptor,
             CredentialDescriptor(id: known.id, type: "something-else"),
-        ])
+        ]) { $0.residentKey = false }
         #expect(response.status == .success)
         #expect(desk.store.passkeys.count == 3)
     }

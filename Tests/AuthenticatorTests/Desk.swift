@@ -34,14 +34,23 @@ struct Desk {
 
     /// Puts a passkey into the store, as if it had been made before.
     @discardableResult
-    func known(_ name: String, rp: String = "example.com", id: UInt8? = nil, eligible: Bool = true) throws -> Passkey {
+    func known(
+        _ name: String,
+        rp: String = "example.com",
+        id: UInt8? = nil,
+        eligible: Bool = true,
+        discoverable: Bool = true,
+        secret: PRFSecret? = nil
+    ) throws -> Passkey {
         let bytes = id.map { [UInt8](repeating: $0, count: 32) } ?? Array(SHA256.hash(data: Array("\(name)\(rp)".utf8)))
         let passkey = Passkey(
             id: try #require(CredentialID(bytes: bytes)),
             relyingParty: try #require(RelyingPartyID(rp)),
             user: try Self.account(name),
             privateKey: P256.Signing.PrivateKey(),
-            isBackupEligible: eligible
+            isBackupEligible: eligible,
+            isDiscoverable: discoverable,
+            prfSecret: secret
         )
         store.put(passkey)
         return passkey
@@ -49,12 +58,13 @@ struct Desk {
 
     func creation(
         algorithms: [COSEAlgorithm] = [.edDSA, .es256, .rs256],
-        exclude: [CredentialDescriptor] = []
+        exclude: [CredentialDescriptor] = [],
+        user: UserEntity? = nil
     ) throws -> MakeCredentialRequest {
         MakeCredentialRequest(
             clientDataHash: hash,
             relyingParty: RelyingPartyEntity(id: relyingParty, name: "Not To Be Shown"),
-            user: try Self.account("ada"),
+            user: try user ?? Self.account("ada"),
             algorithms: algorithms,
             excludeList: exclude,
             extensions: ["hmac-secret": true],
@@ -63,25 +73,40 @@ struct Desk {
         )
     }
 
-    func signIn(allow: [CredentialDescriptor] = [], userPresence: Bool = true) -> GetAssertionRequest {
+    func signIn(
+        allow: [CredentialDescriptor] = [],
+        extensions: CBORMap? = nil,
+        userPresence: Bool = true
+    ) -> GetAssertionRequest {
         GetAssertionRequest(
             relyingPartyID: relyingParty,
             clientDataHash: hash,
             allowList: allow,
+            extensions: extensions,
             userPresence: userPresence,
             userVerification: true
         )
     }
 
+    /// Sends a creation; `change` has the last word on the request.
     func create(
         algorithms: [COSEAlgorithm] = [.es256],
-        exclude: [CredentialDescriptor] = []
+        exclude: [CredentialDescriptor] = [],
+        user: UserEntity? = nil,
+        _ change: (inout MakeCredentialRequest) -> Void = { _ in }
     ) async throws -> CTAPResponse {
-        await authenticator.answer(.makeCredential(try creation(algorithms: algorithms, exclude: exclude)))
+        var request = try creation(algorithms: algorithms, exclude: exclude, user: user)
+        change(&request)
+        return await authenticator.answer(.makeCredential(request))
     }
 
-    func sign(allow: [CredentialDescriptor] = [], userPresence: Bool = true) async -> CTAPResponse {
-        await authenticator.answer(.getAssertion(signIn(allow: allow, userPresence: userPresence)))
+    func sign(
+        allow: [CredentialDescriptor] = [],
+        extensions: CBORMap? = nil,
+        userPresence: Bool = true
+    ) async -> CTAPResponse {
+        let request = signIn(allow: allow, extensions: extensions, userPresence: userPresence)
+        return await authenticator.answer(.getAssertion(request))
     }
 
     /// Checks that a request failed with a status and a cause, and left nothing behind.

@@ -11,10 +11,10 @@ final class Journal: Sendable {
         case opened
         case refusedPIN
         case looked(RelyingPartyID)
-        case confirmed(UserEntity, RelyingPartyID)
+        case confirmed(UserEntity, RelyingPartyID, replacing: [UserEntity] = [])
         case chose([UserEntity], RelyingPartyID)
         case told(Notice, RelyingPartyID)
-        case added(CredentialID)
+        case added(CredentialID, replacing: [CredentialID] = [])
         case locked
     }
 

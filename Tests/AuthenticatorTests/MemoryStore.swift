@@ -73,11 +73,12 @@ final class MemoryStore: CredentialStore, Sendable {
             return store.passkeys.filter { $0.relyingParty == relyingParty }
         }
 
-        func add(_ passkey: Passkey) async throws(StoreFailure) {
+        func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.add }) { throw fault }
-            store.journal.note(.added(passkey.id))
+            store.journal.note(.added(passkey.id, replacing: replaced))
             store.put(passkey)
+            store.state.withLock { $0.passkeys.removeAll { replaced.contains($0.id) } }
         }
 
         func lock() async {

@@ -32,8 +32,12 @@ struct ScriptedUser: UserInteraction {
         return pin
     }
 
-    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        journal.note(.confirmed(account, relyingParty))
+    func confirmCreation(
+        of account: UserEntity,
+        for relyingParty: RelyingPartyID,
+        replacing replaced: [UserEntity]
+    ) async throws(UserRefusal) {
+        journal.note(.confirmed(account, relyingParty, replacing: replaced))
         try await follow(atConfirmation)
     }
 

@@ -3,6 +3,7 @@
 import Authenticator
 import CTAP
 import Crypto
+import TestSupport
 import Testing
 
 @Suite("Signing in with a passkey", .timeLimit(.minutes(1)))
@@ -60,6 +61,44 @@ struct SignInTests {
         for passkey in newest { #expect(try desk.verifies(parsed, by: passkey) == (passkey.id == chosen.id)) }
         let text = String(decoding: response.encoded, as: UTF8.self)
         #expect(!text.contains("@example.com"), "names stay here")
+    }
+
+    @Test("finds one passkey in a list of any size and order", arguments: [1, 2, 300, 17000])
+    func longLists(count: Int) async throws {
+        let desk = try Desk()
+        let known = try desk.known("ada")
+        var generator = SeededGenerator()
+        var list = try (1..<count).map { number in
+            // As many as the largest message holds have 32 bytes each.
+            let length = count > 300 ? 32 : Int.random(in: 2...CredentialID.maximumLength, using: &generator)
+            let bytes = [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 3, count: length - 2)
+            return CredentialDescriptor(id: try #require(CredentialID(bytes: bytes)))
+        }
+        // Named three times over, it is one passkey still.
+        for _ in 0..<3 { list.insert(known.descriptor, at: Int.random(in: 0...list.count, using: &generator)) }
+        let request = CTAPRequest.getAssertion(desk.signIn(allow: list))
+        // Through the bytes, so that the parser's bounds are met as well.
+        let response = await desk.authenticator.answer(try CTAPRequest(parsing: request.encoded))
+        let parsed = try GetAssertionResponse(parsing: response.body)
+        #expect(parsed.credential == known.descriptor, "\(generator)")
+        #expect(desk.journal.events.contains(.chose([known.user], desk.relyingParty)))
+        #expect(try desk.verifies(parsed, by: known))
+    }
+
+    @Test("answers a sign-in without a list with these bytes: no names, chosen here, one alone")
+    func discoveredBytes() async throws {
+        let desk = try Desk()
+        let known = try desk.known("ada", id: 9)
+        let response = await desk.sign()
+        let signature = try GetAssertionResponse(parsing: response.body).signature
+        var body: [UInt8] = [0xA5, 0x01, 0xA2, 0x62, 0x69, 0x64, 0x58, 0x20] + known.id.bytes
+        body += [0x64] + Array("type".utf8) + [0x6A] + Array("public-key".utf8)
+        body += [0x02, 0x58, 0x25] + Array(SHA256.hash(data: Array("example.com".utf8))) + [0x0D, 0, 0, 0, 0]
+        body += [0x03, 0x58, UInt8(signature.count)] + signature
+        body += [0x04, 0xA3, 0x62, 0x69, 0x64, 0x4D] + Array("handle of ada".utf8)
+        body += [0x64] + Array("name".utf8) + [0x60, 0x6B] + Array("displayName".utf8) + [0x60]
+        body += [0x06, 0xF5]
+        #expect(response.encoded == [0] + body)
     }
 
     @Test("chooses among those of the allow list alone")

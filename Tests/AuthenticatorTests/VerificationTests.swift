@@ -75,7 +75,11 @@ struct VerificationTests {
                 if problem != nil { throw .declined }
                 return try await inner.askPIN(for: operation, problem: problem)
             }
-            func confirmCreation(of: UserEntity, for: RelyingPartyID) async throws(UserRefusal) {}
+            func confirmCreation(
+                of: UserEntity,
+                for: RelyingPartyID,
+                replacing: [UserEntity]
+            ) async throws(UserRefusal) {}
             func chooseAccount(_: [UserEntity], for: RelyingPartyID) async throws(UserRefusal) -> Int { 0 }
             func tell(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
         }

@@ -22,7 +22,7 @@ struct RequestFieldTests {
         "every parameter of a creation with the wrong type is named",
         arguments: [
             (1, "clientDataHash"), (2, "rp"), (3, "user"), (4, "pubKeyCredParams"), (5, "excludeList"),
-            (6, "extensions"), (7, "options"),
+            (6, "extensions"), (7, "options"), (11, "attestationFormatsPreference"),
         ]
     )
     func wrongTypeInCreation(key: Int, name: String) throws {

@@ -34,6 +34,7 @@ extension Stage {
         vault: String? = nil,
         domain: Int = Stage.domain,
         network: [String]? = nil,
+        pinentry: String? = nil,
         extra: [String] = [],
         variables: [String: String] = [:]
     ) throws -> RunningProgram {
@@ -41,7 +42,7 @@ extension Stage {
             "hybrid-auth",
             [
                 "scan", "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
-                "--pinentry", try Person.program(in: folder),
+                "--pinentry", try pinentry ?? Person.program(in: folder),
             ] + (network ?? self.network) + extra,
             in: folder,
             environment: environment(person.variables(self)).merging(variables) { $1 },

@@ -8,12 +8,16 @@ struct Person: Sendable {
     static let rightPIN = "correct horse"
 
     var pin = rightPIN
-    /// What CONFIRM is answered with: `yes`, `no`, or `hang`.
+    /// What CONFIRM is answered with: `yes`, `no`, `hang`, `wait` (yes as soon as there is a file `go`), or `pick:TEXT`
+    /// (yes where the text stands in the question, else the next account).
     var confirms = "yes"
 
     /// The variables that the script reads.
     func variables(_ stage: Stage) -> [String: String] {
-        ["TEST_PIN": pin, "TEST_CONFIRMS": confirms, "TEST_LOG": stage.folder + "/pinentry.log"]
+        [
+            "TEST_PIN": pin, "TEST_CONFIRMS": confirms, "TEST_LOG": stage.folder + "/pinentry.log",
+            "TEST_GO": stage.folder + "/go",
+        ]
     }
 
     /// The dialogues so far, as the program asked them.
@@ -30,9 +34,15 @@ struct Person: Sendable {
             while read -r line; do
               echo "$line" >> "$TEST_LOG"
               case "$line" in
+                SETDESC*) asked=$line; echo OK ;;
                 GETPIN*) echo "D $TEST_PIN"; echo OK ;;
                 CONFIRM*) case "$TEST_CONFIRMS" in
                     yes) echo OK ;;
+                    wait) while [ ! -e "$TEST_GO" ]; do sleep 0.05; done; echo OK ;;
+                    pick:*) case "$asked" in
+                        *"${TEST_CONFIRMS#pick:}"*) echo OK ;;
+                        *) echo "ERR 83886194 Not confirmed <Pinentry>" ;;
+                      esac ;;
                     no) echo "ERR 83886194 Not confirmed <Pinentry>" ;;
                     hang) exec sleep 300 ;;
                   esac ;;

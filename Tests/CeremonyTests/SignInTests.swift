@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -89,20 +90,33 @@ struct SignInTests {
         }
     }
 
-    @Test("when the desktop cancels, the question on the phone is taken down")
-    func cancelled() async throws {
+    @Test(
+        "when the desktop goes away, the question on the phone is taken down, and a yes comes too late",
+        arguments: [SIGINT, SIGKILL],
+        ["request-options", "create-options"]
+    )
+    func cancelled(signal: Int32, command: String) async throws {
         try await Stage.set { stage in
             let site = RelyingParty(stage)
             try await stage.register(site)
-            let (client, code) = try await stage.startClient(try await site.run("request-options"))
-            let phone = try stage.startAuthenticator(code, Person(confirms: "hang"))
-            try await Waiting.until("the question", within: .seconds(60)) { Person.log(stage).contains("Sign in as") }
+            let before = stage.snapshot(of: stage.vault)
+            let asked = Person.log(stage).components(separatedBy: "CONFIRM").count
+            let (client, code) = try await stage.startClient(try await site.run(command))
+            // The person would agree as soon as they may, which is when everything is over.
+            let phone = try stage.startAuthenticator(code, Person(confirms: "wait"))
+            try await Waiting.until("the question", within: .seconds(60)) {
+                Person.log(stage).components(separatedBy: "CONFIRM").count > asked
+            }
             // The advert has done its work as soon as the client has proved that it heard it.
             try await stage.expectSilence(within: .zero)
-            client.send(SIGINT)
-            #expect(try await client.ending(within: .seconds(60)).status == 130)
+            client.send(signal)
+            // A signal that ends it itself says nothing of a status here.
+            let status = try await client.ending(within: .seconds(60)).status
+            #expect(signal == SIGKILL || status == 130)
             let ended = try await phone.ending(within: .seconds(60))
             #expect(ended.status == 75 && ended.lastLine.contains("cancelled"), "\(ended)")
+            try Data().write(to: URL(fileURLWithPath: stage.folder + "/go"))
+            #expect(stage.snapshot(of: stage.vault) == before)
             try await stage.expectSilence()
         }
     }

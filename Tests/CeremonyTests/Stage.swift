@@ -91,6 +91,7 @@ struct Stage: Sendable {
         var environment = ProcessInfo.processInfo.environment
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
         environment["HOME"] = folder
+        environment["XDG_CONFIG_HOME"] = folder + "/config"
         environment["XDG_STATE_HOME"] = folder + "/state"
         environment["XDG_DATA_HOME"] = folder + "/data"
         environment.merge(additions) { $1 }

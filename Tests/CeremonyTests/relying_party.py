@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A relying party that is not ours: two of them, python-fido2 and py_webauthn, and both must agree.
 
-  relying_party.py create-options STATE [--exclude]      prints {"publicKey": ...} for a registration
+  relying_party.py create-options STATE [--exclude] [--user NAME] [--with JSON]
+                                                         prints {"publicKey": ...} for a registration
   relying_party.py verify-creation STATE < response.json
-  relying_party.py request-options STATE [--allow]       prints {"publicKey": ...} for a sign-in
+  relying_party.py request-options STATE [--allow | --only ID] [--decoys N] [--with JSON]
+                                                         prints {"publicKey": ...} for a sign-in
   relying_party.py verify-request STATE < response.json
 
-STATE is a JSON file with what a site would keep. Verification prints one JSON line; a refusal is an exception.
+STATE is a JSON file with what a site would keep. --with gives further members of the options. Verification prints
+one JSON line; a refusal is an exception.
 """
-import json, secrets, sys
+import argparse, hashlib, json, random, secrets, sys
 
 import webauthn
+from fido2.attestation import Attestation, AttestationType
 from fido2.server import Fido2Server
 from fido2.webauthn import (AttestedCredentialData, AuthenticationResponse, PublicKeyCredentialRpEntity,
                             RegistrationResponse)
@@ -37,11 +41,15 @@ def server():
     return Fido2Server(PublicKeyCredentialRpEntity(id=RP_ID, name="Example"), verify_origin=lambda o: o == ORIGIN)
 
 
-def create_options(state, exclude):
+def create_options(state, exclude, user, more):
     state["challenge"] = encode(secrets.token_bytes(32))
+    # Another account of the same site has a handle made of its name.
+    handle = state["user"] if user is None else encode(hashlib.sha256(user.encode()).digest()[:16])
+    state["account"] = handle
+    name = "ada@example.com" if user is None else user
     options = {
         "rp": {"id": RP_ID, "name": "Example"},
-        "user": {"id": state["user"], "name": "ada@example.com", "displayName": "Ada L."},
+        "user": {"id": handle, "name": name, "displayName": "Ada L."},
         "challenge": state["challenge"],
         # The first is not supported: the first *supported* one must be taken.
         "pubKeyCredParams": [{"type": "public-key", "alg": -257}, {"type": "public-key", "alg": -7}],
@@ -50,7 +58,8 @@ def create_options(state, exclude):
     }
     if exclude:
         options["excludeCredentials"] = [{"type": "public-key", "id": i} for i in state["credentials"]]
-    return {"publicKey": options}
+    user = {**options["user"], **more.pop("user", {})}
+    return {"publicKey": {**options, **more, "user": user}}
 
 
 def verify_creation(state, response):
@@ -60,20 +69,30 @@ def verify_creation(state, response):
     b = server().register_complete({"challenge": state["challenge"], "user_verification": "required"},
                                    RegistrationResponse.from_dict(response))
     assert b.credential_data.credential_id == a.credential_id
+    attestation = RegistrationResponse.from_dict(response).response.attestation_object
+    if attestation.fmt != "none":
+        digest = hashlib.sha256(decode(response["response"]["clientDataJSON"])).digest()
+        result = Attestation.for_type(attestation.fmt)().verify(attestation.att_stmt, attestation.auth_data, digest)
+        assert result.attestation_type == AttestationType.SELF, result
     state["credentials"][encode(a.credential_id)] = {"key": encode(a.credential_public_key),
-                                                     "data": encode(bytes(b.credential_data))}
+                                                     "data": encode(bytes(b.credential_data)),
+                                                     "user": state["account"]}
     return {"id": encode(a.credential_id), "format": getattr(a.fmt, "value", a.fmt), "aaguid": a.aaguid,
             "transports": response["response"]["transports"], "deviceType": a.credential_device_type.value,
-            "backedUp": a.credential_backed_up, "count": a.sign_count}
+            "backedUp": a.credential_backed_up, "count": a.sign_count,
+            "extensions": response.get("clientExtensionResults", {})}
 
 
-def request_options(state, allow):
+def request_options(state, allow, only, decoys, more):
     state["challenge"] = encode(secrets.token_bytes(32))
     options = {"rpId": RP_ID, "challenge": state["challenge"], "userVerification": "required"}
-    if allow:
-        ids = [encode(secrets.token_bytes(32)), *state["credentials"]]
+    if allow or only:
+        # Of any length that a credential ID may have, and the right one anywhere among them.
+        ids = [encode(secrets.token_bytes(random.randint(1, 1023))) for _ in range(decoys)]
+        ids += [only] if only else list(state["credentials"])
+        random.shuffle(ids)
         options["allowCredentials"] = [{"type": "public-key", "id": i, "transports": ["hybrid"]} for i in ids]
-    return {"publicKey": options}
+    return {"publicKey": {**options, **more}}
 
 
 def verify_request(state, response):
@@ -86,18 +105,29 @@ def verify_request(state, response):
                                    [AttestedCredentialData(decode(kept["data"]))],
                                    AuthenticationResponse.from_dict(response))
     handle = response["response"].get("userHandle")
-    assert handle in (None, state["user"]), "another account"
-    return {"id": response["id"], "count": a.new_sign_count, "userHandle": handle}
+    assert handle in (None, kept["user"]), "another account"
+    return {"id": response["id"], "count": a.new_sign_count, "userHandle": handle,
+            "extensions": response.get("clientExtensionResults", {})}
 
 
 def main():
-    command, path, flags = sys.argv[1], sys.argv[2], sys.argv[3:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["create-options", "verify-creation", "request-options", "verify-request"])
+    parser.add_argument("state")
+    parser.add_argument("--exclude", action="store_true")
+    parser.add_argument("--allow", action="store_true")
+    parser.add_argument("--only")
+    parser.add_argument("--decoys", type=int, default=1)
+    parser.add_argument("--user")
+    parser.add_argument("--with", dest="more", type=json.loads, default={})
+    asked = parser.parse_args()
+    path = asked.state
     state = load(path)
-    if command == "create-options": result = create_options(state, "--exclude" in flags)
-    elif command == "verify-creation": result = verify_creation(state, json.load(sys.stdin))
-    elif command == "request-options": result = request_options(state, "--allow" in flags)
-    elif command == "verify-request": result = verify_request(state, json.load(sys.stdin))
-    else: sys.exit(f"unknown command {command}")
+    if asked.command == "create-options": result = create_options(state, asked.exclude, asked.user, asked.more)
+    elif asked.command == "verify-creation": result = verify_creation(state, json.load(sys.stdin))
+    elif asked.command == "request-options":
+        result = request_options(state, asked.allow, asked.only, asked.decoys, asked.more)
+    else: result = verify_request(state, json.load(sys.stdin))
     save(path, state)
     print(json.dumps(result))
 

@@ -92,9 +92,9 @@ class Client:
             parameters |= {99: ["more"], 200: {"x": 1}}
             if ceremony.is_creation:
                 parameters[2] = {**parameters[2], "icon": "https://example.com/i.png"}
-                parameters[6] = {"credProtect": 2, "unheardOf": {"a": b"b"}}
+                parameters[6] = {**parameters.get(6, {}), "credProtect": 2, "unheardOf": {"a": b"b"}}
             else:
-                parameters[4] = {"unheardOf": True}
+                parameters[4] = {**parameters.get(4, {}), "unheardOf": True}
         encode = cbor.loose if self.options.loose else cbor.canonical
         if size:
             parameters[255] = b""
@@ -107,9 +107,9 @@ class Client:
             return say(json.dumps({"status": status}))
         answer = cbor.read(body)
         if ceremony.is_creation:
-            self.inspection.creation(body, answer, ceremony.rp_id, self.desktop.info[3])
+            self.inspection.creation(body, answer, ceremony, self.desktop.info[3])
         else:
-            self.inspection.assertion(body, answer, ceremony.rp_id, ceremony.listed)
+            self.inspection.assertion(body, answer, ceremony)
         say(json.dumps(ceremony.response(answer, self.desktop.info.get(9, []))))
 
 

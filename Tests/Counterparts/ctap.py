@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -25,7 +26,9 @@ def descriptor(credential_id, transports=None):
     return fields if transports is None else {**fields, "transports": transports}
 
 
-def make_credential(client_data_hash, rp, user, algorithms, exclude=(), rk=True, uv=True):
+def make_credential(
+    client_data_hash, rp, user, algorithms, exclude=(), rk=True, uv=True, extensions=None, formats=()
+):
     """The parameters of a creation."""
     options = {name: True for name, wanted in (("rk", rk), ("uv", uv)) if wanted}
     fields = {
@@ -36,16 +39,22 @@ def make_credential(client_data_hash, rp, user, algorithms, exclude=(), rk=True,
     }
     if exclude:
         fields[5] = list(exclude)
+    if extensions:
+        fields[6] = extensions
     if options:
         fields[7] = options
+    if formats:
+        fields[11] = list(formats)
     return fields
 
 
-def get_assertion(rp_id, client_data_hash, allow=(), uv=True):
+def get_assertion(rp_id, client_data_hash, allow=(), uv=True, extensions=None):
     """The parameters of a sign-in."""
     fields = {1: rp_id, 2: client_data_hash}
     if allow:
         fields[3] = list(allow)
+    if extensions:
+        fields[4] = extensions
     if uv:
         fields[5] = {"uv": True}
     return fields
@@ -62,6 +71,15 @@ def read_cose_key(fields):
         raise ValueError(f"not an ES256 key: {fields}")
     point = b"\4" + fields[-2] + fields[-3]
     return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+
+
+def verifies(cose, signature, message):
+    """Whether the key of a COSE map made a signature."""
+    try:
+        read_cose_key(cose).verify(signature, message, ec.ECDSA(hashes.SHA256()))
+        return True
+    except (InvalidSignature, ValueError):
+        return False
 
 
 @dataclass

@@ -43,32 +43,64 @@ class Inspection:
         info = cbor.read(fields[1])
         self.expect("FIDO_2_0" in info.get(1, []) and "FIDO_2_2" not in info.get(1, []), f"versions {info.get(1)}")
         self.expect(len(info.get(3, b"")) == 16, "no AAGUID")
+        self.expect(set(info.get(2, [])) <= {"prf"}, f"extensions {info.get(2)}")
         options = info.get(4, {})
         self.expect(options.get("rk") is True and options.get("uv") is True, f"options {options}")
         self.expect("clientPin" not in options and 6 not in info, "a PIN over hybrid")
         self.expect(set(info.get(9, [])) == {"hybrid", "internal"}, f"transports {info.get(9)}")
         self.expect({"alg": ctap.ES256, "type": "public-key"} in info.get(10, []), f"algorithms {info.get(10)}")
 
-    def creation(self, body, answer, rp_id, aaguid):
+    def creation(self, body, answer, ceremony, aaguid):
         self.expect_canonical(body, "the answer")
-        self.expect(set(answer) == {1, 2, 3}, f"members {sorted(answer)} in a creation's answer")
-        self.expect((answer.get(1), answer.get(3)) == ("none", {}), f"attestation {answer.get(1)} {answer.get(3)}")
-        data = self._data(answer, rp_id, ctap.ATTESTED)
+        members = {1, 2, 3} if ceremony.prf is None else {1, 2, 3, 6}
+        self.expect(set(answer) == members, f"members {sorted(answer)} in a creation's answer")
+        data = self._data(answer, ceremony.rp_id, ctap.ATTESTED)
+        if next((name for name in ceremony.formats if name in ("none", "packed")), "none") == "packed":
+            self.self_attestation(answer, data, ceremony.parameters[1])
+        else:
+            self.expect(
+                (answer.get(1), answer.get(3)) == ("none", {}), f"attestation {answer.get(1)} {answer.get(3)}"
+            )
+        if ceremony.prf is not None:
+            outputs = answer.get(6, {}).get("prf", {})
+            self.expect(outputs.get("enabled") is True, f"prf {outputs.get('enabled')}")
+            self.prf_results(outputs, ceremony.prf.get("eval"))
         self.expect(data.aaguid == aaguid, f"AAGUID {data.aaguid.hex()}, and {aaguid.hex()} in getInfo")
         self.expect(16 <= len(data.credential_id) <= 1023, f"credential ID of {len(data.credential_id)} bytes")
         self.expect_canonical(data.public_key, "the public key")
         ctap.read_cose_key(cbor.read(data.public_key))
 
-    def assertion(self, body, answer, rp_id, listed):
+    def self_attestation(self, answer, data, client_data_hash):
+        statement = answer.get(3, {})
+        self.expect(answer.get(1) == "packed", f"attestation {answer.get(1)} where packed was wished")
+        self.expect(set(statement) == {"alg", "sig"}, f"a self attestation with {sorted(statement)}")
+        self.expect(statement.get("alg") == ctap.ES256, f"a self attestation with {statement.get('alg')}")
+        signed = answer[2] + client_data_hash
+        valid = ctap.verifies(cbor.read(data.public_key), statement.get("sig", b""), signed)
+        self.expect(valid, "a self attestation that the new key did not sign")
+
+    def prf_results(self, outputs, salts):
+        results = outputs.get("results", {})
+        self.expect(set(results) == set(salts or {}), f"prf results {sorted(results)}")
+        self.expect(all(len(value) == 32 for value in results.values()), "prf results of another length than 32")
+        self.expect(len(set(results.values())) == len(set((salts or {}).values())), "prf results that are the same")
+
+    def assertion(self, body, answer, ceremony):
+        listed = ceremony.listed
         self.expect_canonical(body, "the answer")
-        self._data(answer, rp_id, 0)
+        self._data(answer, ceremony.rp_id, 0)
         credential = answer.get(1, {})
+        prf = ceremony.prf or {}
+        salts = prf.get("evalByCredential", {}).get(credential.get("id")) or prf.get("eval")
+        more = {8} if salts else set()
+        if salts:
+            self.prf_results(answer.get(8, {}).get("prf", {}), salts)
         self.expect(set(credential) == {"id", "type"}, f"a credential with {sorted(credential)}")
         if listed:
-            self.expect(set(answer) == {1, 2, 3}, f"members {sorted(answer)} though credentials were listed")
+            self.expect(set(answer) == {1, 2, 3} | more, f"members {sorted(answer)} though credentials were listed")
             self.expect(credential.get("id") in [entry["id"] for entry in listed], "a credential that was not listed")
         else:
-            self.expect(set(answer) == {1, 2, 3, 4, 6}, f"members {sorted(answer)} though none was listed")
+            self.expect(set(answer) == {1, 2, 3, 4, 6} | more, f"members {sorted(answer)} though none was listed")
             self.expect(answer.get(6) is True, "the user's choice is not marked")
             names = {key: value for key, value in answer.get(4, {}).items() if key != "id"}
             self.expect(names == {"name": "", "displayName": ""}, f"a user with {names}")

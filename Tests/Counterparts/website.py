@@ -13,6 +13,25 @@ def from_base64url(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def prf_salts(values):
+    """What a browser makes of the values that a website gives to the prf extension, by name."""
+    context = b"WebAuthn PRF\0"
+    return {name: hashlib.sha256(context + from_base64url(value)).digest() for name, value in values.items()}
+
+
+def prf_inputs(extension):
+    """The extension's CTAP form, in which nothing is encrypted over hybrid."""
+    inputs = {}
+    if "eval" in extension:
+        inputs["eval"] = prf_salts(extension["eval"])
+    if "evalByCredential" in extension:
+        inputs["evalByCredential"] = {
+            from_base64url(identifier): prf_salts(values)
+            for identifier, values in extension["evalByCredential"].items()
+        }
+    return inputs
+
+
 class Ceremony:
     """One registration or sign-in that a website asks for."""
 
@@ -27,6 +46,10 @@ class Ceremony:
         }
         self.client_data = json.dumps(client_data, separators=(",", ":")).encode()
         digest = hashlib.sha256(self.client_data).digest()
+        prf = options.get("extensions", {}).get("prf")
+        self.prf = None if prf is None else prf_inputs(prf)
+        extensions = None if prf is None else {"prf": self.prf}
+        self.formats = options.get("attestationFormats", [])
         if self.is_creation:
             user = {**options["user"], "id": from_base64url(options["user"]["id"])}
             wanted = options.get("authenticatorSelection", {}).get("residentKey") != "discouraged"
@@ -35,13 +58,14 @@ class Ceremony:
             self.listed = self._descriptors(options.get("excludeCredentials", []))
             algorithms = [entry["alg"] for entry in options["pubKeyCredParams"]]
             self.parameters = ctap.make_credential(
-                digest, options["rp"], user, algorithms, self.listed, wanted if rk is None else rk, uv
+                digest, options["rp"], user, algorithms, self.listed, wanted if rk is None else rk, uv,
+                extensions, self.formats,
             )
         else:
             self.command = ctap.GET_ASSERTION
             self.rp_id = options["rpId"]
             self.listed = self._descriptors(options.get("allowCredentials", []))
-            self.parameters = ctap.get_assertion(self.rp_id, digest, self.listed, uv)
+            self.parameters = ctap.get_assertion(self.rp_id, digest, self.listed, uv, extensions)
 
     @staticmethod
     def _descriptors(entries):
@@ -69,6 +93,16 @@ class Ceremony:
             "rawId": to_base64url(identifier),
             "type": "public-key",
             "authenticatorAttachment": "cross-platform",
-            "clientExtensionResults": {},
+            "clientExtensionResults": self._extensions(answer),
             "response": members,
         }
+
+    def _extensions(self, answer):
+        """What the unsigned outputs say, in the form that a website sees."""
+        outputs = answer.get(6 if self.is_creation else 8, {})
+        if "prf" not in outputs:
+            return {}
+        prf = dict(outputs["prf"])
+        if "results" in prf:
+            prf["results"] = {name: to_base64url(value) for name, value in prf["results"].items()}
+        return {"prf": prf}

@@ -212,4 +212,27 @@ struct NewPINTests {
         )
         await #expect(throws: PinentryError.cancelled) { try await newPIN(script) }
     }
+
+    @Test("Letters that the terminal lacks become question marks, once")
+    func locale() async throws {
+        // gpg-error 166: the locale lacks a letter.
+        let picky = try ScriptedPinentry(
+            """
+                SETDESC*[!\\ -~]*) bad=1; echo OK ;;
+                SETDESC*) bad=; echo OK ;;
+                CONFIRM*) if [ "$bad" ]; then echo 'ERR 83886246 Locale problem'; else echo OK; fi ;;
+            """
+        )
+        func ask(_ client: Pinentry, _ text: String) async throws -> ConfirmAnswer {
+            let limit = Duration.seconds(20)
+            return try await client.confirm(title: "t", description: text, ok: "y", cancel: "n", timeout: limit)
+        }
+        #expect(try await ask(picky.client(), "example.com\n\"Zoë 李\"") == .yes)
+        #expect(picky.log.filter { $0.hasPrefix("SETDESC") }.last == "SETDESC example.com%0A\"Zo? ?\"")
+        let hopeless = try ScriptedPinentry("    CONFIRM*) echo 'ERR 83886246 Locale problem' ;;")
+        for (text, times) in [("plain", 1), ("zö", 3)] {
+            await #expect(throws: PinentryError.couldNotAsk(code: 166)) { _ = try await ask(hopeless.client(), text) }
+            #expect(hopeless.log.count { $0 == "CONFIRM" } == times)
+        }
+    }
 }

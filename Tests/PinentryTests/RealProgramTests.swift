@@ -124,8 +124,8 @@ final class Keyboard: Sendable {
         close(terminal)
     }
 
-    func client(_ program: String) throws -> Pinentry {
-        let environment = ["GPG_TTY": name, "TERM": "xterm", "LC_ALL": "C.UTF-8"]
+    func client(_ program: String, kind: String = "xterm", locale: String = "C.UTF-8") throws -> Pinentry {
+        let environment = ["GPG_TTY": name, "TERM": kind, "LC_ALL": locale]
         return try Pinentry(program: program, environment: environment, limits: .init())
     }
 
@@ -141,5 +141,11 @@ final class Keyboard: Sendable {
         let count = read(main, &bytes, bytes.count)
         if count > 0 { seen.append(bytes[..<count]) }
         return seen.text
+    }
+
+    /// The rows of the screen as they are now; the terminal must be a vt100.
+    func rows() -> [String] {
+        _ = screen()
+        return seen.rows
     }
 }

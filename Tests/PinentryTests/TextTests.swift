@@ -33,6 +33,19 @@ struct TextTests {
         }
     }
 
+    @Test(
+        "Whatever looks like our quotation mark, our space or a part of either is made harmless",
+        arguments: [
+            ("a\u{201D} b\u{FF02} c\u{2033} d\u{AB}", "\"a' b' c' d'\""), ("a          b", "\"a b\""), ("  a", "\"a\""),
+            ("a \u{A0}\u{3000} b", "\"a b\""), ("\u{338}\u{301}a", "\"a\""), ("a \u{338}b", "\"a b\""),
+            ("a\u{20DD}b", "\"ab\""), ("a\u{301}\u{302}\u{303}\u{304}\u{305}b", "\"a\u{301}\u{302}\u{303}b\""),
+            ("เก็ด", "\"เก็ด\""), ("क्षि", "\"क्षि\""), ("שלום", "\"שלום\""), ("O’Brien", "\"O’Brien\""),
+        ]
+    )
+    func imitations(name: String, shown: String) {
+        #expect(SafeText(quoting: name).description.utf8.elementsEqual(shown.utf8))
+    }
+
     @Test("A forged line of the dialogue stays within its quotation marks")
     func forged() {
         let text = SafeText(quoting: "ada\"\nexample.com\u{202E}\r\n<b>OK</b>").description

@@ -259,7 +259,9 @@ struct OpeningTests {
             .loosePermissions(path: "/v", mode: 0o755), .notOwned(path: "/v"), .cannotOpen("x"), .damaged("x"),
             .testVaultNeedsVirtualRadio, .realVaultRefusesVirtualRadio, .unsupportedFormat(2), .rolledBack,
             .noPINSlotHere(path: "/s"), .pinTooShort, .cannotWrite("x"), .tooLarge("x"), .busy, .noSuchRecord, .locked,
-            .outOfMemory,
+            .outOfMemory, .rekeyedElsewhere, .passphraseTooWeak(bits: 7), .noSuchSlot, .wrongSecret, .noPortableSlot,
+            .fileExists(path: "/f"), .backupUnreadable("x"), .backupDamaged("x"), .backupOfAnotherVault(path: "/v"),
+            .hasPINHere(path: "/v"),
         ]
         #expect(Set(errors.map(\.sentence)).count == errors.count)
         for error in errors { #expect(error.sentence.count > 20 && !error.sentence.contains("\n")) }

@@ -77,6 +77,53 @@ struct PasskeyTests {
         #expect(entry.isUsable)
     }
 
+    @Test("What a passkey may do besides signing is kept, and read from files that know nothing of it")
+    func optionalMembers() async throws {
+        let bench = try Workbench()
+        _ = try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let plain = try Passkey.fresh()
+        let full = Passkey(
+            id: try #require(CredentialID(bytes: RandomBytes.make(16))),
+            relyingParty: plain.relyingParty,
+            user: plain.user,
+            privateKey: plain.privateKey,
+            isBackupEligible: true,
+            isDiscoverable: false,
+            prfSecret: PRFSecret(bytes: 0..<32)
+        )
+        for passkey in [plain, full] { try await unlocked.add(passkey) }
+        let read = try await unlocked.passkeys(for: plain.relyingParty)
+        #expect(read.map(\.id) == [full.id, plain.id])
+        #expect(read.map(\.isDiscoverable) == [false, true])
+        #expect(read[0].prfSecret?.withUnsafeBytes { Array($0) } == Array(0..<32))
+        #expect(read[1].prfSecret == nil)
+
+        let members = PasskeyBody(plain, order: 1, created: 1).members
+        #expect(members["rk"] == nil && members["prf"] == nil, "files are what they were")
+        for (name, value) in [("prf", CBORValue.bytes([1])), ("prf", 7), ("rk", 0), ("rk", true)] {
+            var changed = members
+            changed[.text(name)] = value
+            let odd = try #require(PasskeyBody(members: changed).passkey)
+            #expect(odd.isDiscoverable && odd.prfSecret == nil, "\(name) of another shape takes nothing away")
+        }
+    }
+
+    @Test("A new passkey takes the place of others, and only of those that are named")
+    func replacing() async throws {
+        let bench = try Workbench()
+        _ = try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let passkeys = try ["one", "two", "three"].map { try Passkey.fresh(user: $0) }
+        for passkey in passkeys { try await unlocked.add(passkey) }
+        let new = try Passkey.fresh(user: "one")
+        let absent = try #require(CredentialID(bytes: [1, 2, 3]))
+        try await unlocked.add(new, replacing: [passkeys[0].id, absent, passkeys[1].id])
+        let left = try await unlocked.passkeys(for: new.relyingParty)
+        #expect(left.map(\.id) == [new.id, passkeys[2].id])
+        #expect(try await bench.unlock().passkeys(for: new.relyingParty).map(\.id) == left.map(\.id))
+    }
+
     @Test("Members of a later version survive a rewrite, also inside the account")
     func unknownMembers() async throws {
         let bench = try Workbench()

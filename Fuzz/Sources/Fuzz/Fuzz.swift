@@ -16,6 +16,7 @@ private let targets: [String: FuzzTarget] = [
     "heard-advert": fuzzHeardAdvert,
     "linking": fuzzLinking,
     "origin": fuzzOrigin,
+    "picture": fuzzPicture,
     "post-handshake": fuzzPostHandshake,
     "proxy-header": fuzzProxyHeader,
     "qr": fuzzQR,

@@ -20,6 +20,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
     public var transports: [String]
     /// What it signs with, the best first; empty if it does not say.
     public var algorithms: [COSEAlgorithm]
+    /// The attestation formats it can give (CTAP 2.3); empty if it does not say.
+    public var attestationFormats: [String]
 
     /// A description from its parts.
     public init(
@@ -29,7 +31,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         options: [String: Bool],
         maximumMessageSize: Int? = nil,
         transports: [String],
-        algorithms: [COSEAlgorithm] = []
+        algorithms: [COSEAlgorithm] = [],
+        attestationFormats: [String] = []
     ) {
         self.versions = versions
         self.extensions = extensions
@@ -38,6 +41,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         self.maximumMessageSize = maximumMessageSize
         self.transports = transports
         self.algorithms = algorithms
+        self.attestationFormats = attestationFormats
     }
 
     /// Reads the map; members that are not known here are ignored.
@@ -52,6 +56,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
             maximumMessageSize = try fields.optional(5, "maxMsgSize", as: \.integer)
             transports = try fields.texts(9, "transports")
             algorithms = try [COSEAlgorithm](fields.maps(10, "algorithms"))
+            attestationFormats = try fields.texts(22, "attestationFormats")
         } catch {
             throw CTAPResponseError(error)
         }
@@ -67,6 +72,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         if let maximumMessageSize { map[5] = .integer(maximumMessageSize) }
         if !transports.isEmpty { map[9] = Self.texts(transports) }
         if !algorithms.isEmpty { map[10] = algorithms.cbor }
+        if !attestationFormats.isEmpty { map[22] = Self.texts(attestationFormats) }
         return CBOREncoder.encode(map)
     }
 

@@ -64,10 +64,13 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
+    /// Room for as many credentials in a list as the largest message holds: those of 32 bytes take 58, and 5 items.
+    private static let limits = CBORLimits(items: 1 << 17)
+
     private static func parameters(_ bytes: [UInt8]) throws(CTAPRequestError) -> CBORMap {
         let value: CBORValue
         do throws(CBORError) {
-            value = try CBORDecoder.decode(bytes.dropFirst(), mode: .lenient)
+            value = try CBORDecoder.decode(bytes.dropFirst(), mode: .lenient, limits: limits)
         } catch {
             throw CTAPRequestError(status: error == .tooLarge ? .limitExceeded : .invalidCBOR, field: nil)
         }

@@ -34,10 +34,14 @@ public struct GetAssertionRequest: Equatable, Sendable {
         self.userVerification = userVerification
     }
 
+    /// What is asked of the `prf` extension; `nil` if nothing is.
+    public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
+
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
         do throws(FieldError) {
             try self.init(FieldReader(map))
+            _ = try PRFInput(extensions: extensions)
         } catch {
             throw CTAPRequestError(error)
         }

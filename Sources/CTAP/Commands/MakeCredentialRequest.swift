@@ -2,7 +2,7 @@
 
 public import CBOR
 
-/// Asks for a new credential (`authenticatorMakeCredential`, CTAP 2.2 §6.1).
+/// Asks for a new credential (`authenticatorMakeCredential`, CTAP 2.3 §6.1).
 ///
 /// PIN/UV tokens and enterprise attestation are never offered over hybrid, so a request that uses them
 /// is refused as CTAP says an authenticator without them must.
@@ -21,6 +21,8 @@ public struct MakeCredentialRequest: Equatable, Sendable {
     public var excludeList: [CredentialDescriptor]
     /// Extension inputs by name; `nil` if absent.
     public var extensions: CBORMap?
+    /// Names of the attestation formats the relying party would like, the best first; empty if it has no wish.
+    public var attestationFormats: [String]
     /// Whether the credential must be discoverable (option `rk`).
     public var residentKey: Bool
     /// Whether the user must be verified (option `uv`).
@@ -34,6 +36,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         algorithms: [COSEAlgorithm],
         excludeList: [CredentialDescriptor] = [],
         extensions: CBORMap? = nil,
+        attestationFormats: [String] = [],
         residentKey: Bool,
         userVerification: Bool
     ) {
@@ -43,15 +46,20 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         self.algorithms = algorithms
         self.excludeList = excludeList
         self.extensions = extensions
+        self.attestationFormats = attestationFormats
         self.residentKey = residentKey
         self.userVerification = userVerification
     }
+
+    /// What is asked of the `prf` extension; `nil` if nothing is.
+    public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
         do throws(FieldError) {
             try self.init(FieldReader(map))
+            _ = try PRFInput(extensions: extensions)
         } catch {
             throw CTAPRequestError(error)
         }
@@ -70,6 +78,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
             algorithms: try [COSEAlgorithm](fields.maps(4, "pubKeyCredParams", isRequired: true)),
             excludeList: try [CredentialDescriptor](fields.maps(5, "excludeList")),
             extensions: try fields.optional(6, "extensions", as: \.map),
+            attestationFormats: try fields.texts(11, "attestationFormatsPreference"),
             residentKey: options["rk"] ?? false,
             userVerification: options["uv"] ?? false
         )
@@ -87,6 +96,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         if residentKey { options["rk"] = true }
         if userVerification { options["uv"] = true }
         if !options.isEmpty { map[7] = .map(options) }
+        if !attestationFormats.isEmpty { map[11] = .array(attestationFormats.map { .text($0) }) }
         return map
     }
 }

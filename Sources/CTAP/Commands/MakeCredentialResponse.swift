@@ -26,6 +26,15 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         self.unsignedExtensionOutputs = unsignedExtensionOutputs
     }
 
+    /// An answer in which the new key itself signs, over authenticator data and client data hash.
+    public init(authenticatorData: AuthenticatorData, selfAttestation signature: [UInt8], algorithm: COSEAlgorithm) {
+        self.init(
+            format: AttestationObject.packedFormat,
+            authenticatorData: authenticatorData,
+            attestationStatement: ["alg": .integer(algorithm.rawValue), "sig": .bytes(signature)]
+        )
+    }
+
     /// Reads the body of a successful ``CTAPResponse``.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let map = try CBORMap(responseBody: body)

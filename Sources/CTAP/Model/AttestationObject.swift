@@ -6,6 +6,8 @@ public import CBOR
 public struct AttestationObject: Hashable, Sendable {
     /// The format that attests nothing.
     public static let noneFormat = "none"
+    /// The format whose statement is `{alg, sig}` by the credential itself, or by a certificate (WebAuthn Level 3 §8.2).
+    public static let packedFormat = "packed"
 
     /// Name of the attestation format.
     public var format: String

@@ -31,17 +31,22 @@ extension UserEntity {
 
 /// Names that a stranger chose.
 enum EntityName {
-    /// The longest that is kept, in bytes; WebAuthn Level 3 §6.4.1 lets authenticators cut at 64 or more.
-    static let maximumBytes = 1024
+    /// The longest that is kept, in bytes.
+    ///
+    /// WebAuthn Level 3 §6.4.1 lets authenticators cut at 64; a name is kept whole here, and the bound is there for
+    /// those that are none.
+    static let maximumBytes = 1 << 16
 
-    /// The name, cut between characters if it is too long.
+    /// The name, cut between Unicode scalars if it is too long.
     static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumBytes else { return name }
-        var kept = ""
-        for character in name {
-            guard kept.utf8.count + character.utf8.count <= maximumBytes else { break }
-            kept.append(character)
+        var kept = String.UnicodeScalarView()
+        var length = 0
+        for scalar in name.unicodeScalars {
+            length += UTF8.width(scalar)
+            guard length <= maximumBytes else { break }
+            kept.append(scalar)
         }
-        return kept
+        return String(kept)
     }
 }

@@ -19,7 +19,10 @@ actor MemoryCredentialStore: CredentialStore {
         passkeys.reversed().filter { $0.relyingParty == relyingParty }
     }
 
-    fileprivate func append(_ passkey: Passkey) { passkeys.append(passkey) }
+    fileprivate func append(_ passkey: Passkey, replacing replaced: [CredentialID]) {
+        passkeys.removeAll { replaced.contains($0.id) }
+        passkeys.append(passkey)
+    }
 
     private actor Opened: UnlockedCredentialStore {
         private var store: MemoryCredentialStore?
@@ -31,9 +34,9 @@ actor MemoryCredentialStore: CredentialStore {
             return await store.matching(relyingParty)
         }
 
-        func add(_ passkey: Passkey) async throws(StoreFailure) {
+        func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
             guard let store else { throw .locked }
-            await store.append(passkey)
+            await store.append(passkey, replacing: replaced)
         }
 
         nonisolated var isBackedUp: Bool { false }

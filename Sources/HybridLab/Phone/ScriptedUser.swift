@@ -19,7 +19,11 @@ struct ScriptedUser: UserInteraction {
         return pin
     }
 
-    func confirmCreation(of account: UserEntity, for relyingParty: RelyingPartyID) async throws(UserRefusal) {
+    func confirmCreation(
+        of account: UserEntity,
+        for relyingParty: RelyingPartyID,
+        replacing replaced: [UserEntity]
+    ) async throws(UserRefusal) {
         narrate("asked whether to save a passkey for this account; the script says yes")
     }
 

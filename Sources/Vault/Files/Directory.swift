@@ -31,6 +31,7 @@ final class Directory: Sendable {
         for component in path.split(separator: "/") {
             prefix += component
             if mkdir(prefix, 0o700) == 0 {
+                FileJournal.note(.madeDirectory(prefix))
                 // Best effort: what is above may not be readable to us.
                 try? open(path: prefix + "/..").sync()
             } else if errno != EEXIST, errno != EISDIR {
@@ -66,6 +67,7 @@ final class Directory: Sendable {
     /// Opens a directory in this one and makes it first, durably, if it is missing.
     func makeSubdirectory(_ name: String) throws(FileFailure) -> Directory {
         if mkdirat(descriptor, name, 0o700) == 0 {
+            FileJournal.note(.madeDirectory(path + "/" + name))
             try sync()
         } else if errno != EEXIST {
             throw .current
@@ -149,10 +151,30 @@ final class Directory: Sendable {
         }
     }
 
+    /// Removes files, durably; those that are gone already don't matter.
+    func remove(_ names: [String]) throws(FileFailure) {
+        for name in names {
+            if unlinkat(descriptor, name, 0) == 0 {
+                FileJournal.note(.removed(path + "/" + name))
+            } else if errno != ENOENT {
+                throw .current
+            }
+        }
+        if !names.isEmpty { try sync() }
+    }
+
+    /// When a file was last written, in seconds since 1970; `nil` if it can't be told.
+    func modified(_ name: String) -> UInt64? {
+        var status = stat()
+        guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        return UInt64(clamping: status.st_mtim.tv_sec)
+    }
+
     private func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileFailure) {
         let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .current }
         defer { close(file) }
+        FileJournal.note(.created(path + "/" + name))
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -160,14 +182,18 @@ final class Directory: Sendable {
             guard count > 0 else { throw .current }
             rest = rest.dropFirst(count)
         }
+        FileJournal.note(.wrote(path + "/" + name, bytes))
         guard fsync(file) == 0 else { throw .current }
+        FileJournal.note(.syncedFile(path + "/" + name))
     }
 
     private func place(_ temporary: String, as name: String, replacing: Bool) throws(FileFailure) {
         if !replacing {
             // A hard link never overwrites, unlike rename.
             if linkat(descriptor, temporary, descriptor, name, 0) == 0 {
+                FileJournal.note(.linked(from: path + "/" + temporary, to: path + "/" + name))
                 unlinkat(descriptor, temporary, 0)
+                FileJournal.note(.removed(path + "/" + temporary))
                 return
             }
             // File systems without hard links (FAT, some network ones) leave a check and a rename; the name
@@ -176,11 +202,13 @@ final class Directory: Sendable {
             guard !contains(name) else { throw .exists }
         }
         guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw .current }
+        FileJournal.note(.renamed(from: path + "/" + temporary, to: path + "/" + name))
     }
 
     private func sync() throws(FileFailure) {
         // Some file systems know no fsync for directories and say EINVAL; their metadata is in order anyway.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw .current }
+        FileJournal.note(.syncedDirectory(AbsolutePath.make(path)))
     }
 
     private func isSymbolicLink(_ name: String) -> Bool {

@@ -100,7 +100,7 @@ struct PINSlot: Equatable {
         _ scrypt: Scrypt,
         _ salt: [UInt8]
     ) throws -> SymmetricKey {
-        let stretched = try scrypt.stretch(pin, salt: salt)
+        let stretched = try pin.withUnsafeBytes { try scrypt.stretch($0, salt: salt) }
         let material = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             stretched.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(32))) }
             device.secret.withUnsafeBytes { secret in

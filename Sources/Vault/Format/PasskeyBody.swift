@@ -32,6 +32,9 @@ struct PasskeyBody {
             "order": .unsigned(order),
             "created": .unsigned(created),
         ]
+        // What is not there was made before there was a choice: discoverable, and without a secret.
+        if !passkey.isDiscoverable { members["rk"] = false }
+        if let secret = passkey.prfSecret { members["prf"] = .bytes(secret.withUnsafeBytes { Array($0) }) }
     }
 
     /// The members of a record that was read.
@@ -61,12 +64,16 @@ struct PasskeyBody {
             let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean,
             let privateKey = try? P256.Signing.PrivateKey(rawRepresentation: key)
         else { return nil }
+        // A secret of another shape comes from a later version; the key signs without it.
+        let secret = members["prf"]?.bytes.flatMap { PRFSecret(bytes: $0) }
         return Passkey(
             id: id,
             relyingParty: relyingParty,
             user: user,
             privateKey: privateKey,
-            isBackupEligible: isBackupEligible
+            isBackupEligible: isBackupEligible,
+            isDiscoverable: members["rk"] != .boolean(false),
+            prfSecret: secret
         )
     }
 

@@ -83,6 +83,35 @@ struct RecordFile: Equatable {
         ) { RecordBody(padded: $0) }
     }
 
+    /// The same content, byte for byte, as another revision under another key; `nil` if it is not genuine.
+    func resealed(
+        as revision: Revision,
+        under new: SymmetricKey,
+        from old: SymmetricKey,
+        identity: VaultIdentity
+    ) -> RecordFile? {
+        let sealed = try? Sealing.open(
+            sealed,
+            key: Self.key(old, identity, id, self.revision),
+            associatedData: Self.associatedData(identity, id, self.revision)
+        ) { plaintext -> [UInt8]? in
+            let box = try? AES.GCM.seal(
+                plaintext,
+                using: Self.key(new, identity, id, revision),
+                authenticating: Self.associatedData(identity, id, revision)
+            )
+            return box.map { Array($0.nonce) + Array($0.ciphertext) + Array($0.tag) }
+        }
+        guard let sealed else { return nil }
+        return RecordFile(id: id, revision: revision, sealed: sealed)
+    }
+
+    private init(id: RecordID, revision: Revision, sealed: [UInt8]) {
+        self.id = id
+        self.revision = revision
+        self.sealed = sealed
+    }
+
     private static func fields(_ id: RecordID, _ revision: Revision) -> [UInt8] {
         var fields = id.bytes
         fields.append(bigEndian: revision.counter)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
 internal import Crypto
 private import CryptoExtras
 private import FoundationEssentials
 
-/// How much work one guess at a PIN is (RFC 7914).
+/// How much work one guess at a secret is (RFC 7914).
 struct Scrypt: Hashable, Sendable {
     /// What is written: N = 2^17, r = 8, p = 1; 128 MiB and about a third of a second.
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
@@ -32,21 +31,19 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Stretches a PIN to 32 bytes.
+    /// Stretches what a person knows to 32 bytes.
     ///
     /// It is slow by design: call it on a thread of its own.
     ///
     /// - Throws: When there is not enough memory.
-    func stretch(_ pin: PIN, salt: [UInt8]) throws -> SymmetricKey {
-        try pin.withUnsafeBytes { bytes in
-            try KDF.Scrypt.deriveKey(
-                from: bytes,
-                salt: salt,
-                outputByteCount: 32,
-                rounds: 1 << Int(logN),
-                blockSize: Int(r),
-                parallelism: Int(p)
-            )
-        }
+    func stretch(_ secret: UnsafeRawBufferPointer, salt: [UInt8]) throws -> SymmetricKey {
+        try KDF.Scrypt.deriveKey(
+            from: secret,
+            salt: salt,
+            outputByteCount: 32,
+            rounds: 1 << Int(logN),
+            blockSize: Int(r),
+            parallelism: Int(p)
+        )
     }
 }

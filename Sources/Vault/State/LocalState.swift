@@ -4,7 +4,8 @@ internal import Crypto
 
 /// What this device keeps about one vault, outside of it: `<state directory>/<vault ID>/`, 0700, never synced.
 ///
-/// Holds the PIN slot, the device's secret, the count of wrong PINs and the newest revisions seen.
+/// Holds the PIN slot, the device's secret, the count of wrong PINs, the newest revisions seen, what the last backup
+/// holds, and the next vault key while a rekeying goes on.
 struct LocalState: Sendable {
     private static let lockName = "lock"
 
@@ -27,6 +28,30 @@ struct LocalState: Sendable {
         try VaultDirectory.checkPermissions(of: directory)
         guard directory.contains(PINSlot.fileName) else { throw .noPINSlotHere(path: path) }
     }
+
+    /// Opens what there is of the state of a vault, or makes it, to give the vault a PIN here.
+    ///
+    /// The device of a state that was there before is kept, because records bear its name.
+    init(joining stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
+        self.identity = identity
+        do {
+            directory = try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
+        } catch {
+            throw .cannotWrite("\(stateDirectory): \(error.words)")
+        }
+        try VaultDirectory.checkPermissions(of: directory)
+    }
+
+    /// The device that this state names; a new one if there is none yet.
+    func deviceOrNew() throws(VaultError) -> Device {
+        if directory.contains(Device.fileName) { return try device() }
+        guard let device = Device.random() else { throw .damaged("the random source") }
+        try write(Device.fileName, device.bytes)
+        return device
+    }
+
+    /// Whether what was seen is remembered.
+    var hasSeen: Bool { directory.contains(SeenRevisions.fileName) }
 
     /// Makes the state of a new vault, with everything but what ``write(_:)-(PINSlot)`` adds.
     init(creatingIn stateDirectory: String, identity: VaultIdentity, device: Device) throws(VaultError) {
@@ -80,13 +105,64 @@ struct LocalState: Sendable {
         return attempts
     }
 
-    /// The newest revisions that were seen.
-    func seen(key: SymmetricKey) throws(VaultError) -> SeenRevisions {
+    /// The newest revisions that were seen; after a rekeying that was cut short, under the key before.
+    func seen(_ ring: KeyRing) throws(VaultError) -> SeenRevisions {
         let bytes = try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength)
-        guard let seen = SeenRevisions(bytes: bytes, key: key, identity: identity) else {
-            throw .damaged(file(SeenRevisions.fileName))
+        for key in ring.keys {
+            if let seen = SeenRevisions(bytes: bytes, key: key, identity: identity) { return seen }
         }
-        return seen
+        throw .damaged(file(SeenRevisions.fileName))
+    }
+
+    /// What the last backup holds; `nil` if there is none, or if it can't be told.
+    func lastBackup(_ key: SymmetricKey) -> LastBackup? {
+        guard let bytes = try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength) else {
+            return nil
+        }
+        return LastBackup(bytes: bytes, key: key, identity: identity)
+    }
+
+    /// When the last backup was written, in seconds since 1970, as its file says; needs no key and proves nothing.
+    var timeOfLastBackup: UInt64? {
+        (try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength)).flatMap(LastBackup.time(in:))
+    }
+
+    /// Keeps what a backup holds.
+    func write(_ backup: LastBackup, key: SymmetricKey) throws(VaultError) {
+        guard let bytes = try? backup.bytes(key: key, identity: identity) else {
+            throw .cannotWrite("\(file(LastBackup.fileName)) could not be sealed")
+        }
+        try write(LastBackup.fileName, bytes)
+    }
+
+    /// Whether a rekeying was begun and not finished.
+    var isRekeying: Bool { directory.contains(PendingKey.fileName) }
+
+    /// The key before and the next key of a rekeying that goes on.
+    func pendingKey(_ ring: KeyRing) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey)? {
+        guard isRekeying else { return nil }
+        let bytes = try read(PendingKey.fileName, limit: PendingKey.length)
+        guard let keys = PendingKey.read(bytes, ring: ring, identity: identity) else {
+            throw .damaged(file(PendingKey.fileName))
+        }
+        return keys
+    }
+
+    /// Keeps the next key, under the present one.
+    func write(next new: SymmetricKey, under old: SymmetricKey) throws(VaultError) {
+        guard let bytes = try? PendingKey.bytes(new, under: old, identity: identity) else {
+            throw .cannotWrite("\(file(PendingKey.fileName)) could not be sealed")
+        }
+        try write(PendingKey.fileName, bytes)
+    }
+
+    /// The rekeying is finished, or was given up before it counted.
+    func forgetPendingKey() throws(VaultError) {
+        do {
+            try directory.remove([PendingKey.fileName])
+        } catch {
+            throw .cannotWrite("\(file(PendingKey.fileName)): \(error.words)")
+        }
     }
 
     /// Keeps a PIN slot in place of the one before.

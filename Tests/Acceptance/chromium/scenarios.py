@@ -37,7 +37,8 @@ def is_told(sentence):
 
 
 CREATE, SIGN_IN = pin_for("Create a passkey for this site?"), pin_for("Sign in to this site?")
-SAVE, USE = confirms(f'Save a passkey for "{ACCOUNT}"?'), confirms(f'Sign in as "{ACCOUNT}"?')
+SAVE, USE = (
+    confirms(f'Save a passkey for this account?\n"{ACCOUNT}"'), confirms(f'Sign in as this account?\n"{ACCOUNT}"'))
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,9 @@ private func passkey(_ members: CBORMap) throws {
         try invariant(read.user == passkey.user && read.isBackupEligible == passkey.isBackupEligible, "and its account")
         let keys = (read.privateKey.rawRepresentation, passkey.privateKey.rawRepresentation)
         try invariant(keys.0 == keys.1, "and its key")
+        try invariant(read.isDiscoverable == passkey.isDiscoverable, "and what it answers")
+        let secrets = [read, passkey].map { $0.prfSecret?.withUnsafeBytes { Array($0) } }
+        try invariant(secrets[0] == secrets[1], "and its secret")
     }
     let before = body
     body.rename(name: "new", displayName: "New")

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import CaBLE
+internal import RelayCheck
+internal import ServiceSupport
+
+/// `hybrid-auth setup`: chooses the relay, looks whether it works, and remembers it.
+struct Setup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Choose a relay, check it, and remember it.",
+        discussion: """
+            Asks on the terminal; in a script, --tunnel-domain says it, and nothing is asked. What is given here goes to \
+            auth.env in $XDG_CONFIG_HOME/hybrid, where scan looks; what else stands there stays. Running it again with \
+            the same answers changes nothing.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The relay to use, by number or host name.", valueName: "id|host"))
+    var tunnelDomain: String?
+
+    @Option(help: ArgumentHelp("A file with the relay's token, remembered too.", valueName: "file"))
+    var tunnelTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp("Trust these certificates (PEM) instead of the system's; remembered too.", valueName: "file")
+    )
+    var cacert: String?
+
+    @Option(
+        help: ArgumentHelp("For the check: connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
+        transform: { text in
+            guard let detour = RelayDetour(text) else {
+                throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.")
+            }
+            return detour
+        }
+    )
+    var connectTo: RelayDetour?
+
+    @Flag(name: .customLong("no-check"), help: "Write without looking at the relay.")
+    var noCheck = false
+
+    func run() async throws {
+        let dialogue = SetupDialogue()
+        let file = try SetupFile(path: AuthSettings.usualFile(ProcessEnvironment.variables))
+        let domain = try chosenDomain(dialogue)
+        var changes = [(name: "HYBRID_TUNNEL_DOMAIN", value: String(domain.id))]
+        if let tunnelTokenFile { changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile))) }
+        if let cacert { changes.append(("HYBRID_CACERT", try Self.absolute(cacert))) }
+        let bytes = try file.changed(changes)
+        if !noCheck {
+            let setup = self
+            let ending = await withTerminationSignals { try await setup.check(domain) }
+            if ending.signal != nil { throw CommandFailure("interrupted; nothing was written", status: .interrupted) }
+            try ending.result.get()
+        }
+        guard !file.holds(bytes) else { return Self.say("\(file.path) says so already; nothing to do") }
+        Self.say("to be written to \(file.path):")
+        for change in changes { Self.say("  \(change.name)=\(change.value)") }
+        if dialogue.isPossible, !dialogue.agree("Write it?", otherwise: true) {
+            throw CommandFailure("nothing was written", status: .notPermitted)
+        }
+        try file.write(bytes)
+        Self.say("done; hybrid-auth scan uses the relay \(domain.host)")
+    }
+
+    private func chosenDomain(_ dialogue: SetupDialogue) throws -> TunnelDomain {
+        if let tunnelDomain {
+            guard let domain = TunnelDomain(argument: tunnelDomain) else { throw Self.noDomain(tunnelDomain) }
+            return domain
+        }
+        guard dialogue.isPossible else {
+            throw CommandFailure("there is no terminal to ask on; name the relay with --tunnel-domain", status: .usage)
+        }
+        Self.say("a relay passes messages on between this device and the one you sign in on, and can't read them;")
+        Self.say("ask who runs yours for its number or host name, or see hybrid-relay domain")
+        for _ in 0..<5 {
+            guard let answer = dialogue.ask("Relay (number or host name): ") else { break }
+            if let domain = TunnelDomain(argument: answer) { return domain }
+            Self.say(Self.noDomain(answer).sentence)
+        }
+        throw CommandFailure("no relay was chosen; nothing was written", status: .usage)
+    }
+
+    private static func noDomain(_ text: String) -> CommandFailure {
+        CommandFailure(
+            "\(text) is no tunnel domain; hybrid-relay domain shows which number has which host name",
+            status: .usage
+        )
+    }
+
+    /// Returns if phones can use the relay.
+    private func check(_ domain: TunnelDomain) async throws {
+        var options = CheckOptions()
+        options.trustedCertificates = cacert
+        options.detour = connectTo
+        options.token = try tunnelTokenFile.map(Self.token)
+        Self.say("checking the relay \(domain.host); this takes some seconds")
+        let report: CheckReport
+        do {
+            report = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
+        } catch CheckFailure.unreachable(let why) {
+            throw CommandFailure(
+                "cannot reach \(domain.host): \(why); nothing was written (--no-check writes all the same)",
+                status: .unavailable
+            )
+        } catch CheckFailure.certificatesUnusable(let file) {
+            throw CommandFailure("\(file) holds no PEM certificate that can be read", status: .noInput)
+        }
+        switch report.verdict {
+        case .conforms: Self.say("the relay works (\(report.summary))")
+        case .differs:
+            let names = report.results.filter { $0.id.level == .required }.compactMap { result in
+                if case .differs = result.outcome { result.id.rawValue } else { nil }
+            }
+            throw CommandFailure(
+                "the relay does not do what phones need (\(names.joined(separator: ", "))); nothing was written; see "
+                    + "hybrid-relay check wss://\(domain.host), or use --no-check",
+                status: .unavailable
+            )
+        case .incomplete where report.wantsToken:
+            throw CommandFailure(
+                "the relay wants a token, or another one; name its file with --tunnel-token-file; nothing was written",
+                status: .unavailable
+            )
+        case .incomplete:
+            throw CommandFailure(
+                "the relay could not be checked in full; nothing was written; try later, or use --no-check",
+                status: .temporary
+            )
+        }
+    }
+
+    private static func token(_ path: String) throws -> TunnelToken {
+        do {
+            return try TunnelToken(file: path)
+        } catch {
+            switch error {
+            case .unreadable(let why): throw CommandFailure("\(path) can't be read: \(why)", status: .noInput)
+            case .empty: throw CommandFailure("\(path) is empty; it should hold the relay's token", status: .noInput)
+            case .malformed:
+                throw CommandFailure("\(path) does not begin with a token on a line of its own", status: .dataError)
+            }
+        }
+    }
+
+    /// A path that still leads there when the program is started elsewhere.
+    private static func absolute(_ path: String) throws(CommandFailure) -> String {
+        guard let resolved = PathResolution.resolved(path) else {
+            throw CommandFailure("\(path): there is no such file", status: .noInput)
+        }
+        return resolved
+    }
+
+    private static func say(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ServiceSupport
+
+/// `auth.env`, changed without touching what somebody else put there.
+struct SetupFile {
+    /// Where it is.
+    let path: String
+    private let old: [UInt8]?
+    private let isPrivate: Bool
+
+    /// Reads the file as it is; one that does not exist yet is empty.
+    ///
+    /// - Throws: ``CommandFailure`` if it can't be read, or is not of the format: it is not repaired by guesses.
+    init(path: String) throws(CommandFailure) {
+        // A link is kept, and what it leads to is changed.
+        self.path = PathResolution.resolved(path) ?? path
+        do throws(FileReadError) {
+            old = try readWholeFile(self.path, atMost: EnvironmentFile.maximumSize)
+        } catch .missing {
+            old = nil
+        } catch {
+            throw CommandFailure("\(self.path): \(error.sentence)", status: .noInput)
+        }
+        var status = stat()
+        isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
+        _ = try Self.assignments(old ?? [], self.path)
+    }
+
+    /// The bytes of the file with some values changed or added; all other lines stay as they are.
+    ///
+    /// - Parameter changes: Names and values, in the order in which new ones are added.
+    /// - Throws: ``CommandFailure`` for a value that the format can't say.
+    func changed(_ changes: [(name: String, value: String)]) throws(CommandFailure) -> [UInt8] {
+        var bytes = old ?? []
+        for (name, value) in changes {
+            guard let line = EnvironmentFile.line(name, value) else {
+                throw CommandFailure("the value for \(name) can't be written to a file", status: .usage)
+            }
+            let existing = try Self.assignments(bytes, path)
+            guard let given = existing.first(where: { $0.name == name }) else {
+                if !bytes.isEmpty, bytes.last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
+                bytes += Array(line.utf8)
+                continue
+            }
+            guard !given.value.utf8.elementsEqual(value.utf8) else { continue }
+            bytes = Self.replacing(given, in: bytes, by: line)
+        }
+        try checkNothingLost(bytes, but: changes.map(\.name))
+        return bytes
+    }
+
+    /// Whether the file holds these bytes already, readable by its owner alone.
+    func holds(_ bytes: [UInt8]) -> Bool { old == bytes && isPrivate }
+
+    /// Writes the bytes, 0600, so that a reader sees the old file or the new one, also after a power cut.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        let folder = Self.folder(of: path)
+        try Self.makeFolder(folder)
+        let template = strdup("\(path).XXXXXX")
+        defer { free(template) }
+        // mkstemp makes it 0600.
+        guard let template, case let file = mkstemp(template), file >= 0 else { throw failure("made") }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            written += count
+        }
+        let isWritten = written == bytes.count && fsync(file) == 0
+        let error = errno
+        close(file)
+        guard isWritten, rename(template, path) == 0 else {
+            let cause = isWritten ? errno : error
+            unlink(template)
+            errno = cause
+            throw failure("written")
+        }
+        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        fsync(directory)
+        close(directory)
+    }
+
+    private func failure(_ what: String) -> CommandFailure {
+        CommandFailure("\(path) can't be \(what): \(String(cString: strerror(errno)))", status: .ioError)
+    }
+
+    /// The lines of an assignment, which may be several, replaced by one.
+    private static func replacing(
+        _ given: EnvironmentFile.Assignment,
+        in bytes: [UInt8],
+        by line: String
+    ) -> [UInt8] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        let start = given.line - 1
+        // As few lines as read as this assignment by themselves.
+        let end = (start..<lines.count).first { last in
+            let part = lines[start...last].joined(separator: [UInt8(ascii: "\n")])
+            guard let read = try? EnvironmentFile(Array(part)).assignments, read.count == 1 else { return false }
+            return read[0].name == given.name && read[0].value.utf8.elementsEqual(given.value.utf8)
+        }
+        var changed = lines
+        changed.replaceSubrange(start...(end ?? start), with: [Array(line.utf8.dropLast())])
+        return Array(changed.joined(separator: [UInt8(ascii: "\n")]))
+    }
+
+    /// Reads both files once more: whatever was not to be changed must be as it was.
+    private func checkNothingLost(_ bytes: [UInt8], but names: [String]) throws(CommandFailure) {
+        func others(_ bytes: [UInt8]) throws(CommandFailure) -> [[String]] {
+            try Self.assignments(bytes, path).filter { !names.contains($0.name) }.map { [$0.name, $0.value] }
+        }
+        guard try others(bytes) == others(old ?? []) else {
+            throw CommandFailure("\(path): its lines can't be changed safely; please edit it", status: .configuration)
+        }
+    }
+
+    private static func assignments(
+        _ bytes: [UInt8],
+        _ path: String
+    ) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
+        do throws(EnvironmentFile.Mistake) {
+            return try EnvironmentFile(bytes).assignments
+        } catch {
+            throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+
+    /// Makes the folder and those above it, 0700 as the XDG specification says.
+    private static func makeFolder(_ path: String) throws(CommandFailure) {
+        guard !path.isEmpty, mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        if errno == ENOENT {
+            try makeFolder(folder(of: path))
+            if mkdir(path, 0o700) == 0 { return }
+        }
+        throw CommandFailure("\(path) can't be made: \(String(cString: strerror(errno)))", status: .ioError)
+    }
+}
+
+/// Paths without links and dots.
+enum PathResolution {
+    /// The path of something that exists, else `nil`.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+extension VaultFiles {
+    /// Writes the whole vault to one new file, 0600, and remembers what is in it.
+    func backUp(to path: String, key: SymmetricKey) throws(VaultError) {
+        try state.locked { () throws(VaultError) in
+            let records = try records(key: key)
+            let slots = try Slots(in: directory, identity: identity)
+            let genuine = slots.genuine(.passphrase, key) + slots.genuine(.recoveryCode, key)
+            guard !genuine.isEmpty else { throw .noPortableSlot }
+            var entries: [BackupFile.Entry] = []
+            for (id, record) in records.all.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+                let path = "\(VaultDirectory.recordsName)/\(id)/"
+                entries.append(.init(path: path + record.current.revision.fileName, content: record.current.bytes))
+            }
+            entries += genuine.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
+            entries += others()
+            let size = entries.reduce(0) { $0 + $1.path.utf8.count + $1.content.count + 6 }
+            guard size < BackupFile.maximumLength - 64 * 1024 else { throw .tooLarge("a backup holds 256 MiB") }
+            guard let bytes = try? BackupFile.seal(entries, slots: genuine, key: key, identity: identity) else {
+                throw .cannotWrite("the backup could not be sealed")
+            }
+            try write(bytes, to: path)
+            var contents = SeenRevisions()
+            for (id, record) in records.all {
+                contents.note(id, newest: record.newest, isDeleted: record.isDeleted)
+            }
+            // The backup is there; if this can't be remembered, sites are only told too little.
+            try? state.write(LastBackup(time: clock.now(), contents: contents), key: key)
+        }
+    }
+
+    /// Links between keys and histories, as they are.
+    private func others() -> [BackupFile.Entry] {
+        var entries: [BackupFile.Entry] = []
+        func collect(_ directory: Directory?, _ path: String, limit: Int) {
+            for name in (try? directory?.names(limit: 1000)) ?? [] {
+                let path = "\(path)/\(name)"
+                guard VaultPath(path) != nil, let content = try? directory?.read(name, limit: limit) else { continue }
+                entries.append(.init(path: path, content: content))
+            }
+        }
+        let keys = try? directory.subdirectory(VaultDirectory.keysName)
+        collect(keys, VaultDirectory.keysName, limit: KeyLink.length)
+        let uses = try? directory.subdirectory(VaultDirectory.usesName)
+        for device in (try? uses?.names(limit: 1000)) ?? [] {
+            let path = "\(VaultDirectory.usesName)/\(device)"
+            collect(try? uses?.subdirectory(device), path, limit: UseFile.maximumLength)
+        }
+        return entries
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(VaultError) {
+        let (folder, name) = try VaultBackup.split(path)
+        do {
+            try Directory.open(path: folder).write(name, bytes, replacing: false)
+        } catch .exists {
+            throw .fileExists(path: path)
+        } catch {
+            throw .cannotWrite("\(path): \(error.words)")
+        }
+    }
+
+    /// Adds what a backup of this vault has and the vault lacks.
+    ///
+    /// - Returns: How many files were added.
+    func unite(with backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> Int {
+        try state.locked { () throws(VaultError) in
+            guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
+            let ring = try ring(key)
+            let entries = try backup.entries(ring)
+            // Slots of a replaced key stay away: whoever knows their secrets was to be shut out.
+            let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
+            let slots = "\(VaultDirectory.slotsName)/"
+            let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
+            let added = try VaultBackup.put(wanted, in: directory, strict: false)
+            _ = try acceptLocked(key: key)
+            return added
+        }
+    }
+}
+
+extension UnlockedVault {
+    /// Writes the whole vault to one new file, 0600, which opens with the vault's passphrase or recovery code.
+    ///
+    /// - Throws: ``VaultError``; ``VaultError/noPortableSlot`` when there is neither.
+    public func backUp(to path: String) async throws(VaultError) {
+        try await perform { key, files throws(VaultError) in try files.backUp(to: path, key: key) }
+        noteBackup()
+    }
+
+    /// Adds what a backup of this vault has and the vault lacks; nothing is overwritten, and what was deleted stays
+    /// deleted.
+    ///
+    /// It is a person's word too that a rolled-back vault is to be used as it is then.
+    ///
+    /// - Returns: How many files were added.
+    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``.
+    @discardableResult
+    public func unite(with backup: VaultBackup) async throws(VaultError) -> Int {
+        try await perform { key, files throws(VaultError) in try files.unite(with: backup, key: key) }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An estimate of how hard a passphrase is to guess, meant to be too low rather than too high.
+///
+/// The text is read as whoever guesses would build it: words, numbers, and characters in between.
+///
+/// - A run of letters that could be spoken counts as words of about six letters: 12.9 bits each, what a word drawn
+///   from a list of 7,776 is worth; a very common word counts 4. So five drawn words suffice and four do not.
+/// - Letters that nobody could speak count 4.7 each, digits 3.3, other characters 5, beyond ASCII 7.
+/// - Runs along the alphabet, the digits or a row of keys, and the same character again, count one bit each after
+///   the first. A year counts 7. What stood before, whole, counts 1.
+/// - One capital at the front counts 1, others one for each letter.
+///
+/// It knows neither quotations nor names, so a sentence from a book is worth less than it says. No estimate can
+/// tell; only what was drawn at random is as strong as it looks.
+enum PassphraseStrength {
+    private enum Class {
+        case letter, digit, other, foreign
+    }
+
+    /// The estimate, in whole bits.
+    static func bits(of text: UnsafeRawBufferPointer) -> Int {
+        var total = 0.0
+        var before: Set<[UInt8]> = []
+        var previous: UInt8?
+        for (kind, run) in runs(of: text) {
+            let folded = run.map(lower)
+            defer { before.insert(folded) }
+            if before.contains(folded) {
+                // The same separator between all words is no news.
+                total += kind == .other || kind == .foreign ? 0 : 1
+                previous = folded.last
+                continue
+            }
+            switch kind {
+            case .letter: total += letters(folded) + capitals(run)
+            case .digit: total += digits(folded, after: previous)
+            case .other: total += stepwise(folded, each: 5)
+            case .foreign: total += foreign(folded)
+            }
+            previous = folded.last
+        }
+        return Int(total)
+    }
+
+    private static func runs(of text: UnsafeRawBufferPointer) -> [(Class, [UInt8])] {
+        var runs: [(Class, [UInt8])] = []
+        for byte in text {
+            let kind: Class =
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): .letter
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
+                case 0x80...: .foreign
+                default: .other
+                }
+            if let last = runs.indices.last, runs[last].0 == kind {
+                runs[last].1.append(byte)
+            } else {
+                runs.append((kind, [byte]))
+            }
+        }
+        return runs
+    }
+
+    private static func letters(_ word: [UInt8]) -> Double {
+        let atoms = stepwise(word, each: 4.7)
+        if common.contains(String(decoding: word, as: UTF8.self)) { return min(4, atoms) }
+        guard canBeSpoken(word) else { return atoms }
+        // One word up to nine letters; beyond that probably several without spaces.
+        return min(atoms, word.count <= 9 ? 12.9 : 12.9 * Double(word.count) / 6.5)
+    }
+
+    private static func digits(_ run: [UInt8], after previous: UInt8?) -> Double {
+        let atoms = stepwise(run, each: 3.3)
+        let isYear = run.count == 4 && (run.starts(with: Array("19".utf8)) || run.starts(with: Array("20".utf8)))
+        return isYear ? min(7, atoms) : atoms
+    }
+
+    /// Each character counts, but one that follows from the one before counts a bit.
+    private static func stepwise(_ run: [UInt8], each: Double) -> Double {
+        var bits = 0.0
+        for (index, byte) in run.enumerated() {
+            bits += index > 0 && follows(byte, run[index - 1]) ? 1 : each
+        }
+        return bits
+    }
+
+    /// Two to four bytes make a character; one that was there just before is little news.
+    private static func foreign(_ run: [UInt8]) -> Double {
+        run.indices.reduce(0) { bits, index in
+            let isNews = (1...4).allSatisfy { index < $0 || run[index - $0] != run[index] }
+            return bits + (isNews ? 3.5 : 0.5)
+        }
+    }
+
+    private static func follows(_ byte: UInt8, _ before: UInt8) -> Bool {
+        if byte == before || byte == before &+ 1 || byte &+ 1 == before { return true }
+        return rows.contains { row in
+            guard let one = row.firstIndex(of: before), let other = row.firstIndex(of: byte) else { return false }
+            return abs(one - other) == 1
+        }
+    }
+
+    private static func capitals(_ word: [UInt8]) -> Double {
+        let count = word.count { $0 < UInt8(ascii: "a") }
+        if count == 0 { return 0 }
+        // All in capitals, or one in front, is one choice.
+        if count == word.count || (count == 1 && word[0] < UInt8(ascii: "a")) { return 1 }
+        return Double(min(count, word.count - count))
+    }
+
+    private static func canBeSpoken(_ word: [UInt8]) -> Bool {
+        var (vowels, consonantsInRow, vowelsInRow) = (0, 0, 0)
+        for letter in word {
+            if "aeiouy".utf8.contains(letter) {
+                vowels += 1
+                vowelsInRow += 1
+                consonantsInRow = 0
+            } else {
+                consonantsInRow += 1
+                vowelsInRow = 0
+            }
+            if consonantsInRow > 4 || vowelsInRow > 4 { return false }
+        }
+        return vowels * 5 >= word.count && vowels < word.count || word.count <= 2
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
+    }
+
+    private static let rows = ["qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm"]
+        .map { Array($0.utf8) }
+
+    private static let common: Set<String> = Set(
+        """
+        a about after all also am an and any are as at back be because been before being best but by can come could day \
+        dear did do down each even ever every find first for forever friend from game get girl give go god going good \
+        got great had happy has hate have he heart hello her here him his home house how i if in into is it its jesus \
+        just king know last let letmein life like little live long look love lover made make man many may me mine money \
+        monkey more most mother much must my myself name never new night no not now of off old on one only or other our \
+        out over own pass passphrase password people please power princess qwerty right same secret see she should so \
+        some still such summer sun super take than that the their them then there these they thing think this thing \
+        time to too two under up us very want was way we welcome well were what when where which who why will winter \
+        with without work world would year yes you young your
+        """.split(separator: " ").map(String.init)
+    )
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// The slots in a vault's directory: written once, deleted, never changed.
+struct Slots {
+    /// More slots than that are refused, because trying each costs a third of a second and more.
+    static let maximumCount = 32
+
+    /// Those that can be read; whether they are genuine is only known with a key.
+    private(set) var all: [PortableSlot] = []
+    /// What was left alone.
+    private(set) var notes: [VaultNote] = []
+    /// The names of all files of one slot, copies that a sync tool made included.
+    private var names: [[UInt8]: [String]] = [:]
+
+    /// Reads the headers of all of them.
+    init(in vault: Directory, identity: VaultIdentity) throws(VaultError) {
+        let directory: Directory
+        let names: [String]
+        do {
+            directory = try vault.subdirectory(VaultDirectory.slotsName)
+            names = try directory.names(limit: 4 * Self.maximumCount)
+        } catch .absent {
+            return
+        } catch .tooLarge {
+            throw .tooLarge("more than \(4 * Self.maximumCount) files in \(VaultDirectory.slotsName)")
+        } catch {
+            throw .damaged("\(VaultDirectory.slotsName): \(error.words)")
+        }
+        for name in names where !name.hasPrefix(".") {
+            let path = "\(VaultDirectory.slotsName)/\(name)"
+            let bytes: [UInt8]
+            do {
+                bytes = try directory.read(name, limit: PortableSlot.length)
+            } catch {
+                notes.append(VaultNote(path: path, reason: error.words))
+                continue
+            }
+            guard let slot = PortableSlot(bytes: bytes), slot.identity == identity else {
+                notes.append(VaultNote(path: path, reason: "not a slot of this vault, or damaged"))
+                continue
+            }
+            self.names[slot.id, default: []].append(name)
+            if !all.contains(slot) { all.append(slot) }
+        }
+        guard all.count <= Self.maximumCount else {
+            throw .tooLarge("more than \(Self.maximumCount) slots; delete those that nobody needs")
+        }
+    }
+
+    /// Slots of a kind that somebody with this vault key made.
+    func genuine(_ kind: PortableSlot.Kind, _ key: SymmetricKey) -> [PortableSlot] {
+        all.filter { $0.kind == kind && $0.isMade(with: key) }
+    }
+
+    /// The vault key from the first slot that the secret opens; slow by design.
+    ///
+    /// - Throws: ``VaultError/wrongSecret``, or ``VaultError/outOfMemory``.
+    func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey {
+        guard all.contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
+        var wasShort = false
+        for slot in all where slot.kind == secret.kind {
+            do {
+                if let key = try slot.open(with: secret) { return key }
+            } catch {
+                // One slot that asks for more memory than there is must not keep the others from being tried.
+                wasShort = true
+            }
+        }
+        throw wasShort ? .outOfMemory : .wrongSecret
+    }
+
+    /// Adds a slot, durably.
+    static func write(_ slot: PortableSlot, in vault: Directory) throws(VaultError) {
+        do {
+            try vault.makeSubdirectory(VaultDirectory.slotsName).write(slot.fileName, slot.bytes, replacing: false)
+        } catch {
+            throw .cannotWrite("\(vault.path)/\(VaultDirectory.slotsName): \(error.words)")
+        }
+    }
+
+    /// Deletes slots here, with their copies; other devices' directories and old copies keep them.
+    func delete(_ slots: [PortableSlot], in vault: Directory) throws(VaultError) {
+        let files = slots.flatMap { names[$0.id] ?? [] }
+        guard !files.isEmpty else { return }
+        do {
+            try vault.subdirectory(VaultDirectory.slotsName).remove(files)
+        } catch {
+            throw .cannotWrite("\(vault.path)/\(VaultDirectory.slotsName): \(error.words)")
+        }
+    }
+}

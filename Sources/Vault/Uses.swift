@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CTAP
+internal import Crypto
+
+/// When which passkey was used: `uses/<device ID>/<segment>`, one history for each device, added to by it alone.
+///
+/// Histories of several devices never meet in one file, so any union of two copies holds both. A history serves
+/// people and decides nothing: what is not genuine in it is noted and left out, never a reason to stay closed, and
+/// entries that a sync server withholds are not missed.
+extension VaultFiles {
+    private static let maximumDevices = 32
+    private static let maximumSegments = 200
+
+    /// One file of a history.
+    private struct Segment {
+        let directory: String
+        let name: String
+        let file: UseFile
+    }
+
+    /// Adds one use to this device's history, durably.
+    func append(_ use: PasskeyUse, key: SymmetricKey) throws(VaultError) {
+        try state.locked { () throws(VaultError) in
+            // The key must still be the one that counts.
+            _ = try ring(key)
+            let device = try state.device().id
+            let name = Hex.text(device.bytes)
+            var notes: [VaultNote] = []
+            let current = segments(&notes)
+                .filter { $0.directory == name && $0.name == "\($0.file.segment)" }
+                .max { $0.file.segment < $1.file.segment }?
+                .file
+            do {
+                let uses = try directory.makeSubdirectory(VaultDirectory.usesName).makeSubdirectory(name)
+                var next = current?.adding(use, key: key, identity: identity)
+                var segment = current?.segment ?? 0
+                while next == nil {
+                    segment += 1
+                    // What stands there and can't be read is not overwritten.
+                    guard segment <= Self.maximumSegments else { throw FileFailure.tooLarge }
+                    guard !uses.contains("\(segment)") else { continue }
+                    next = UseFile(device: device, segment: segment).adding(use, key: key, identity: identity)
+                    guard next != nil else { throw FileFailure.tooLarge }
+                }
+                if let next { try uses.write("\(next.segment)", next.bytes, replacing: true) }
+            } catch let failure as FileFailure {
+                throw VaultError.cannotWrite("\(directory.path)/\(VaultDirectory.usesName): \(failure.words)")
+            } catch {
+                throw VaultError.cannotWrite("\(directory.path)/\(VaultDirectory.usesName)")
+            }
+        }
+    }
+
+    /// All uses on all devices, the last first, and what was left out.
+    func uses(key: SymmetricKey) throws(VaultError) -> (uses: [PasskeyUse], notes: [VaultNote]) {
+        try state.locked { () throws(VaultError) in
+            _ = try ring(key)
+            var notes: [VaultNote] = []
+            // The same entry may stand in a file and in its conflict copies.
+            var found: [UseKey: Set<PasskeyUse>] = [:]
+            for segment in segments(&notes) {
+                var isWhole = true
+                for index in segment.file.entries.indices {
+                    if let use = segment.file.use(at: index, key: key, identity: identity) {
+                        let place = UseKey(device: segment.file.device, segment: segment.file.segment, index: index)
+                        found[place, default: []].insert(use)
+                    } else {
+                        isWhole = false
+                    }
+                }
+                if !isWhole {
+                    let path = "\(VaultDirectory.usesName)/\(segment.directory)/\(segment.name)"
+                    notes.append(VaultNote(path: path, reason: "entries that are not genuine, or of another key"))
+                }
+            }
+            let ordered = found.sorted { left, right in left.key < right.key }
+            let uses = ordered.flatMap { $0.value.sorted { $0.time > $1.time } }
+            // A stable order by time, then by place.
+            let sorted = uses.enumerated().sorted { ($0.element.time, $1.offset) > ($1.element.time, $0.offset) }
+            return (sorted.map(\.element), notes)
+        }
+    }
+
+    /// Seals all histories under the newest key; entries that are under it already stay as they are.
+    func sealUses(_ ring: KeyRing) throws(VaultError) {
+        guard ring.keys.count > 1 else { return }
+        var notes: [VaultNote] = []
+        for segment in segments(&notes) {
+            let sealed = segment.file.resealed(from: Array(ring.keys.dropFirst()), to: ring.newest, identity: identity)
+            guard sealed != segment.file else { continue }
+            do {
+                let uses = try directory.subdirectory(VaultDirectory.usesName).subdirectory(segment.directory)
+                try uses.write(segment.name, sealed.bytes, replacing: true)
+            } catch {
+                throw .cannotWrite("\(directory.path)/\(VaultDirectory.usesName): \(error.words)")
+            }
+        }
+    }
+
+    private struct UseKey: Hashable, Comparable {
+        let device: DeviceID
+        let segment: UInt32
+        let index: Int
+
+        static func < (left: UseKey, right: UseKey) -> Bool {
+            if left.device != right.device {
+                return left.device.bytes.lexicographicallyPrecedes(right.device.bytes)
+            }
+            return (left.segment, left.index) > (right.segment, right.index)
+        }
+    }
+
+    private func segments(_ notes: inout [VaultNote]) -> [Segment] {
+        guard let root = try? directory.subdirectory(VaultDirectory.usesName) else { return [] }
+        var segments: [Segment] = []
+        for name in names(in: root, VaultDirectory.usesName, Self.maximumDevices, &notes) {
+            let path = "\(VaultDirectory.usesName)/\(name)"
+            guard Hex.bytes(name, count: 8) != nil, let directory = try? root.subdirectory(name) else {
+                notes.append(VaultNote(path: path, reason: "not the history of a device"))
+                continue
+            }
+            for file in names(in: directory, path, Self.maximumSegments, &notes) {
+                guard let bytes = try? directory.read(file, limit: UseFile.maximumLength),
+                    let read = UseFile(bytes: bytes), Hex.text(read.device.bytes) == name
+                else {
+                    notes.append(VaultNote(path: "\(path)/\(file)", reason: "not a piece of a history"))
+                    continue
+                }
+                segments.append(Segment(directory: name, name: file, file: read))
+            }
+        }
+        return segments
+    }
+
+    private func names(
+        in directory: Directory,
+        _ path: String,
+        _ limit: Int,
+        _ notes: inout [VaultNote]
+    ) -> [String] {
+        do {
+            return try directory.names(limit: limit).filter { !$0.hasPrefix(".") }
+        } catch {
+            notes.append(VaultNote(path: path, reason: error.words))
+            return []
+        }
+    }
+}
+
+extension UnlockedVault {
+    /// Adds a use, or the try of one, to this device's history; it is durable when this returns.
+    ///
+    /// - Parameters:
+    ///   - relyingParty: For whom.
+    ///   - operation: What was asked for.
+    ///   - outcome: What became of it.
+    ///   - credential: The passkey, if one was used or made.
+    /// - Throws: ``VaultError``.
+    public func noteUse(
+        for relyingParty: RelyingPartyID,
+        _ operation: PasskeyUse.Operation,
+        _ outcome: PasskeyUse.Outcome,
+        credential: CredentialID? = nil
+    ) async throws(VaultError) {
+        try await perform { key, files throws(VaultError) in
+            let record = try credential.map { id throws(VaultError) in
+                try files.load(key: key).passkeys.first { $0.body.id == id }?.id
+            }
+            let use = PasskeyUse(
+                time: files.clock.now(),
+                relyingParty: relyingParty,
+                operation: operation,
+                outcome: outcome,
+                record: record ?? nil
+            )
+            try files.append(use, key: key)
+        }
+    }
+
+    /// Every use on every device that has written to the vault, the last first, and what was left out.
+    ///
+    /// - Throws: ``VaultError``.
+    public func uses() async throws(VaultError) -> (uses: [PasskeyUse], notes: [VaultNote]) {
+        try await perform { key, files throws(VaultError) in try files.uses(key: key) }
+    }
+}

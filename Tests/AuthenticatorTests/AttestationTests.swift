@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CBOR
+import CTAP
+import Crypto
+import Testing
+
+@Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(1)))
+struct AttestationTests {
+    @Test(
+        "packed is given to who prefers it to none; to all others none",
+        arguments: [
+            ([], "none"), (["none"], "none"), (["packed"], "packed"), (["tpm", "packed", "none"], "packed"),
+            (["none", "packed"], "none"), (["tpm", "android-key"], "none"), (["Packed", "packed "], "none"),
+        ] as [([String], String)]
+    )
+    func format(wish: [String], format: String) async throws {
+        let desk = try Desk()
+        let response = try await desk.create { $0.attestationFormats = wish }
+        let made = try MakeCredentialResponse(parsing: response.body)
+        #expect(made.format == format)
+        #expect(made.attestationStatement.isEmpty == (format == "none"))
+    }
+
+    @Test("a self attestation is these bytes, signed by the new key over the hash that was received")
+    func packed() async throws {
+        let desk = try Desk()
+        let response = try await desk.create { $0.attestationFormats = ["packed"] }
+        let stored = try #require(desk.store.passkeys.first)
+        let made = try MakeCredentialResponse(parsing: response.body)
+        let data = made.authenticatorData.encoded
+        let signature = try #require(made.attestationStatement["sig"]?.bytes)
+        let body: [UInt8] =
+            [0xA3, 0x01, 0x66] + Array("packed".utf8)
+            + [0x02, 0x58, UInt8(data.count)] + data
+            // {"alg": -7, "sig": …}
+            + [0x03, 0xA2, 0x63] + Array("alg".utf8) + [0x26, 0x63] + Array("sig".utf8)
+            + [0x58, UInt8(signature.count)] + signature
+        #expect(response.encoded == [0] + body)
+        let parsed = try P256.Signing.ECDSASignature(derRepresentation: signature)
+        #expect(stored.privateKey.publicKey.isValidSignature(parsed, for: data + desk.hash.bytes))
+        #expect(!stored.privateKey.publicKey.isValidSignature(parsed, for: data))
+    }
+
+    @Test("whatever 32 bytes the hash is, they are what is signed", arguments: [0x00, 0x5A, 0xFF] as [UInt8])
+    func hash(byte: UInt8) async throws {
+        let desk = try Desk()
+        let hash = try #require(ClientDataHash(bytes: [UInt8](repeating: byte, count: 32)))
+        let made = try MakeCredentialResponse(
+            parsing: try await desk.create {
+                $0.clientDataHash = hash
+                $0.attestationFormats = ["packed"]
+            }.body
+        )
+        let key = try #require(made.authenticatorData.attestedCredential?.publicKey.p256)
+        let attested = try P256.Signing.ECDSASignature(
+            derRepresentation: try #require(made.attestationStatement["sig"]?.bytes)
+        )
+        #expect(key.isValidSignature(attested, for: made.authenticatorData.encoded + hash.bytes))
+        var request = desk.signIn()
+        request.clientDataHash = hash
+        let used = try GetAssertionResponse(parsing: await desk.authenticator.answer(.getAssertion(request)).body)
+        let signature = try P256.Signing.ECDSASignature(derRepresentation: used.signature)
+        #expect(key.isValidSignature(signature, for: used.authenticatorData.encoded + hash.bytes))
+    }
+}

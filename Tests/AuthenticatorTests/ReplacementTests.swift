@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CTAP
+import Testing
+
+@Suite("Discoverable passkeys: which are, and which takes whose place", .timeLimit(.minutes(1)))
+struct ReplacementTests {
+    @Test("a passkey is discoverable if the site asked for that, and only then", arguments: [false, true])
+    func residentKey(_ asked: Bool) async throws {
+        let desk = try Desk()
+        #expect(try await desk.create { $0.residentKey = asked }.status == .success)
+        let stored = try #require(desk.store.passkeys.first)
+        #expect(stored.isDiscoverable == asked)
+        let discovered = await desk.sign()
+        #expect(discovered.status == (asked ? .success : .noCredentials))
+        let named = await desk.sign(allow: [stored.descriptor])
+        #expect(named.status == .success, "who names it can use it")
+        #expect(try desk.verifies(GetAssertionResponse(parsing: named.body), by: stored))
+    }
+
+    @Test("one that is not discoverable is on the exclude list like any other")
+    func excluded() async throws {
+        let desk = try Desk()
+        let known = try desk.known("ada", discoverable: false)
+        await desk.expectFailure(
+            try await desk.create(exclude: [known.descriptor]),
+            0x19,
+            .alreadyRegistered,
+            stored: 1
+        )
+    }
+
+    @Test("a new discoverable passkey takes the place of the account's, after a consent that says so")
+    func replaced() async throws {
+        let desk = try Desk()
+        // Made twice, as versions did that replaced nothing.
+        let older = try desk.known("ada", id: 1)
+        let old = try desk.known("ada", id: 2)
+        try desk.known("bob")
+        try desk.known("ada", rp: "example.org")
+        // The same account has another name by now.
+        let account = UserEntity(id: old.user.id, name: "ada@new.example", displayName: "")
+        #expect(try await desk.create(user: account).status == .success)
+        let new = try #require(desk.store.passkeys.first)
+        #expect(
+            desk.journal.events == [
+                .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
+                .confirmed(account, desk.relyingParty, replacing: [old.user, older.user]),
+                .added(new.id, replacing: [old.id, older.id]), .locked,
+            ]
+        )
+        #expect(desk.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])
+        #expect(await desk.sign(allow: [old.descriptor]).status == .noCredentials)
+        #expect(await desk.sign(allow: [new.descriptor]).status == .success)
+    }
+
+    @Test("the account is known by its handle, byte for byte, and not by its name")
+    func handles() async throws {
+        let desk = try Desk()
+        let known = try desk.known("ada")
+        for handle in [Array("handle of ad".utf8), Array("handle of ada ".utf8), Array("Handle of ada".utf8)] {
+            let id = try #require(UserHandle(bytes: handle))
+            let account = UserEntity(id: id, name: known.user.name, displayName: "")
+            #expect(try await desk.create(user: account).status == .success)
+        }
+        #expect(desk.store.passkeys.count == 4)
+    }
+
+    @Test("nothing is replaced by or instead of a passkey that is not discoverable")
+    func besides() async throws {
+        let desk = try Desk()
+        let hidden = try desk.known("ada", id: 1, discoverable: false)
+        let shown = try desk.known("ada", id: 2)
+        #expect(try await desk.create { $0.residentKey = false }.status == .success)
+        #expect(desk.store.passkeys.count == 3)
+        #expect(try await desk.create().status == .success)
+        #expect(desk.store.passkeys.count == 3)
+        #expect(desk.store.passkeys.contains { $0.id == hidden.id })
+        #expect(!desk.store.passkeys.contains { $0.id == shown.id })
+    }
+
+    @Test("who declines keeps the old passkey, and so does a full disk", arguments: [false, true])
+    func kept(isFull: Bool) async throws {
+        let desk = try Desk { if !isFull { $0.atConfirmation = .no(.declined) } }
+        let old = try desk.known("ada")
+        if isFull { desk.store.fail { $0.add = .notWritten("the disk is full") } }
+        await desk.expectFailure(
+            try await desk.create(),
+            isFull ? 0x28 : 0x27,
+            isFull ? .notSaved("the disk is full") : .declined,
+            stored: 1
+        )
+        #expect(desk.store.passkeys.map(\.id) == [old.id])
+    }
+}

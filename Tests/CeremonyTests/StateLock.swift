@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import TestSupport
+
+/// The lock on a vault's local state, held by the test, so that the moment before a write can be looked at.
+final class StateLock {
+    private let path: String
+    private var descriptor: Int32
+
+    /// Takes it; the vault must exist, and nobody be writing.
+    init(_ stage: Stage) throws {
+        let state = stage.folder + "/state/hybrid"
+        let locks = try FileManager.default.subpathsOfDirectory(atPath: state).filter { $0.hasSuffix("/lock") }
+        guard locks.count == 1, let name = locks.first else {
+            throw RunningProgram.TimedOut(description: "locks in \(state): \(locks)")
+        }
+        path = state + "/" + name
+        descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw RunningProgram.TimedOut(description: "\(path) is taken")
+        }
+    }
+
+    deinit { release() }
+
+    /// Lets the others have it.
+    func release() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Whether a program waits for it.
+    var isWanted: Bool { !writer.isEmpty }
+
+    /// Whether the program that waits has a connection to a port of this machine.
+    func writerIsConnected(to port: Int) -> Bool {
+        let sockets = Set(writer.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        return table.split(separator: "\n").dropFirst().contains { line in
+            // Remote address, state (01 is established) and inode.
+            let fields = line.split(separator: " ")
+            guard fields.count > 9, let remote = fields[2].split(separator: ":").last else { return false }
+            return Int(remote, radix: 16) == port && fields[3] == "01" && sockets.contains(String(fields[9]))
+        }
+    }
+
+    /// Everything that the waiting program has open; nothing if none waits.
+    private var writer: [String] {
+        let files = FileManager.default
+        for process in (try? files.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let number = Int32(process), number != getpid() else { continue }
+            let folder = "/proc/\(process)/fd"
+            let open = ((try? files.contentsOfDirectory(atPath: folder)) ?? []).compactMap {
+                try? files.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            }
+            if open.contains(path) { return open }
+        }
+        return []
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DesktopPortal
+import Foundation
+import SystemBus
+import TestSupport
+import Testing
+
+@Suite("A screenshot through the portal", .timeLimit(.minutes(2)))
+struct ScreenshotTests {
+    private static let shot: [String: BusValue] = ["uri": .string("file:///tmp/a%20picture.png")]
+
+    /// Why no screenshot is had of such a portal, or `nil` if one is had.
+    private func failure(_ manner: StandInPortal.Manner?) async throws -> PortalError? {
+        let box = Box()
+        try await StandInPortal.serve(manner) { address, _ in
+            do throws(PortalError) {
+                _ = try await ScreenshotPortal.take(on: address, within: .seconds(60))
+            } catch {
+                await box.set(error)
+            }
+        }
+        return await box.error
+    }
+
+    private actor Box {
+        var error: PortalError?
+        func set(_ error: PortalError) { self.error = error }
+    }
+
+    @Test(
+        "is where the portal's answer says, whether it comes late or before the call returns",
+        arguments: [false, true]
+    )
+    func taken(early: Bool) async throws {
+        try await StandInPortal.serve(.answers(0, Self.shot, early: early)) { address, _ in
+            let file = try await ScreenshotPortal.take(on: address, within: .seconds(60))
+            #expect(file.path == "/tmp/a picture.png")
+        }
+    }
+
+    @Test("is not taken from anybody but the portal")
+    func strangers() async throws {
+        try await StandInPortal.serve(.isForestalled(Self.shot)) { address, _ in
+            let file = try await ScreenshotPortal.take(on: address, within: .seconds(60))
+            #expect(file.path == "/tmp/a picture.png")
+        }
+    }
+
+    @Test("is not had, and each cause has its name")
+    func causes() async throws {
+        #expect(try await failure(nil) == .noPortal)
+        #expect(try await failure(.refuses("org.freedesktop.DBus.Error.UnknownMethod")) == .noScreenshots)
+        #expect(try await failure(.refuses("org.freedesktop.portal.Error.NotAllowed")) == .declined)
+        #expect(try await failure(.refuses("org.example.Broken")) == .failed("org.example.Broken"))
+        #expect(try await failure(.answers(1, [:])) == .declined)
+        #expect(try await failure(.isOld) == .failed("the portal is too old"))
+        let could = PortalError.failed("the desktop's portal could not take one")
+        #expect(try await failure(.answers(2, Self.shot)) == could)
+        let named = PortalError.failed("the desktop's portal named no file")
+        #expect(try await failure(.answers(0, [:])) == named)
+        #expect(try await failure(.answers(0, ["uri": .uint32(1)])) == named)
+        #expect(try await failure(.answers(0, ["uri": .string("https://example.com/a.png")])) == named)
+        await #expect(throws: PortalError.noSessionBus) {
+            try await ScreenshotPortal.take(on: BusAddress("unix:path=/nonexistent/bus"), within: .seconds(60))
+        }
+    }
+
+    @Test("takes its window down when nobody answers, and when it is cancelled")
+    func closed() async throws {
+        try await StandInPortal.serve(.waits) { address, portal in
+            await #expect(throws: PortalError.timedOut) {
+                try await ScreenshotPortal.take(on: address, within: .milliseconds(50))
+            }
+            try await Waiting.until("the portal was told") { portal?.wasClosed == true }
+        }
+        try await StandInPortal.serve(.waits) { address, _ in
+            let task = Task { try await ScreenshotPortal.take(on: address, within: .seconds(60)) }
+            task.cancel()
+            await #expect(throws: PortalError.interrupted) { try await task.value }
+        }
+    }
+
+    @Test(
+        "is named by a URI of this machine's files",
+        arguments: [
+            ("file:///tmp/a.png", "/tmp/a.png"), ("FILE:///tmp/a.png", "/tmp/a.png"), ("file:/a", "/a"),
+            ("file://localhost/a%C3%A4", "/aä"), ("file:///a%2fb", "/a/b"), ("file:///a?b#c", "/a?b#c"),
+        ]
+    )
+    func uris(uri: String, path: String) {
+        #expect(ScreenshotFile(uri: uri)?.path == path)
+    }
+
+    @Test(
+        "is not named by other URIs",
+        arguments: [
+            "", "file:", "file:a", "file://", "file://host/a", "file://localhost", "http:///a", "/tmp/a", "file:///%",
+            "file:///%0", "file:///%zz", "file:///a%00b", "file:///%FF",
+            "file:///" + String(repeating: "a", count: 20_000),
+        ]
+    )
+    func otherURIs(uri: String) {
+        #expect(ScreenshotFile(uri: uri) == nil)
+    }
+
+    @Test("goes if it is temporary, and stays if it is among a person's pictures")
+    func removal() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/portal-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: "\(folder)/run", withIntermediateDirectories: true)
+        func file(_ path: String) throws -> ScreenshotFile {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+            return try #require(ScreenshotFile(uri: "file://\(path)"))
+        }
+        let environment = ["XDG_RUNTIME_DIR": "\(folder)/run", "HOME": folder]
+        // Nothing below this machine's /tmp can show that a file stays: it is temporary itself.
+        let inside = try file("\(folder)/run/a.png")
+        #expect(inside.removeIfTemporary(environment))
+        #expect(!FileManager.default.fileExists(atPath: inside.path))
+        #expect(!inside.removeIfTemporary(environment), "it is gone")
+        let folderItself = try #require(ScreenshotFile(uri: "file://\(folder)/run"))
+        #expect(!folderItself.removeIfTemporary(environment))
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/run/link", withDestinationPath: "/etc/hostname")
+        let link = try #require(ScreenshotFile(uri: "file://\(folder)/run/link"))
+        #expect(!link.removeIfTemporary(environment))
+        let pictures = PackageFolder.path + "/.build/portal-\(UUID().uuidString.prefix(8)).png"
+        guard !PackageFolder.path.hasPrefix("/tmp/"), !PackageFolder.path.hasPrefix("/var/tmp/") else { return }
+        let kept = try file(pictures)
+        #expect(!kept.removeIfTemporary(environment))
+        #expect(FileManager.default.fileExists(atPath: pictures))
+        try FileManager.default.removeItem(atPath: pictures)
+    }
+
+    @Test("is asked for on the session's bus")
+    func sessionBus() {
+        #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/a,guid=1"])?.text == "unix:path=/a,guid=1")
+        let usual = SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/run/user/7"])
+        #expect(usual?.text == "unix:path=/run/user/7/bus")
+        #expect(SessionBus.address([:]) == nil && SessionBus.address(["XDG_RUNTIME_DIR": "run"]) == nil)
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import QRCode
+import TestSupport
+
+/// A picture in the making, in shades of grey from 0 for black to 255.
+///
+/// Tests run without optimisation, so that loops over pixels are kept plain.
+struct Canvas {
+    let width: Int
+    let height: Int
+    private(set) var pixels: [UInt8]
+
+    init(width: Int, height: Int, shade: UInt8 = 255) {
+        (self.width, self.height) = (width, height)
+        pixels = Array(repeating: shade, count: width * height)
+    }
+
+    subscript(x: Int, y: Int) -> UInt8 {
+        get { pixels[y * width + x] }
+        set { pixels[y * width + x] = newValue }
+    }
+
+    mutating func fill(x: Range<Int>, y: Range<Int>, _ shade: UInt8) {
+        let columns = x.clamped(to: 0..<width)
+        for row in y.clamped(to: 0..<height) {
+            let line = row * width + columns.lowerBound..<row * width + columns.upperBound
+            pixels.withUnsafeMutableBufferPointer { $0[line].update(repeating: shade) }
+        }
+    }
+
+    /// A desktop with windows, lines that look like text, and a slope behind them.
+    static func desktop(width: Int, height: Int, using random: inout SeededGenerator) -> Canvas {
+        var canvas = Canvas(width: width, height: height)
+        for y in 0..<height { canvas.fill(x: 0..<width, y: y..<y + 1, UInt8(60 + 120 * y / height)) }
+        for _ in 0..<6 {
+            let (left, top) = (random.number(0...width * 3 / 4), random.number(0...height * 3 / 4))
+            let (wide, high) = (random.number(width / 6...width / 2), random.number(height / 6...height / 2))
+            let isDark = random.number(0...1) == 0
+            canvas.fill(x: left..<left + wide, y: top..<top + high, isDark ? 35 : 245)
+            canvas.fill(x: left..<left + wide, y: top..<top + 24, isDark ? 70 : 200)
+            for line in stride(from: top + 34, to: top + high - 12, by: 16) {
+                canvas.write(x: left + 10..<left + wide * random.number(3...9) / 10, y: line, isDark, &random)
+            }
+        }
+        return canvas
+    }
+
+    /// A line of strokes, four to nine pixels high, with gaps between words.
+    private mutating func write(x: Range<Int>, y: Int, _ isLight: Bool, _ random: inout SeededGenerator) {
+        var position = x.lowerBound
+        while position < x.upperBound {
+            let stroke = random.number(1...3)
+            fill(x: position..<position + stroke, y: y + random.number(0...4)..<y + 9, isLight ? 220 : 20)
+            position += stroke + (random.number(0...5) == 0 ? 6 : random.number(1...2))
+        }
+    }
+
+    /// Blurred so many times with (1, 4, 6, 4, 1) / 16 each way, whose variance is 1: σ is the root of `variance`.
+    func blurred(variance: Int = 1) -> Canvas {
+        var result = self
+        for _ in 0..<variance {
+            result.smooth(step: 1)
+            result.smooth(step: width)
+        }
+        return result
+    }
+
+    /// The pixels at the very edge stay as they are.
+    private mutating func smooth(step: Int) {
+        let source = pixels
+        let count = source.count
+        source.withUnsafeBufferPointer { source in
+            pixels.withUnsafeMutableBufferPointer { target in
+                var index = 2 * step
+                while index < count - 2 * step {
+                    let near = Int(source[index - step]) &+ Int(source[index &+ step])
+                    let far = Int(source[index - 2 &* step]) &+ Int(source[index &+ 2 &* step])
+                    target[index] = UInt8((far &+ 4 &* near &+ 6 &* Int(source[index]) &+ 8) >> 4)
+                    index &+= 1
+                }
+            }
+        }
+    }
+
+    /// With noise of a sensor: up to so much more or less on each pixel.
+    func noisy(_ amount: Int, using random: inout SeededGenerator) -> Canvas {
+        var result = self
+        var (bits, left) = (UInt64(0), 0)
+        for index in pixels.indices {
+            if left == 0 { (bits, left) = (random.next(), 8) }
+            let noise = (Int(bits & 0xFF) * (2 * amount + 1)) >> 8
+            result.pixels[index] = UInt8(min(max(Int(pixels[index]) + noise - amount, 0), 255))
+            bits >>= 8
+            left -= 1
+        }
+        return result
+    }
+
+    /// All shades turned round.
+    var negative: Canvas {
+        var result = self
+        result.pixels = pixels.map { 255 - $0 }
+        return result
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import QRCode
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import QRScanning
+
+/// Frames that were recorded, or drawn as a camera would have seen them; then nothing more comes, or the camera fails.
+private struct RecordedFrames: FrameSource {
+    var frames: [GreyPicture]
+    var end: CameraError?
+
+    mutating func nextFrame() throws(CameraError) -> GreyPicture? {
+        guard frames.isEmpty else { return frames.removeFirst() }
+        if let end { throw end }
+        // As a camera that is silent for a moment.
+        usleep(1_000)
+        return nil
+    }
+}
+
+/// The hints of a watch.
+private final class Hints: Sendable {
+    private let box = Mutex<[CameraHint]>([])
+    var all: [CameraHint] { box.withLock { $0 } }
+    @Sendable func note(_ hint: CameraHint) { box.withLock { $0.append(hint) } }
+}
+
+@Suite("A watch", .timeLimit(.minutes(2)))
+struct WatchTests {
+    private static let text = "FIDO:/123456789012345"
+
+    /// A frame of a camera before which somebody holds something.
+    private static func frame(_ texts: [String], tilt: Double = 0, light: Int = 210) throws -> GreyPicture {
+        var random = SeededGenerator(seed: 9)
+        var canvas = Canvas(width: 480, height: 270, shade: UInt8(light / 2))
+        for (index, text) in texts.enumerated() {
+            let x = Double(480 * (2 * index + 1) / (2 * texts.count))
+            let pose = Pose(x: x, y: 135, side: texts.count > 1 ? 140 : 180, tilt: tilt)
+            canvas.draw(try QRMatrix(text: text), pose, dark: 30, light: light)
+        }
+        canvas = canvas.blurred().noisy(6, using: &random)
+        return try canvas.pixels.withUnsafeBytes { try GreyPicture(width: 480, height: 270, pixels: $0) }
+    }
+
+    private func watch(
+        _ frames: [GreyPicture],
+        end: CameraError? = nil,
+        limit: Duration = .seconds(60),
+        hints: Hints = Hints()
+    ) async throws(CodeWatch.Failure) -> String {
+        let code = try await CodeWatch.firstCode(
+            from: { RecordedFrames(frames: frames, end: end) },
+            limit: limit,
+            where: { $0.begins(with: "FIDO:/") },
+            hint: hints.note
+        )
+        return code.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("ends with the first frame that shows a code, and says meanwhile what to do")
+    func finds() async throws {
+        let hints = Hints()
+        let dark = try Self.frame([], light: 20)
+        let empty = try Self.frame([])
+        let other = try Self.frame(["HTTPS://EXAMPLE.COM/1"])
+        let several = try Self.frame([Self.text, "FIDO:/555"])
+        let once = [empty]
+        let frames = [dark, empty, other, several].flatMap { Array(repeating: $0, count: HintChoice.steadiness) }
+        let found = try await watch(frames + once + [Self.frame([Self.text], tilt: 20)], hints: hints)
+        #expect(found == Self.text)
+        #expect(hints.all == [.tooDark, .noCode, .anotherCode, .severalCodes])
+    }
+
+    @Test("gives no hint for what only a few frames say, and none twice in a row")
+    func steady() throws {
+        let search = try CodeSearch()
+        let (dark, empty) = (try Self.frame([], light: 20), try Self.frame([]))
+        var choice = HintChoice()
+        var given: [CameraHint] = []
+        func show(_ frame: GreyPicture, _ times: Int) throws {
+            for _ in 0..<times {
+                let finding = try search.codesAtFirstSight(in: frame) { _ in true }
+                if let hint = choice.next(finding, isDark: frame.isDark) { given.append(hint) }
+            }
+        }
+        try show(dark, HintChoice.steadiness - 1)
+        try show(empty, HintChoice.steadiness - 1)
+        #expect(given == [])
+        try show(empty, 1)
+        #expect(given == [.noCode])
+        try show(dark, 1)
+        try show(empty, HintChoice.steadiness)
+        #expect(given == [.noCode])
+        try show(dark, HintChoice.steadiness)
+        #expect(given == [.noCode, .tooDark])
+    }
+
+    @Test("ends when the camera does, with the camera's reason")
+    func stops() async throws {
+        let empty = try Self.frame([])
+        await #expect(throws: CodeWatch.Failure.camera(.stopped("/dev/video7"))) {
+            try await watch([empty], end: .stopped("/dev/video7"))
+        }
+    }
+
+    @Test("ends in time when nothing comes")
+    func timesOut() async {
+        await #expect(throws: CodeWatch.Failure.timedOut) { try await watch([], limit: .milliseconds(20)) }
+    }
+
+    @Test("ends at once when it is cancelled")
+    func cancelled() async {
+        let task = Task { try await watch([]) }
+        task.cancel()
+        await #expect(throws: CodeWatch.Failure.cancelled) { try await task.value }
+    }
+
+    @Test("tells why a camera can't be opened")
+    func cameras() throws {
+        func failure(_ path: String) -> CameraError? {
+            do throws(CameraError) {
+                _ = try Camera(path: path)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(failure("/dev/no-such-camera") == .noDevice("/dev/no-such-camera"))
+        #expect(failure("/dev/null/video0") == .noDevice("/dev/null/video0"))
+        guard case .unusable("/dev/null", _)? = failure("/dev/null") else {
+            Issue.record("/dev/null is no camera")
+            return
+        }
+        guard case .unusable("/tmp", _)? = failure("/tmp") else {
+            Issue.record("/tmp is no camera")
+            return
+        }
+    }
+
+    @Test("a search in a picture that takes too long, and one that is cancelled, end all the same")
+    func bounded() async throws {
+        var random = SeededGenerator(seed: 1)
+        let bytes = try Canvas.desktop(width: 1600, height: 1200, using: &random).png()
+        await #expect(throws: CodeSearch.Failure.tookTooLong) {
+            try await CodeSearch.codes(inPicture: bytes, limit: .zero) { _ in true }
+        }
+        let task = Task { try await CodeSearch.codes(inPicture: bytes, limit: .seconds(60)) { _ in true } }
+        task.cancel()
+        await #expect(throws: CodeSearch.Failure.cancelled) { try await task.value }
+        await #expect(throws: CodeSearch.Failure.picture(.unknownFormat)) {
+            try await CodeSearch.codes(inPicture: [1, 2, 3], limit: .seconds(60)) { _ in true }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SystemBus
+import TestSupport
+import Testing
+import VirtualBlueZ
+
+/// `hybrid-auth scan --screen` with a stand-in for the desktop's portal, on a private session bus.
+@Suite("A scan of the screen", .timeLimit(.minutes(2)))
+struct ScreenInputTests {
+    private static let name = "org.freedesktop.portal.Desktop"
+
+    /// A portal that answers every request for a screenshot with a number and a URI, or never.
+    private static func portal(
+        _ number: UInt32?,
+        _ uri: String,
+        on desk: Desk,
+        _ body: (_ session: [String: String], _ asked: () -> Bool) async throws -> Void
+    ) async throws {
+        let bus = try await PrivateBus.start()
+        let (messages, sink) = AsyncStream.makeStream(of: BusMessage.self)
+        let log = desk.folder + "/portal.log"
+        let connection = try await BusConnection.connect(to: bus.busAddress) { message in
+            sink.yield(message)
+            return .later
+        }
+        _ = try await connection.requestName(name)
+        let task = Task {
+            for await message in messages {
+                let token = message.body.last?.fields?["handle_token"]?.text ?? ""
+                let sender = message.sender.dropFirst().replacingOccurrences(of: ".", with: "_")
+                let path = "/org/freedesktop/portal/desktop/request/\(sender)/\(token)"
+                connection.reply(to: message, with: .values([.objectPath(path)]))
+                try? Data(message.member.utf8).write(to: URL(fileURLWithPath: log))
+                guard let number else { continue }
+                let results = BusValue.properties(["uri": .string(uri)])
+                connection.emit(path, "org.freedesktop.portal.Request", "Response", [.uint32(number), results])
+            }
+        }
+        do {
+            try await body(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { desk.exists("portal.log") }
+        } catch {
+            Issue.record(error)
+        }
+        task.cancel()
+        await connection.close()
+        await bus.close()
+    }
+
+    @Test("reads the code and removes the picture")
+    func read() async throws {
+        try await Desk.with { desk in
+            let path = try desk.write("run/shot.png", Desk.picture([Desk.code]))
+            try await Self.portal(0, "file://\(path)", on: desk) { session, _ in
+                let ending = try await desk.scan(["--screen"], session)
+                #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
+                #expect(!desk.exists("run/shot.png"))
+            }
+        }
+    }
+
+    @Test("removes the picture also when it shows nothing")
+    func nothing() async throws {
+        try await Desk.with { desk in
+            let path = try desk.write("run/shot.png", Desk.picture([]))
+            try await Self.portal(0, "file://\(path)", on: desk) { session, _ in
+                let ending = try await desk.scan(["--screen"], session)
+                #expect(ending.status == 65 && ending.lastLine.contains("the screenshot: no QR code"), "\(ending)")
+                #expect(!desk.exists("run/shot.png"))
+            }
+        }
+    }
+
+    @Test("fails for causes that are told apart")
+    func causes() async throws {
+        try await Desk.with { desk in
+            let noBus = try await desk.scan(["--screen"])
+            #expect(noBus.status == 69 && noBus.lastLine.contains("no session bus"), "\(noBus)")
+            try await Self.portal(1, "", on: desk) { session, _ in
+                let declined = try await desk.scan(["--screen"], session)
+                #expect(declined.status == 77 && declined.lastLine.contains("did not allow"), "\(declined)")
+            }
+            try await Self.portal(0, "file:///nonexistent/shot.png", on: desk) { session, _ in
+                let missing = try await desk.scan(["--screen"], session)
+                #expect(missing.status == 66 && missing.lastLine.contains("the screenshot: there is no such file"))
+            }
+            let bus = try await PrivateBus.start()
+            let noPortal = try await desk.scan(["--screen"], ["DBUS_SESSION_BUS_ADDRESS": bus.address])
+            #expect(noPortal.status == 69 && noPortal.lastLine.contains("no portal"), "\(noPortal)")
+            await bus.close()
+        }
+    }
+
+    @Test("is left by Ctrl-C while the portal asks")
+    func interrupted() async throws {
+        try await Desk.with { desk in
+            try await Self.portal(nil, "", on: desk) { session, asked in
+                let program = try desk.start(["scan", "--tunnel-domain", "266", "--screen"], session)
+                try await Waiting.until("the portal was asked") { asked() }
+                program.send(SIGINT)
+                let ending = try await program.ending()
+                #expect(ending.status == 130 && ending.lastLine.contains("interrupted"), "\(ending)")
+            }
+        }
+    }
+}

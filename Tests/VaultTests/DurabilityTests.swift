@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CTAP
+import Crypto
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Vault
+
+/// What the real code writes is recorded, and every prefix of it is played onto an empty disk: all of it, as after
+/// `kill -9`, and only what was synced, as after a power cut.
+@Suite("Power cuts", .serialized)
+struct DurabilityTests {
+    private let site: RelyingPartyID
+
+    init() throws { site = try #require(RelyingPartyID("example.com")) }
+
+    @Test("Creating, adding, renaming, deleting, noting a use: whatever was confirmed is there")
+    func records() async throws {
+        let bench = try Workbench()
+        let recording = Recording(bench)
+        _ = try recording.perform { try bench.createWithoutPIN() }
+        let files = try bench.open().files
+        recording.confirm { $0.vaultExists = true }
+        for user in ["ada", "bob", "cy"] {
+            let body = PasskeyBody(try .fresh(user: user), order: 1, created: 1)
+            try recording.perform {
+                try files.write(key: bench.key) { _ in
+                    (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
+                }
+            }
+            recording.confirm { $0.accounts.insert(user) }
+        }
+        let all = try files.load(key: bench.key).passkeys
+        let bob = try #require(all.first { $0.body.user?.name == "bob" })
+        var renamed = bob.body
+        renamed.rename(name: "robert", displayName: "")
+        recording.begin { $0.undecided.formUnion(["bob", "robert"]) }
+        try recording.perform {
+            try files.write(key: bench.key) { _ in
+                (bob.id, RecordBody(kind: RecordBody.passkey, members: renamed.members))
+            }
+        }
+        recording.confirm {
+            $0.accounts.remove("bob")
+            $0.accounts.insert("robert")
+            $0.undecided = []
+        }
+        let cy = try #require(all.first { $0.body.user?.name == "cy" })
+        recording.begin { $0.undecided.insert("cy") }
+        try recording.perform { try files.write(key: bench.key) { _ in (cy.id, .deletion) } }
+        recording.confirm {
+            $0.accounts.remove("cy")
+            $0.undecided = []
+        }
+        let use = PasskeyUse(time: 1, relyingParty: site, operation: .signIn, outcome: .done, record: nil)
+        for _ in 0..<3 {
+            try recording.perform { try files.append(use, key: bench.key) }
+            recording.confirm { $0.uses += 1 }
+        }
+        try await recording.replay()
+    }
+
+    @Test("A slot, a backup and a rekeying: the vault opens at every step, with one key or the other")
+    func rekeying() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        for user in ["ada", "bob", "gone"] { try await unlocked.add(.fresh(user: user)) }
+        try await unlocked.delete(try #require(try await unlocked.entries().first).record)
+        try await unlocked.noteUse(for: site, .signIn, .done)
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let files = try bench.open().files
+        let recording = try Recording(bench, onTopOf: true)
+        recording.confirm {
+            $0.vaultExists = true
+            $0.accounts = ["ada", "bob"]
+            $0.uses = 1
+            $0.pin = "123456"
+        }
+        let pin = try PIN.typed("123456")
+        let next = try PortableSecret.passphrase(.typed("glider museum ochre tactful banjo"))
+        let key = try recording.perform {
+            try files.rekey(key: bench.key, pin: pin, secrets: [next], scrypt: Workbench.scrypt)
+        }
+        try recording.perform { try files.changePIN(key: key, to: pin, scrypt: Workbench.scrypt) }
+        try recording.perform { _ = try files.accept(key: key) }
+        try await recording.replay()
+    }
+}
+
+/// The steps of a piece of work, and what was confirmed before each.
+private final class Recording: Sendable {
+    /// What somebody was told is safe.
+    struct Promise: Sendable {
+        var vaultExists = false
+        var accounts: Set<String> = []
+        /// Accounts that may be there or not, because a change to them goes on.
+        var undecided: Set<String> = []
+        var uses = 0
+        /// The PIN; without one the vault is opened with its key.
+        var pin: String?
+    }
+
+    private struct Content {
+        var steps: [(step: FileStep, promise: Promise)] = []
+        var promise = Promise()
+    }
+
+    private let bench: Workbench
+    private let before: String?
+    private let content = Mutex(Content())
+
+    init(_ bench: Workbench) {
+        self.bench = bench
+        before = nil
+    }
+
+    /// Starts from what is there.
+    init(_ bench: Workbench, onTopOf: Bool) throws {
+        self.bench = bench
+        let path = bench.root + "-before"
+        try FileSystem.run("cp", "-a", bench.root, path)
+        before = path
+    }
+
+    deinit { if let before { try? FileSystem.run("rm", "-rf", before) } }
+
+    func perform<Value>(_ body: () throws -> Value) throws -> Value {
+        try FileJournal.$listener.withValue(
+            { [self] step in content.withLock { $0.steps.append((step, $0.promise)) } },
+            operation: body
+        )
+    }
+
+    func begin(_ change: (inout Promise) -> Void) { content.withLock { change(&$0.promise) } }
+    func confirm(_ change: (inout Promise) -> Void) { content.withLock { change(&$0.promise) } }
+
+    /// Plays every prefix, in four ways, and opens the vault each time.
+    func replay() async throws {
+        var random = SeededGenerator()
+        let (steps, last) = content.withLock { ($0.steps, $0.promise) }
+        #expect(steps.count > 20)
+        var opened = 0
+        for length in 0...steps.count {
+            let promise = length < steps.count ? steps[length].promise : last
+            for loss in Loss.allCases {
+                let disk = Disk(steps.prefix(length).map(\.step), loss, &random)
+                let place = try Workbench(key: bench.key)
+                if let before { try FileSystem.run("sh", "-c", "cp -a \(before)/. \(place.root)/") }
+                try disk.write(from: bench.root, to: place.root)
+                let comment: Comment = "after \(length) of \(steps.count) steps, \(loss), \(random)"
+                try await Self.check(place, promise, comment)
+                opened += 1
+                // scrypt and copies cost; with a PIN only the two extremes are played.
+                if promise.pin != nil, loss == .everythingUnsynced { break }
+            }
+        }
+        print("replayed \(steps.count) steps, \(opened) vaults opened")
+    }
+
+    private static func check(_ place: Workbench, _ promise: Promise, _ comment: Comment) async throws {
+        let unlocked: UnlockedVault
+        do {
+            if let pin = promise.pin {
+                unlocked = try await place.open(pin: pin)
+            } else {
+                unlocked = try place.unlock()
+            }
+        } catch {
+            // Until somebody was told that there is a vault, there may be none, or half of one.
+            #expect(!promise.vaultExists, "\(error) \(comment)")
+            return
+        }
+        let accounts = Set(try await unlocked.entries().map { $0.user?.name ?? "" })
+        #expect(promise.accounts.subtracting(promise.undecided).isSubset(of: accounts), comment)
+        let uses = try await unlocked.uses().uses.count
+        #expect(uses >= promise.uses, comment)
+        #expect(unlocked.notes.isEmpty, "\(unlocked.notes) \(comment)")
+        // The vault goes on working.
+        if promise.pin == nil { try await unlocked.add(.fresh(user: "afterwards")) }
+    }
+}
+
+/// What is lost of a prefix.
+private enum Loss: CaseIterable {
+    /// Nothing: the program was killed, the machine went on.
+    case nothing
+    /// All names and contents that were not synced.
+    case everythingUnsynced
+    /// Contents that were not synced; names survive.
+    case contents
+    /// Some names, and all contents that were not synced.
+    case someNames
+}
+
+/// What is on the disk after a prefix of steps and a loss.
+private struct Disk {
+    private struct Inode {
+        var bytes: [UInt8] = []
+        var isSynced = false
+    }
+
+    private var inodes: [Inode] = []
+    private var names: [String: Int] = [:]
+    private var removed: Set<String> = []
+    private var directories: [String] = []
+
+    init(_ steps: [FileStep], _ loss: Loss, _ random: inout SeededGenerator) {
+        // Contents first: an inode is whatever a name led to when it was created.
+        var current: [String: Int] = [:]
+        for step in steps {
+            switch step {
+            case .created(let path):
+                current[path] = inodes.count
+                inodes.append(Inode())
+            case .wrote(let path, let bytes): if let inode = current[path] { inodes[inode].bytes = bytes }
+            case .syncedFile(let path): if let inode = current[path] { inodes[inode].isSynced = true }
+            case .linked(let from, let to): current[to] = current[from]
+            case .renamed(let from, let to):
+                current[to] = current[from]
+                current[from] = nil
+            case .removed(let path): current[path] = nil
+            case .madeDirectory, .syncedDirectory: break
+            }
+        }
+        // Then the names: a change of a directory is safe once that directory was synced after it.
+        var inode = 0
+        for (index, step) in steps.enumerated() {
+            if case .created = step { inode += 1 }
+            guard let folder = Self.folder(of: step) else { continue }
+            let isSafe = steps[index...].contains(.syncedDirectory(folder))
+            let keeps: Bool =
+                switch loss {
+                case .nothing, .contents: true
+                case .everythingUnsynced: isSafe
+                case .someNames: isSafe || random.number(0...1) == 0
+                }
+            switch step {
+            case .created(let path):
+                inodeOf[path] = inode - 1
+                if keeps { set(path, inode - 1) }
+            case .linked(let from, let to):
+                inodeOf[to] = inodeOf[from]
+                if keeps, let target = inodeOf[from] { set(to, target) }
+            case .renamed(let from, let to):
+                inodeOf[to] = inodeOf[from]
+                if keeps, let target = inodeOf[from] {
+                    set(to, target)
+                    remove(from)
+                }
+            case .removed(let path): if keeps { remove(path) }
+            case .madeDirectory(let path): if keeps { directories.append(path) }
+            default: break
+            }
+        }
+        if loss != .nothing {
+            for index in inodes.indices where !inodes[index].isSynced { inodes[index].bytes = [] }
+        }
+    }
+
+    private var inodeOf: [String: Int] = [:]
+
+    private mutating func set(_ path: String, _ inode: Int) {
+        names[path] = inode
+        removed.remove(path)
+    }
+
+    private mutating func remove(_ path: String) {
+        names[path] = nil
+        removed.insert(path)
+    }
+
+    /// The directory that a step changes.
+    private static func folder(of step: FileStep) -> String? {
+        let path: String
+        switch step {
+        case .created(let name), .removed(let name), .madeDirectory(let name): path = name
+        case .linked(_, let name), .renamed(_, let name): path = name
+        case .wrote, .syncedFile, .syncedDirectory: return nil
+        }
+        return path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+
+    /// Puts it onto a real file system.
+    func write(from root: String, to target: String) throws {
+        for path in directories where path.hasPrefix(root) {
+            let place = target + path.dropFirst(root.count)
+            // A directory whose own directory was lost is lost with it.
+            mkdir(place, 0o700)
+        }
+        for path in removed where path.hasPrefix(root) { unlink(target + path.dropFirst(root.count)) }
+        for (path, inode) in names where path.hasPrefix(root) {
+            try? FileSystem.write(target + path.dropFirst(root.count), inodes[inode].bytes)
+        }
+    }
+}

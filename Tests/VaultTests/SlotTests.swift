@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CTAP
+import Crypto
+import TestSupport
+import Testing
+
+@testable import Vault
+
+@Suite("Passphrases and recovery codes", .serialized)
+struct SlotTests {
+    @Test("A recovery code reads back however it is typed")
+    func codes() throws {
+        var random = SeededGenerator()
+        for _ in 0..<200 {
+            let bytes = random.bytes(16)
+            let code = try #require(RecoveryCode(bytes: bytes))
+            let text = code.text
+            #expect(text.utf8.count == 35 && text.split(separator: "-").count == 6, "\(random)")
+            let spellings = [
+                text, text.lowercased(), text.replacing("-", with: " "), text.replacing("-", with: ""),
+                text.replacing("0", with: "O").replacing("1", with: "l"), " \(text) ",
+            ]
+            for spelling in spellings {
+                let read = try RecoveryCode.read(spelling)
+                #expect(read.withUnsafeBytes { Array($0) } == bytes, "\(random)")
+            }
+        }
+        #expect("\(RecoveryCode.random())" == "RecoveryCode(hidden)")
+    }
+
+    @Test("Every wrong character and every swapped pair is told as mistyped")
+    func mistyped() throws {
+        let text = Array(try #require(RecoveryCode(bytes: Array(0xF0...0xFF))).text.utf8)
+        let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+        for index in text.indices where text[index] != UInt8(ascii: "-") {
+            for letter in alphabet where letter != text[index] {
+                var wrong = text
+                wrong[index] = letter
+                #expect(throws: RecoveryCode.Refusal.mistyped) {
+                    try RecoveryCode.read(String(decoding: wrong, as: UTF8.self))
+                }
+            }
+            if index + 1 < text.count, text[index + 1] != text[index], text[index + 1] != UInt8(ascii: "-") {
+                var swapped = text
+                swapped.swapAt(index, index + 1)
+                #expect(throws: RecoveryCode.Refusal.mistyped) {
+                    try RecoveryCode.read(String(decoding: swapped, as: UTF8.self))
+                }
+            }
+        }
+        for other in ["", "-", String(decoding: text.dropLast(), as: UTF8.self), Passphrase.strongText, "U", "é"] {
+            #expect(throws: RecoveryCode.Refusal.notACode) { try RecoveryCode.read(other) }
+        }
+        #expect(throws: RecoveryCode.Refusal.notACode) {
+            try RecoveryCode.read(String(decoding: text, as: UTF8.self) + "0")
+        }
+    }
+
+    @Test(
+        "What is easily guessed is called weak",
+        arguments: [
+            "", "password", "Password1", "correct horse battery staple", "iloveyouverymuch", "aaaaaaaaaaaaaaaaaaaaaaaa",
+            "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "12345678901234567890", "01234567891011121314",
+            "monkey monkey monkey monkey monkey monkey monkey monkey", "2001 2002 2003 2004 2005 2006",
+            "Tr0ub4dor&3", "!!!!!!!!!!!!!!!!!!!!!!!!!!!", "i love you so much that i want you to be my love for ever",
+            "hunter2hunter2hunter2hunter2", "correcthorsebatterystaple", "ÄÄÄÄÄÄÄÄÄÄÄÄ",
+        ]
+    )
+    func weak(text: String) {
+        #expect(Array(text.utf8).withUnsafeBytes { PassphraseStrength.bits(of: $0) } < Passphrase.minimumBits)
+    }
+
+    @Test(
+        "What was drawn at random is called strong",
+        arguments: [
+            Passphrase.strongText, "glider-museum-ochre-tactful-banjo", "kX9#vQ2m!Lp4zR7w", "xqzvkfhwnbtrjmpd",
+            "83920175640918273650918", "ruchlos Kamel Ofen Traktor Nebel Igel", "7f3a9c1e5b8d2f4a6c0e9b7d",
+            "Öl ziehn Ähre bürde Ufer kühn Größe",
+        ]
+    )
+    func strong(text: String) throws {
+        #expect(try Passphrase.typed(text).strength >= Passphrase.minimumBits)
+    }
+
+    @Test("A copied directory opens with the passphrase, and has a PIN of its own from then on")
+    func passphrase() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+
+        let other = try bench.copy()
+        guard case .noPINSlotHere? = other.refusal() else {
+            Issue.record("a copied vault opened without a PIN")
+            return
+        }
+        #expect(
+            await Workbench.refusal { try await other.join(.passphrase(.typed("Correct horse battery staple orbit"))) }
+                == .wrongSecret
+        )
+        #expect(await Workbench.refusal { try await other.join(.recoveryCode(.random())) } == .noSuchSlot)
+        #expect(await Workbench.refusal { try await other.join(.passphrase(.typed()), pin: "1") } == .pinTooShort)
+        #expect(!(try FileSystem.names(other.root).contains("state")))
+        try await other.join(.passphrase(.typed()))
+        let there = try await other.open(pin: "654321")
+        #expect(try await Workbench.names(there) == ["ada"])
+        try await there.add(.fresh(user: "bob"))
+        let devices = try other.recordFiles().compactMap { $0.split(separator: "-").last }
+        #expect(Set(devices).count == 2, "both devices write under names of their own")
+    }
+
+    @Test("A recovery code opens a copied directory")
+    func recoveryCode() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let code = RecoveryCode.random()
+        let unlocked = try bench.unlock()
+        try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
+        #expect(try await unlocked.portableSlots() == (0, 1))
+        let other = try bench.copy()
+        let typed = try RecoveryCode.read(code.text.lowercased())
+        try await other.join(.recoveryCode(typed))
+        #expect(try await Workbench.names(other.open(pin: "654321")).isEmpty)
+    }
+
+    @Test("A weak passphrase makes no slot")
+    func weakPassphrase() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let weak = try Passphrase.typed("monkey")
+        #expect(
+            await Workbench.refusal { try await unlocked.addPassphrase(weak, replacing: false) }
+                == .passphraseTooWeak(bits: weak.strength)
+        )
+        #expect(try FileSystem.names(bench.vault + "/slots").isEmpty)
+    }
+
+    @Test("A replaced passphrase opens no more, and the recovery code stays; an old copy still opens with the old one")
+    func replaced() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let code = RecoveryCode.random()
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
+        let old = try bench.copy()
+        let next = "glider museum ochre tactful banjo"
+        try await unlocked.addPassphrase(.typed(next), replacing: true, scrypt: Workbench.scrypt)
+        #expect(try await unlocked.portableSlots() == (1, 1))
+        let new = try bench.copy()
+        #expect(await Workbench.refusal { try await new.join(.passphrase(.typed())) } == .wrongSecret)
+        try await new.join(.passphrase(.typed(next)))
+        try await old.join(.passphrase(.typed()))
+    }
+
+    @Test("A forgotten PIN is replaced by the passphrase; the device, the wait and what was seen are kept or mended")
+    func forgotten() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let device = try FileSystem.read(bench.stateOfVault() + "/device")
+        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
+        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
+        try await bench.join(.passphrase(.typed()))
+        #expect(try FileSystem.read(bench.stateOfVault() + "/device") == device)
+        #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
+        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+        // What was seen is remembered: a rollback is noticed under the new PIN too.
+        try FileSystem.run("rm", "-r", bench.vault + "/records")
+        try await bench.join(.passphrase(.typed()))
+        #expect(
+            try await bench.unlockFailure(pin: "654321") == .unusable(VaultError.rolledBack.sentence)
+        )
+    }
+
+    @Test("Costs outside the bounds, other lengths and flipped bytes are refused before any slow work")
+    func bounds() async throws {
+        let key = SymmetricKey(size: .bits256)
+        let identity = VaultIdentity.random(test: false)
+        let slot = try PortableSlot(
+            wrapping: key,
+            secret: .passphrase(.typed()),
+            identity: identity,
+            scrypt: Workbench.scrypt
+        )
+        #expect(slot.bytes.count == PortableSlot.length)
+        #expect(PortableSlot(bytes: slot.bytes) == slot)
+        let body = Array(slot.bytes.dropLast(32))
+        for (logN, r, p) in [(14, 8, 1), (21, 8, 1), (255, 8, 1), (17, 7, 1), (17, 8, 0), (17, 8, 5), (0, 0, 0)]
+            as [(UInt8, UInt8, UInt8)]
+        {
+            var changed = body
+            changed.replaceSubrange(60..<63, with: [logN, r, p])
+            #expect(PortableSlot(bytes: changed + Sealing.checksum(changed)) == nil, "\(logN) \(r) \(p)")
+        }
+        for length in 0..<body.count {
+            let shorter = Array(body.prefix(length))
+            #expect(PortableSlot(bytes: shorter + Sealing.checksum(shorter)) == nil)
+        }
+        #expect(PortableSlot(bytes: body + [0] + Sealing.checksum(body + [0])) == nil)
+        for index in slot.bytes.indices {
+            var changed = slot.bytes
+            changed[index] ^= 1
+            #expect(PortableSlot(bytes: changed) == nil, "byte \(index)")
+        }
+        // Behind a mended checksum, the tag and the mark still tell: kind, vault, test, slot, key, salt, wrapped, mark.
+        for index in [10, 11, 27, 28, 44, 63, 95, 110, 150, 155, 186] {
+            var changed = body
+            changed[index] ^= index == 10 ? 1 : 1
+            guard let read = PortableSlot(bytes: changed + Sealing.checksum(changed)) else { continue }
+            #expect(!read.isMade(with: key), "byte \(index)")
+        }
+    }
+
+    @Test("Slots that a sync server made up are not counted, hold up nobody, and huge files are left alone")
+    func forged() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let slots = bench.vault + "/slots/"
+        let identity = try VaultIdentity.read(FileSystem.read(bench.vault + "/vault.json"))
+        let forged = try PortableSlot(
+            wrapping: SymmetricKey(size: .bits256),
+            secret: .passphrase(.typed()),
+            identity: identity,
+            scrypt: Workbench.scrypt
+        )
+        // The server knows a passphrase of its own; whoever uses it gets another key, and no record opens.
+        try FileSystem.write(slots + forged.fileName, forged.bytes)
+        try FileSystem.write(slots + "README", [1, 2, 3])
+        try FileSystem.write(slots + "00112233445566778899aabbccddeeff", [UInt8](repeating: 0, count: 300_000))
+        try FileSystem.run("mkfifo", slots + "11112233445566778899aabbccddeeff")
+        #expect(try await unlocked.portableSlots() == (1, 0))
+        let status = try Vault.status(directory: bench.vault, stateDirectory: bench.state)
+        #expect(status.notes.count == 3)
+        let name = try #require(
+            try FileSystem.names(slots).first { $0 != forged.fileName && $0.count == 32 && $0 > "1112" }
+        )
+        try FileSystem.run("mv", slots + name, slots + name + ".sync-conflict-20260101-101010-ABCDEFG")
+        #expect(try await unlocked.portableSlots() == (1, 0), "a conflict copy is a slot")
+        for number in 0..<40 {
+            var body = Array(forged.bytes.dropLast(32))
+            body[28] = UInt8(number)
+            try FileSystem.write(
+                slots + Hex.text([UInt8(number)] + RandomBytes.make(15)),
+                body + Sealing.checksum(body)
+            )
+        }
+        guard case .tooLarge? = await Workbench.refusal({ _ = try await unlocked.portableSlots() }) else {
+            Issue.record("more than 32 slots were tried")
+            return
+        }
+        #expect(try await bench.unlock().entries().isEmpty, "the PIN still opens it")
+    }
+
+    @Test("Status tells without any secret what there is, and what is missing")
+    func status() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let before = try Vault.status(directory: bench.vault, stateDirectory: bench.state, clock: bench.clock)
+        #expect(!before.opensElsewhere && before.hasPIN && before.records == 1 && before.wrongPINs == 0)
+        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let after = try Vault.status(directory: bench.vault, stateDirectory: bench.state, clock: bench.clock)
+        #expect(after.opensElsewhere && after.passphrases == 1 && after.recoveryCodes == 0)
+        #expect(after.wrongPINs == 5 && after.waitSeconds == 30)
+        let other = try bench.copy()
+        let there = try Vault.status(directory: other.vault, stateDirectory: other.state, clock: bench.clock)
+        #expect(!there.hasPIN && there.opensElsewhere && there.id == after.id)
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CTAP
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Vault
+
+/// A vault and a backup that another program wrote from docs/vault.md alone (Tests/VaultFormat).
+@Suite("The vector vault", .serialized)
+struct VectorVaultTests {
+    private static let vector = PackageFolder.path + "/Tests/VaultFormat/vector"
+    private static let code = "Y3RZ5-WZMYQ-VFFY7-SZBXZ-SZFYZ-ZYTDG"
+
+    private struct Expected: Decodable {
+        struct Passkey: Decodable, Equatable {
+            let rp: String
+            let user: String
+            let id: String
+            let key: String
+            let order: UInt64
+        }
+
+        struct Use: Decodable, Equatable {
+            let at: UInt64
+            let rp: String
+            let op: String
+            let end: String
+        }
+
+        let vault: String
+        let passkeys: [Passkey]
+        let deleted: Int
+        let uses: [Use]
+
+        static func read() throws -> Expected {
+            let data = try Data(contentsOf: URL(fileURLWithPath: vector + "/content.json"))
+            return try JSONDecoder().decode(Expected.self, from: data)
+        }
+    }
+
+    private func expect(_ vault: UnlockedVault, _ expected: Expected) async throws {
+        let records = try vault.files.load(key: SymmetricKey(data: Vectors.counting(from: 0, 32)))
+        let passkeys = try records.passkeys.map { record in
+            let passkey = try #require(record.body.passkey)
+            return Expected.Passkey(
+                rp: passkey.relyingParty.text,
+                user: passkey.user.name,
+                id: Hex.text(passkey.id.bytes),
+                key: Hex.text(passkey.privateKey.rawRepresentation),
+                order: record.body.order
+            )
+        }
+        #expect(passkeys.sorted { ($0.rp, $0.user) < ($1.rp, $1.user) } == expected.passkeys)
+        #expect(records.all.values.count { $0.isDeleted } == expected.deleted)
+        let uses = try await vault.uses()
+        #expect(uses.notes.isEmpty)
+        let found = uses.uses.map {
+            Expected.Use(at: $0.time, rp: $0.relyingParty.text, op: $0.operation.rawValue, end: $0.outcome.rawValue)
+        }
+        #expect(found.sorted { $0.at < $1.at } == expected.uses)
+        #expect(vault.notes.isEmpty, "\(vault.notes)")
+    }
+
+    @Test("The vault opens with its passphrase and with its recovery code, and holds what it should")
+    func vault() async throws {
+        let expected = try Expected.read()
+        for secret in [PortableSecret.passphrase(try .typed()), .recoveryCode(try .read(Self.code))] {
+            let bench = try Workbench()
+            try FileSystem.run("cp", "-r", Self.vector + "/vault", bench.vault)
+            try FileSystem.run("chmod", "700", bench.vault)
+            let vault = try await bench.join(secret)
+            #expect(vault.id == expected.vault)
+            try await expect(try await bench.open(pin: "654321"), expected)
+        }
+    }
+
+    @Test("The backup is restored with its recovery code")
+    func backup() async throws {
+        let bench = try Workbench()
+        try FileSystem.run("cp", Self.vector + "/backup", bench.root + "/backup")
+        let backup = try await VaultBackup.read(bench.root + "/backup")
+        _ = try await backup.restore(
+            to: bench.vault,
+            stateDirectory: bench.state,
+            secret: .recoveryCode(.read(Self.code)),
+            pin: .typed("654321"),
+            scrypt: Workbench.scrypt,
+            clock: bench.clock
+        )
+        try await expect(try await bench.open(pin: "654321"), .read())
+    }
+
+    @Test("Slots, links, histories and backups are read to the same bytes")
+    func bytes() throws {
+        for folder in ["slots", "keys"] {
+            for name in try FileSystem.names("\(Self.vector)/vault/\(folder)") {
+                let bytes = try FileSystem.read("\(Self.vector)/vault/\(folder)/\(name)")
+                if folder == "slots" {
+                    let slot = try #require(PortableSlot(bytes: bytes))
+                    #expect(slot.bytes == bytes && slot.fileName == name)
+                } else {
+                    let link = try #require(KeyLink(bytes: bytes))
+                    #expect(link.bytes == bytes && link.fileName == name)
+                }
+            }
+        }
+        let bytes = try FileSystem.read(Self.vector + "/vault/uses/4041424344454647/1")
+        #expect(UseFile(bytes: bytes)?.bytes == bytes)
+    }
+}
