@@ -23,6 +23,8 @@ struct HostileTests {
     struct First: Sendable, CustomTestStringConvertible {
         let hostility: Hostility
         let text: String
+        /// What is told instead where so much has come at once that this is noticed first.
+        var otherText: String?
         var isLast = true
         /// Short where the server is waited for in vain.
         var timeout = Duration.seconds(30)
@@ -42,7 +44,11 @@ struct HostileTests {
         First(hostility: .answers("HTTP/1.1 +10\r\n\r\n"), text: "a status line without a status"),
         First(hostility: .answers("HTTP/1.1\r\n\r\n"), text: "a status line without a status"),
         First(hostility: .answers("HTTP/1.1 200 OK\r\n" + long), text: "a response head of more than 16 KiB"),
-        First(hostility: .floods([UInt8](repeating: 13, count: 1 << 16)), text: "a response head of more than 16 KiB"),
+        First(
+            hostility: .floods([UInt8](repeating: 13, count: 1 << 16)),
+            text: "a response head of more than 16 KiB",
+            otherText: "more than 8 MiB came on one connection"
+        ),
         First(
             hostility: .answers("HTTP/1.1 302 Found\r\nLocation: wss://other/\u{1B}[2J\r\n\r\n"),
             text: "302, a redirection to \"wss://other/\u{1B}[2J\", which clients do not follow",
@@ -56,7 +62,8 @@ struct HostileTests {
         var options = CheckOptions.testing
         options.timeout = expected.timeout
         let report = try await Self.run(expected.hostility, options)
-        #expect(report.outcome(.newUpgrade) == .differs(expected.text))
+        let told = [expected.text, expected.otherText].compactMap { $0 }.map(CheckOutcome.differs)
+        #expect(told.contains { $0 == report.outcome(.newUpgrade) })
         #expect(report.verdict == .differs)
         // The connection that finds the address is one, too.
         if expected.isLast { #expect(report.connections == 2) }

@@ -60,10 +60,12 @@ struct FrameReaderTests {
         arguments: [
             [], [0x82], Array(Wire.frame([1]).dropLast()), Array(Wire.frame([9], opcode: Wire.pong).dropLast()),
             Array(Wire.frame([UInt8](repeating: 1, count: 300)).dropLast()),
-        ]
+        ] as [[UInt8]]
     )
     func letsGo(rest: [UInt8]) throws {
-        let whole = [Wire.frame([7], opcode: Wire.pong), Wire.frame([1, 2], opcode: Wire.ping), Wire.frame([1, 2, 3])]
+        let whole = [
+            Wire.frame([7], opcode: Wire.pong), Wire.frame([1, 2], opcode: Wire.ping), Wire.frame([1, 2, 3]),
+        ]
         for frame in whole + [[]] {
             var buffer = ByteBufferAllocator().buffer(capacity: 16 << 10)
             buffer.writeBytes(frame + rest)

@@ -19,19 +19,23 @@ struct InheritedSocketsTests {
     /// Makes descriptors of these kinds whose numbers follow each other, and takes them away again; the number after
     /// them is free.
     private func with(_ kinds: [Kind], _ body: (_ first: Int32) throws -> Void) throws {
-        // Other tests of this process open and close descriptors, so the numbers wanted may be taken.
+        // Other tests of this process open and close descriptors, so the numbers wanted may be taken; least likely near the
+        // highest there may be.
+        var most = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
+        let lowest = Int32(min(most.rlim_cur, 60_000)) - 250
         for attempt: Int32 in 0..<20 {
             var numbers: [Int32] = []
             defer { for number in numbers { close(number) } }
             for kind in kinds {
                 let made = try make(kind)
                 // A copy has no CLOEXEC, as an inherited descriptor has none.
-                numbers.append(fcntl(made, F_DUPFD, numbers.last.map { $0 + 1 } ?? 700 + attempt * 10))
+                numbers.append(fcntl(made, F_DUPFD, numbers.last.map { $0 + 1 } ?? lowest + attempt * 10))
                 close(made)
             }
             let first = try #require(numbers.first)
             let next = first + Int32(kinds.count)
-            guard first >= 700, numbers == Array(first..<next), fcntl(next, F_GETFD) < 0 else { continue }
+            guard first >= lowest, numbers == Array(first..<next), fcntl(next, F_GETFD) < 0 else { continue }
             return try body(first)
         }
         Issue.record("no free numbers")

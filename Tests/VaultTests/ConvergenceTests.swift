@@ -30,7 +30,7 @@ struct ConvergenceTests {
     @Test("Random histories on two or three copies converge, whatever carries the files in whatever order")
     func converge() async throws {
         var random = SeededGenerator()
-        let rounds = 60
+        let rounds = Thoroughness.rounds(8, thorough: 60)
         for round in 0..<rounds {
             try await history(&random, "round \(round), \(random)")
         }
@@ -143,7 +143,7 @@ struct ConvergenceTests {
     func hostileServer() async throws {
         var random = SeededGenerator()
         let key = SymmetricKey(size: .bits256)
-        for round in 0..<120 {
+        for round in 0..<Thoroughness.rounds(12, thorough: 120) {
             let bench = try Workbench(key: key)
             try bench.createWithoutPIN()
             let vault = try bench.unlock()

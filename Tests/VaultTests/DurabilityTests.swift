@@ -145,7 +145,11 @@ private final class Recording: Sendable {
         let (steps, last) = content.withLock { ($0.steps, $0.promise) }
         #expect(steps.count > 20)
         var opened = 0
-        for length in 0...steps.count {
+        // Each run begins at another step, so that in time all are played.
+        let stride = Thoroughness.isFull ? 1 : last.pin == nil ? 5 : 12
+        var lengths = Array(Swift.stride(from: random.number(0...(stride - 1)), through: steps.count, by: stride))
+        if lengths.last != steps.count { lengths.append(steps.count) }
+        for length in lengths {
             let promise = length < steps.count ? steps[length].promise : last
             for loss in Loss.allCases {
                 let disk = Disk(steps.prefix(length).map(\.step), loss, &random)

@@ -38,7 +38,7 @@ public struct FrameReader: Sendable {
 
     /// Takes the next bytes of the end.
     public mutating func append(_ bytes: ByteBuffer) {
-        guard violation == nil, !isClosed else { return }
+        guard violation == nil, !isClosed, bytes.readableBytes > 0 else { return }
         if held.readableBytes == 0 {
             held = bytes
         } else {
