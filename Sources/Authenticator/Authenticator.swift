@@ -226,7 +226,8 @@ public actor Authenticator {
     ) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
-        if passkey.isBackupEligible && opened.isBackedUp { flags.insert(.backedUp) }
+        // A backup that was made before knows nothing of a passkey that is made now.
+        if passkey.isBackupEligible && opened.isBackedUp && !isNew { flags.insert(.backedUp) }
         return AuthenticatorData(
             relyingPartyIDHash: passkey.relyingParty.hash,
             flags: flags,
