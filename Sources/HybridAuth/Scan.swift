@@ -197,9 +197,19 @@ struct Scan: AsyncParsableCommand {
             timeouts: timeouts
         )
         do {
-            let end = try await session.serve(offer, info: Authenticator.info, events: ScanProgress.show) {
-                await authenticator.answer($0)
-            }
+            let end = try await session.serve(
+                offer,
+                info: Authenticator.info,
+                events: ScanProgress.show,
+                answer: { await authenticator.answer($0) },
+                delivered: {
+                    do throws(StoreFailure) {
+                        try await authenticator.delivered()
+                    } catch {
+                        StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notDeleted(error))")
+                    }
+                }
+            )
             try await ScanOutcome(authenticator, vault).judge(end)
         } catch let failure as AuthenticatorSessionFailure {
             throw CommandFailure(failure)

@@ -15,6 +15,16 @@ struct ScanOutcome {
         self.vault = vault
     }
 
+    /// What is said where the new passkey is good and one that it replaces is still there.
+    static func notDeleted(_ failure: StoreFailure) -> String {
+        let cause =
+            switch failure {
+            case .damaged(let sentence), .notWritten(let sentence): sentence
+            case .locked: "the vault was locked too early"
+            }
+        return "the new passkey is saved, but the old could not be deleted and stays, too (\(cause))"
+    }
+
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
         if end == .answerLost {

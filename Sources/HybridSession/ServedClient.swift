@@ -39,7 +39,8 @@ struct ServedClient: Sendable {
     func serve(
         _ timeouts: AuthenticatorTimeouts,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await withThrowingTaskGroup(of: Step.self) { group in
             defer { group.cancelAll() }
@@ -56,6 +57,7 @@ struct ServedClient: Sendable {
                     } catch  where Self.isEnd(error) || error as? TunnelError == .stalled {
                         return answer.end
                     }
+                    await delivered()
                     events(.answered(answer.response.status))
                     wait += 1
                     addIdleTimer(timeouts, &group)

@@ -24,12 +24,18 @@ struct ServedClientTests {
     private static func serve(
         _ connection: Connection,
         untilRequest: Duration = .seconds(60),
+        delivered: @escaping @Sendable () async -> Void = {},
         asking answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
     ) -> Task<AuthenticatorEnd, any Error> {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilRequest = untilRequest
         return Task { [timeouts] in
-            try await ServedClient(channel: connection.phone).serve(timeouts, events: { _ in }, answer: answer)
+            try await ServedClient(channel: connection.phone).serve(
+                timeouts,
+                events: { _ in },
+                answer: answer,
+                delivered: delivered
+            )
         }
     }
 
@@ -58,7 +64,9 @@ struct ServedClientTests {
     func several() async throws {
         let connection = try Connection()
         let asked = Mutex(0)
-        let serving = Self.serve(connection) { request in
+        let delivered = Mutex<[Int]>([])
+        let note: @Sendable () async -> Void = { delivered.withLock { $0.append(connection.phoneWire.sent) } }
+        let serving = Self.serve(connection, delivered: note) { request in
             let number = asked.withLock { asked in
                 asked += 1
                 return UInt8(asked)
@@ -72,6 +80,7 @@ struct ServedClientTests {
         try await connection.client.send(.shutdown)
         #expect(try await serving.value == .shutDown)
         #expect(asked.withLock { $0 } == 5)
+        #expect(delivered.withLock { $0 } == [1, 2, 3, 4, 5], "said after each answer was sent")
         #expect(connection.phoneWire.sent == 5, "a phone says no goodbye")
     }
 
@@ -183,7 +192,8 @@ struct ServedClientTests {
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
-            let serving = Self.serve(connection) { _ in response }
+            let delivered: @Sendable () async -> Void = { Issue.record("nothing was delivered") }
+            let serving = Self.serve(connection, delivered: delivered) { _ in response }
             try await Self.ask(connection, Self.signIn)
             #expect(try await serving.value == end)
         }
