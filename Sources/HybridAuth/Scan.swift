@@ -79,10 +79,11 @@ struct Scan: AsyncParsableCommand {
         let settings = try AuthSettings.resolve(flags)
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
-        tunnelTokenFile = try settings.value(AuthSettings.tunnelTokenFile)
         cacert = try settings.value(AuthSettings.cacert)
         let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
-        try await answer(try relayDomain(settings), link)
+        let domain = try relayDomain(settings)
+        tunnelTokenFile = try AuthSettings.tokenFile(for: domain, settings)
+        try await answer(domain, link)
     }
 
     /// Reads the code, and serves whoever shows it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CaBLE
 internal import Glibc
 internal import ServiceSupport
 
@@ -28,13 +29,29 @@ struct SetupFile {
         _ = try Self.assignments(old ?? [], self.path)
     }
 
-    /// The bytes of the file with some values changed or added; all other lines stay as they are.
+    /// The value of a name, if the file gives it one.
+    func value(of name: String) throws(CommandFailure) -> String? {
+        try Self.assignments(old ?? [], path).first { $0.name == name }?.value
+    }
+
+    /// Whether this is the relay that the file names.
+    func names(_ domain: TunnelDomain) throws(CommandFailure) -> Bool {
+        try value(of: "HYBRID_TUNNEL_DOMAIN").flatMap { TunnelDomain(argument: $0) }?.id == domain.id
+    }
+
+    /// The bytes of the file with some values changed, added or left out; all other lines stay as they are.
     ///
-    /// - Parameter changes: Names and values, in the order in which new ones are added.
+    /// - Parameter changes: Names and values, in the order in which new ones are added; a name without a value is left
+    ///   out.
     /// - Throws: ``CommandFailure`` for a value that the format can't say.
-    func changed(_ changes: [(name: String, value: String)]) throws(CommandFailure) -> [UInt8] {
+    func changed(_ changes: [(name: String, value: String?)]) throws(CommandFailure) -> [UInt8] {
         var bytes = old ?? []
         for (name, value) in changes {
+            guard let value else {
+                guard let given = try Self.assignments(bytes, path).first(where: { $0.name == name }) else { continue }
+                bytes = Self.replacing(given, in: bytes, by: nil)
+                continue
+            }
             guard let line = EnvironmentFile.line(name, value) else {
                 throw CommandFailure("the value for \(name) can't be written to a file", status: .usage)
             }
@@ -88,11 +105,11 @@ struct SetupFile {
         CommandFailure("\(path) can't be \(what): \(String(cString: strerror(errno)))", status: .ioError)
     }
 
-    /// The lines of an assignment, which may be several, replaced by one.
+    /// The lines of an assignment, which may be several, replaced by one or none.
     private static func replacing(
         _ given: EnvironmentFile.Assignment,
         in bytes: [UInt8],
-        by line: String
+        by line: String?
     ) -> [UInt8] {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         let start = given.line - 1
@@ -103,7 +120,7 @@ struct SetupFile {
             return read[0].name == given.name && read[0].value.utf8.elementsEqual(given.value.utf8)
         }
         var changed = lines
-        changed.replaceSubrange(start...(end ?? start), with: [Array(line.utf8.dropLast())])
+        changed.replaceSubrange(start...(end ?? start), with: line.map { [Array($0.utf8.dropLast())] } ?? [])
         return Array(changed.joined(separator: [UInt8(ascii: "\n")]))
     }
 

@@ -67,6 +67,31 @@ struct SetupTests {
         }
     }
 
+    @Test("leaves a relay's token out where another relay is chosen, and keeps it for the same")
+    func tokens() async throws {
+        try await Desk.with { desk in
+            let token = try desk.write("token", Array("secret\n".utf8))
+            let real = URL(fileURLWithPath: token).resolvingSymlinksInPath().path
+            _ = try await setup(desk, "266", ["--tunnel-token-file", token])
+            let both = "HYBRID_TUNNEL_DOMAIN=266\nHYBRID_TUNNEL_TOKEN_FILE=\(real)\n"
+            #expect(desk.text(Self.file) == both)
+            let again = try await setup(desk, "266")
+            #expect(again.lastLine.contains("nothing to do") && desk.text(Self.file) == both, "\(again)")
+
+            let note = "is not sent"
+            let same = try await desk.run(["scan", "--tunnel-domain", "266", "-"], input: Desk.code)
+            #expect(same.lastLine.contains(Desk.afterReading) && !same.errors.contains(note), "\(same)")
+            let other = try await desk.run(["scan", "--tunnel-domain", "4711", "-"], input: Desk.code)
+            #expect(other.lastLine.contains(Desk.afterReading) && other.errors.contains(note), "\(other)")
+            let given = try await desk.run(["scan", "--tunnel-token-file", token, "-"], input: Desk.code)
+            #expect(given.lastLine.contains(Desk.afterReading) && !given.errors.contains(note), "\(given)")
+
+            let moved = try await setup(desk, "4711")
+            #expect(moved.status == 0 && moved.errors.contains("no HYBRID_TUNNEL_TOKEN_FILE"), "\(moved)")
+            #expect(desk.text(Self.file) == "HYBRID_TUNNEL_DOMAIN=4711\n")
+        }
+    }
+
     @Test("with bad input is one clear line, and the file is as it was")
     func badInput() async throws {
         try await Desk.with { desk in
@@ -136,6 +161,8 @@ struct SetupTests {
             ])
             #expect(ending.status == 0 && ending.errors.contains("the relay works"), "\(ending)")
             #expect(desk.text(Self.file).contains("HYBRID_TUNNEL_DOMAIN=266\n"))
+            let again = try await desk.run(["setup", "--tunnel-domain", "266", "--connect-to", "::127.0.0.1:\(port)"])
+            #expect(again.status == 0 && again.lastLine.contains("nothing to do"), "remembers whom to trust: \(again)")
             relay.send(SIGINT)
             _ = try await relay.ending(within: .seconds(60))
         }
