@@ -17,14 +17,11 @@ struct SetupFile {
     init(path: String) throws(CommandFailure) {
         // A link is kept, and what it leads to is changed.
         self.path = PathResolution.resolved(path) ?? path
-        do throws(FileReadError) {
-            old = try readWholeFile(self.path, atMost: EnvironmentFile.maximumSize)
-        } catch .missing {
-            old = nil
-        } catch {
-            throw CommandFailure("\(self.path): \(error.sentence)", status: .noInput)
-        }
         var status = stat()
+        guard lstat(self.path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
+            throw CommandFailure("\(path) is a link that leads nowhere; mend or remove it", status: .configuration)
+        }
+        old = try Self.content(self.path)
         isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
         _ = try Self.assignments(old ?? [], self.path)
     }
@@ -72,6 +69,8 @@ struct SetupFile {
     func holds(_ bytes: [UInt8]) -> Bool { old == bytes && isPrivate }
 
     /// Writes the bytes, 0600, so that a reader sees the old file or the new one, also after a power cut.
+    ///
+    /// - Throws: ``CommandFailure``; also if somebody else has changed the file since it was read.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let folder = Self.folder(of: path)
         try Self.makeFolder(folder)
@@ -89,6 +88,15 @@ struct SetupFile {
         let isWritten = written == bytes.count && fsync(file) == 0
         let error = errno
         close(file)
+        // Checking a relay and asking take their time; what was written meanwhile is not to be lost.
+        do throws(CommandFailure) {
+            guard try Self.content(path) == old else {
+                throw CommandFailure("\(path) was changed meanwhile; run setup again", status: .temporary)
+            }
+        } catch {
+            unlink(template)
+            throw error
+        }
         guard isWritten, rename(template, path) == 0 else {
             let cause = isWritten ? errno : error
             unlink(template)
@@ -142,6 +150,17 @@ struct SetupFile {
             return try EnvironmentFile(bytes).assignments
         } catch {
             throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
+        }
+    }
+
+    /// What the file holds, or `nil` where there is none.
+    private static func content(_ path: String) throws(CommandFailure) -> [UInt8]? {
+        do throws(FileReadError) {
+            return try readWholeFile(path, atMost: EnvironmentFile.maximumSize)
+        } catch .missing {
+            return nil
+        } catch {
+            throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
     }
 

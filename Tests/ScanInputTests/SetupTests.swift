@@ -112,6 +112,12 @@ struct SetupTests {
             let broken = try await setup(desk, "266")
             #expect(broken.status == 78 && broken.lastLine.contains("auth.env line 1"), "\(broken)")
             #expect(desk.text(Self.file) == "HYBRID_VAULT /a\n")
+            let path = "\(desk.folder)/\(Self.file)"
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: desk.folder + "/none")
+            let dangling = try await setup(desk, "266")
+            #expect(dangling.status == 78 && dangling.lastLine.contains("leads nowhere"), "\(dangling)")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == desk.folder + "/none")
         }
     }
 
@@ -163,6 +169,22 @@ struct SetupTests {
             #expect(desk.text(Self.file).contains("HYBRID_TUNNEL_DOMAIN=266\n"))
             let again = try await desk.run(["setup", "--tunnel-domain", "266", "--connect-to", "::127.0.0.1:\(port)"])
             #expect(again.status == 0 && again.lastLine.contains("nothing to do"), "remembers whom to trust: \(again)")
+
+            // The relay does not answer before the file was changed by somebody else.
+            try FileManager.default.removeItem(atPath: desk.folder + "/" + Self.file)
+            relay.send(SIGSTOP)
+            let late = try desk.start([
+                "setup", "--tunnel-domain", "266", "--cacert", desk.folder + "/ca.pem", "--connect-to",
+                "::127.0.0.1:\(port)",
+            ])
+            _ = try await late.line { $0.contains("checking the relay") }
+            _ = try desk.write(Self.file, Array("HYBRID_VAULT=/mine\n".utf8))
+            relay.send(SIGCONT)
+            let refused = try await late.ending()
+            #expect(refused.status == 75 && refused.lastLine.contains("changed meanwhile"), "\(refused)")
+            #expect(desk.text(Self.file) == "HYBRID_VAULT=/mine\n")
+            let names = try FileManager.default.contentsOfDirectory(atPath: desk.folder + "/.config/hybrid")
+            #expect(names == ["auth.env"], "nothing is left over")
             relay.send(SIGINT)
             _ = try await relay.ending(within: .seconds(60))
         }
