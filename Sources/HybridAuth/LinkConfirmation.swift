@@ -4,6 +4,13 @@ internal import CaBLE
 internal import Pinentry
 internal import ServiceSupport
 
+/// A failure that the person knows of, by a button pressed or a window read: it needs no other window.
+struct KnownFailure: Error {
+    let failure: CommandFailure
+
+    init(_ sentence: String, status: ExitStatus) { failure = CommandFailure(sentence, status: status) }
+}
+
 /// The question that comes first when a link started the program: a page or a message can open links, too.
 ///
 /// It is asked before any radio, bus or network is used, so that a link that nobody wanted learns nothing, not even
@@ -37,11 +44,11 @@ struct LinkConfirmation {
                 timeout: Self.patience
             )
             guard answer == .yes else {
-                throw CommandFailure("you declined; nothing was sent", status: .notPermitted)
+                throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
             }
         } catch let error as PinentryError {
             switch error {
-            case .cancelled: throw CommandFailure("you declined; nothing was sent", status: .notPermitted)
+            case .cancelled: throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody answered in time; nothing was sent", status: .temporary)
             case .takenDown: throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)

@@ -57,7 +57,7 @@ struct PinentryUser: UserInteraction {
         } catch let error as PinentryError {
             switch error {
             case .cancelled, .tooManyTries:
-                throw CommandFailure("no PIN was chosen; no vault was made", status: .notPermitted)
+                throw KnownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
             case .takenDown: throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)

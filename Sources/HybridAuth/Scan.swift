@@ -65,9 +65,11 @@ struct Scan: AsyncParsableCommand {
     mutating func run() async throws {
         do {
             try await answer()
+        } catch let known as KnownFailure {
+            throw known.failure
         } catch let failure as CommandFailure {
-            // Nobody sees standard error then; who declined or interrupted knows.
-            if inputs.isLink, failure.status != .interrupted, failure.status != .notPermitted {
+            // Nobody sees standard error then; who interrupted knows.
+            if inputs.isLink, failure.status != .interrupted {
                 await (try? LinkConfirmation(program: pinentry))?.show(failure)
             }
             throw failure

@@ -37,12 +37,20 @@ struct ScanOutcome {
             StandardError.writeLine("\(HybridAuth.programName): done")
             return
         }
-        if let failure = await authenticator.lastFailure { throw CommandFailure(failure, vault) }
+        if let failure = await authenticator.lastFailure { throw told(failure) }
         let sentence =
             end == .clientLeftDuringRequest
             ? "the other device cancelled before you had answered"
             : "the other device left without asking for anything"
         throw CommandFailure(sentence, status: .temporary)
+    }
+
+    private func told(_ failure: AuthenticatorFailure) -> any Error {
+        let ending = CommandFailure(failure, vault)
+        switch failure {
+        case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending.sentence, status: ending.status)
+        default: return ending
+        }
     }
 }
 
