@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Authenticator
+internal import CTAP
 internal import HybridSession
 internal import ServiceSupport
 internal import Vault
@@ -27,9 +28,12 @@ struct ScanOutcome {
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
-        if end == .answerLost {
+        if case .answerLost(let command) = end {
+            let left =
+                command == .makeCredential
+                ? "the new passkey stays in the vault beside all others" : "nothing was changed"
             throw CommandFailure(
-                "you agreed, but the other device left before it heard; a new passkey stays in the vault, try again",
+                "you agreed, but the other device left before it heard; \(left); try again",
                 status: .temporary
             )
         }

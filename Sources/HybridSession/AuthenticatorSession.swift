@@ -112,6 +112,6 @@ public enum AuthenticatorEnd: Sendable, Equatable {
     case clientLeft
     /// The client went away while a request was being answered; nothing came of it.
     case clientLeftDuringRequest
-    /// The user agreed and the request was fulfilled, but the client was gone before it could hear of it.
-    case answerLost
+    /// The user agreed and the request, of this kind, was fulfilled, but the client was gone before it could hear of it.
+    case answerLost(CTAPCommand)
 }

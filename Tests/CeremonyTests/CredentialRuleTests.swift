@@ -138,6 +138,7 @@ struct CredentialRuleTests {
         lock.release()
         let ended = try await phone.ending(within: .seconds(60))
         #expect(ended.status == 75 && ended.lastLine.contains("left before it heard"), "\(ended)")
+        #expect(ended.lastLine.contains("the new passkey stays in the vault"), "\(ended)")
         try FileManager.default.removeItem(atPath: stage.folder + "/go")
         try await stage.expectSilence()
         #expect(try await props.signIn(["--only=\(old.id)"]).id == old.id)

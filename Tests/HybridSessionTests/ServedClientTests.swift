@@ -18,6 +18,21 @@ struct ServedClientTests {
         return CTAPRequest.getAssertion(request).encoded
     }()
 
+    private static let creation: [UInt8] = {
+        guard let site = RelyingPartyID("example.com"), let hash = ClientDataHash(bytes: 0..<32),
+            let handle = UserHandle(bytes: [1])
+        else { return [] }
+        let request = MakeCredentialRequest(
+            clientDataHash: hash,
+            relyingParty: RelyingPartyEntity(id: site, name: ""),
+            user: UserEntity(id: handle, name: "ada", displayName: ""),
+            algorithms: [.es256],
+            residentKey: true,
+            userVerification: true
+        )
+        return CTAPRequest.makeCredential(request).encoded
+    }()
+
     private static let success = CTAPResponse.success([0xA0])
 
     /// A phone that serves with an answer of the test's, while the test plays the client.
@@ -161,7 +176,8 @@ struct ServedClientTests {
     @Test("a user who had agreed just before learns that nobody heard it", arguments: Leaving.allCases)
     func agreedTooLate(_ how: Leaving) async throws {
         let cases: [([UInt8], CTAPResponse, AuthenticatorEnd)] = [
-            (Self.signIn, Self.success, .answerLost),
+            (Self.signIn, Self.success, .answerLost(.getAssertion)),
+            (Self.creation, Self.success, .answerLost(.makeCredential)),
             (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest),
             ([0x04], Self.success, .clientLeftDuringRequest),
         ]
@@ -188,7 +204,8 @@ struct ServedClientTests {
     )
     func undelivered(_ error: TunnelError) async throws {
         for (response, end) in [
-            (Self.success, AuthenticatorEnd.answerLost), (.failure(.noCredentials), .clientLeftDuringRequest),
+            (Self.success, AuthenticatorEnd.answerLost(.getAssertion)),
+            (.failure(.noCredentials), .clientLeftDuringRequest),
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
@@ -218,6 +235,18 @@ struct ServedClientTests {
             #expect(failure == .clientMisbehaved("it sent a message that relays don't carry"))
             #expect(failure?.kind == .badData)
         }
+        // Who had agreed just before learns that first.
+        let connection = try Connection()
+        let asked = Signal()
+        let serving = Self.serve(connection) { _ in
+            asked.fire()
+            await Signal.cancellation()
+            return Self.success
+        }
+        try await Self.ask(connection, Self.creation)
+        await asked.wait()
+        connection.clientWire.end(.closed(code: code))
+        #expect(try await serving.value == .answerLost(.makeCredential))
     }
 
     @Test("who asks for nothing is not waited for, neither at first nor behind a request")
