@@ -143,8 +143,8 @@ struct PinentryUser: UserInteraction {
     func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
         let text =
             switch notice {
-            case .noPasskey: "There is no passkey for this site in this vault."
-            case .alreadyRegistered: "There is a passkey for this account already; no other is needed."
+            case .noPasskey: "None of the passkeys here is one that this site asks for."
+            case .alreadyRegistered: "There is a passkey for this site already; no other is needed."
             }
         do {
             try await pinentry.message(
