@@ -18,6 +18,7 @@ struct KnownFailure: Error {
 struct LinkConfirmation {
     private static let title = "Sign in on another device"
     private static let patience = Duration.seconds(60)
+    private static let mostBytes = 800
 
     private let pinentry: Pinentry
 
@@ -60,9 +61,19 @@ struct LinkConfirmation {
     func show(_ failure: CommandFailure) async {
         try? await pinentry.message(
             title: Self.title,
-            // As much as surely fits a line of the protocol.
-            description: String(StandardError.oneLine(failure.sentence).unicodeScalars.prefix(300)),
+            description: Self.shown(failure.sentence),
             timeout: Self.patience
         )
+    }
+
+    /// As much as surely fits a line of the protocol, without what a window may take for mark-up.
+    private static func shown(_ sentence: String) -> String {
+        var (text, bytes) = (String.UnicodeScalarView(), 0)
+        for scalar in StandardError.oneLine(sentence).unicodeScalars where !"<>&".unicodeScalars.contains(scalar) {
+            bytes += UTF8.width(scalar)
+            guard bytes <= mostBytes else { break }
+            text.append(scalar)
+        }
+        return String(text)
     }
 }
