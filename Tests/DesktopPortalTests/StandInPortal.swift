@@ -64,7 +64,7 @@ final class StandInPortal: Sendable {
         let stranger = try await BusConnection.connect(to: address)
         let portal = StandInPortal(connection)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await message in messages { portal.handle(message, manner, stranger) } }
+            group.addTask { for await message in messages { await portal.handle(message, manner, stranger) } }
             defer { group.cancelAll() }
             try await body(address, portal)
         }
@@ -72,7 +72,7 @@ final class StandInPortal: Sendable {
         await connection.close()
     }
 
-    private func handle(_ message: BusMessage, _ manner: Manner, _ stranger: BusConnection) {
+    private func handle(_ message: BusMessage, _ manner: Manner, _ stranger: BusConnection) async {
         if message.interface == ScreenshotPortal.requestInterface, message.member == "Close" {
             closed.withLock { $0 = true }
             return
@@ -98,6 +98,8 @@ final class StandInPortal: Sendable {
         case .isForestalled(let results):
             connection.reply(to: message, with: .values([.objectPath(request)]))
             respond(1, [:], stranger)
+            // The bus has the stranger's signal once it has answered a call that came after it.
+            _ = try? await stranger.owner(of: ScreenshotPortal.name)
             respond(0, results, connection)
         }
     }
