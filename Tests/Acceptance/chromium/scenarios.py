@@ -40,6 +40,9 @@ CREATE, SIGN_IN = pin_for("Create a passkey for this site?"), pin_for("Sign in t
 SAVE, USE = (
     confirms(f'Save a passkey for this account?\n"{ACCOUNT}"'), confirms(f'Sign in as this account?\n"{ACCOUNT}"'))
 
+# What is asked instead of SAVE where the account has a passkey.
+REPLACE = confirms(f'Replace the passkey of this account by a new one?\nThe old is deleted for ever.\n"{ACCOUNT}"')
+
 
 @dataclass(frozen=True)
 class Registered:
