@@ -74,10 +74,12 @@ struct ScreenshotTests {
             }
             try await Waiting.until("the portal was told") { portal?.wasClosed == true }
         }
-        try await StandInPortal.serve(.waits) { address, _ in
+        try await StandInPortal.serve(.waits) { address, portal in
             let task = Task { try await ScreenshotPortal.take(on: address, within: .seconds(60)) }
+            try await Waiting.until("the portal was asked") { portal?.wasAsked == true }
             task.cancel()
             await #expect(throws: PortalError.interrupted) { try await task.value }
+            try await Waiting.until("the portal was told") { portal?.wasClosed == true }
         }
     }
 

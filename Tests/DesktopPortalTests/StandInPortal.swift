@@ -24,7 +24,11 @@ final class StandInPortal: Sendable {
     }
 
     let connection: BusConnection
+    private let asked = Mutex(false)
     private let closed = Mutex(false)
+
+    /// Whether somebody wanted a screenshot.
+    var wasAsked: Bool { asked.withLock { $0 } }
 
     /// Whether a window was taken down.
     var wasClosed: Bool { closed.withLock { $0 } }
@@ -82,6 +86,7 @@ final class StandInPortal: Sendable {
             let options = message.body[1].fields, let token = options["handle_token"]?.text,
             options["interactive"]?.flag == false
         else { return connection.reply(to: message, with: .unknownMethod) }
+        asked.withLock { $0 = true }
         let request = ScreenshotPortal.requestPath(of: message.sender, token)
         func respond(_ number: UInt32, _ results: [String: BusValue], _ connection: BusConnection) {
             let body: [BusValue] = [.uint32(number), .properties(results)]
