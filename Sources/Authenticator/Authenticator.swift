@@ -10,7 +10,8 @@ internal import Crypto
 ///
 /// **Steps**, for each request anew: the user is asked for the PIN under the name of the relying party; the PIN
 /// opens the store; passkeys are looked up; the user confirms the account; a key is made or used; the store is
-/// locked. What the client must not learn without consent (whether there is a passkey, whether it is excluded) is
+/// locked. Only where a new passkey takes the place of another, the store stays open until ``delivered()``, because
+/// the other is the one that signs in as long as the client has not heard of the new. What the client must not learn without consent (whether there is a passkey, whether it is excluded) is
 /// told to the user first.
 ///
 /// **Trust.** The relying party's ID is vouched for by the client alone, which is why the user sees it before
@@ -42,6 +43,8 @@ public actor Authenticator {
 
     private let store: any CredentialStore
     private let user: any UserInteraction
+    /// What a new passkey replaces, with the store open for that, until the client has the answer.
+    private var replacement: (store: any UnlockedCredentialStore, replaced: [CredentialID])?
 
     /// Why the last request was not fulfilled, if it was not.
     public private(set) var lastFailure: AuthenticatorFailure?
@@ -56,6 +59,7 @@ public actor Authenticator {
 
     /// Answers one request; a cancelled task answers *cancelled* and changes nothing.
     public func answer(_ request: CTAPRequest) async -> CTAPResponse {
+        await keepReplaced()
         do throws(AuthenticatorFailure) {
             let response: CTAPResponse
             switch request {
@@ -78,6 +82,30 @@ public actor Authenticator {
             lastFailure = error
             return .failure(error.status)
         }
+    }
+
+    /// The client has the last answer: what the new passkey in it replaces is deleted now.
+    ///
+    /// Without this call nothing is deleted.
+    ///
+    /// - Throws: ``StoreFailure``; then some that were to be deleted are still there, and the new passkey is as well.
+    public func delivered() async throws(StoreFailure) {
+        guard let (store, replaced) = replacement else { return }
+        replacement = nil
+        do throws(StoreFailure) {
+            try await store.delete(replaced)
+            await store.lock()
+        } catch {
+            await store.lock()
+            throw error
+        }
+    }
+
+    /// Locks a store that was open for what was not delivered.
+    private func keepReplaced() async {
+        guard let (store, _) = replacement else { return }
+        replacement = nil
+        await store.lock()
     }
 
     /// Who said no is not asked again by the same client.
@@ -127,10 +155,11 @@ public actor Authenticator {
             try self.checkCancellation()
             do throws(StoreFailure) {
                 // Durable before the client hears of it: a passkey the site knows must never be lost here.
-                try await opened.add(passkey, replacing: replaced.map(\.id))
+                try await opened.add(passkey)
             } catch {
                 throw AuthenticatorFailure(error)
             }
+            if !replaced.isEmpty { self.replacement = (opened, replaced.map(\.id)) }
             return response
         }
     }
@@ -226,7 +255,8 @@ public actor Authenticator {
     ) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
-        if passkey.isBackupEligible && opened.isBackedUp { flags.insert(.backedUp) }
+        // A backup that was made before knows nothing of a passkey that is made now.
+        if passkey.isBackupEligible && opened.isBackedUp && !isNew { flags.insert(.backedUp) }
         return AuthenticatorData(
             relyingPartyIDHash: passkey.relyingParty.hash,
             flags: flags,
@@ -266,14 +296,14 @@ extension Authenticator {
         throw .wrongPIN
     }
 
-    /// Runs `body` and locks the store, whatever happens.
+    /// Runs `body` and locks the store, whatever happens, unless it is still to delete what was replaced.
     private func locking<Result: Sendable>(
         _ opened: any UnlockedCredentialStore,
         _ body: () async throws(AuthenticatorFailure) -> Result
     ) async throws(AuthenticatorFailure) -> Result {
         do throws(AuthenticatorFailure) {
             let result = try await body()
-            await opened.lock()
+            if replacement == nil { await opened.lock() }
             return result
         } catch {
             await opened.lock()

@@ -18,22 +18,17 @@ public protocol UnlockedCredentialStore: Sendable {
     /// Every passkey of a relying party, the last created first.
     func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey]
 
-    /// Keeps a new passkey, and then deletes those that it replaces, for ever.
-    ///
-    /// The new one is durable when this returns. If it can't be kept, nothing is deleted; if one of the others can't
-    /// be deleted, it stays, because the new passkey is good without that.
-    func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure)
+    /// Keeps a new passkey beside all others; it is durable when this returns.
+    func add(_ passkey: Passkey) async throws(StoreFailure)
+
+    /// Deletes passkeys for ever; those that are gone already are passed over.
+    func delete(_ credentials: [CredentialID]) async throws(StoreFailure)
 
     /// Whether the passkeys exist in a second place now (flag BS).
     var isBackedUp: Bool { get }
 
     /// Wipes the key; every later call throws ``StoreFailure/locked``.
     func lock() async
-}
-
-extension UnlockedCredentialStore {
-    /// Keeps a new passkey beside all others; it is durable when this returns.
-    public func add(_ passkey: Passkey) async throws(StoreFailure) { try await add(passkey, replacing: []) }
 }
 
 /// Why a PIN did not open the store.

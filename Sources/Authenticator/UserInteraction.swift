@@ -45,7 +45,7 @@ public enum PINProblem: Equatable, Sendable {
 public enum Notice: Equatable, Sendable {
     /// There is no passkey for this relying party, or none of those asked for.
     case noPasskey
-    /// A passkey for this account exists already.
+    /// A passkey that the site excludes is here, of this account or another.
     case alreadyRegistered
 }
 

@@ -71,8 +71,13 @@ public enum ScreenshotPortal {
                 "handle_token": .string(token), "interactive": .bool(false), "modal": .bool(false),
             ])
             let answer = try await connection.call(name, path, interface, "Screenshot", [.string(""), options])
-            guard answer.first?.text == request else { throw BusError.malformed("the portal is too old") }
+            guard let path = answer.first?.text, path == request else {
+                if let path = answer.first?.text { connection.send(name, path, requestInterface, "Close") }
+                throw BusError.malformed("the portal is too old")
+            }
         } catch {
+            // The portal may have got the call all the same.
+            if error == .cancelled { connection.send(name, request, requestInterface, "Close") }
             throw PortalError(error)
         }
         let timer = Task {
@@ -81,7 +86,12 @@ public enum ScreenshotPortal {
         }
         defer { timer.cancel() }
         let portal: String?
-        do throws(BusError) { portal = try await connection.owner(of: name) } catch { throw PortalError(error) }
+        do throws(BusError) {
+            portal = try await connection.owner(of: name)
+        } catch {
+            connection.send(name, request, requestInterface, "Close")
+            throw PortalError(error)
+        }
         for await event in stream {
             switch event {
             case .response(let message):

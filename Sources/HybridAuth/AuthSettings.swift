@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CaBLE
 internal import Glibc
 internal import ServiceSupport
 
@@ -41,5 +42,36 @@ enum AuthSettings {
             environment: environment,
             file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
         )
+    }
+
+    /// The file of the token for the relay that is chosen, if there is one.
+    ///
+    /// A token belongs to the relay that is named beside it: one from the file goes to no other relay that a variable
+    /// or a flag names, and one from a variable to none that a flag names. A token that is itself overruled with the
+    /// relay, or given for a relay that was remembered, is meant for it.
+    static func tokenFile(for domain: TunnelDomain, _ settings: Configuration) throws(CommandFailure) -> String? {
+        guard let file = try settings.value(tunnelTokenFile) else { return nil }
+        let source = settings.source(of: tunnelTokenFile)
+        guard rank(source) < rank(settings.source(of: tunnelDomain)) else { return file }
+        let environment = ProcessEnvironment.variables
+        let beside = try resolver.resolve(
+            environment: rank(source) < rank(.variable("")) ? [:] : environment,
+            file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
+        )
+        if let named = try beside.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
+        StandardError.writeLine(
+            "\(HybridAuth.programName): \(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another"
+        )
+        return nil
+    }
+
+    /// What overrules has the higher rank.
+    private static func rank(_ source: ConfigurationSource) -> Int {
+        switch source {
+        case .flag: 3
+        case .variable: 2
+        case .file: 1
+        case .defaultValue: 0
+        }
     }
 }

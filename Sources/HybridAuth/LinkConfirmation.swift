@@ -4,6 +4,13 @@ internal import CaBLE
 internal import Pinentry
 internal import ServiceSupport
 
+/// A failure that the person knows of, by a button pressed or a window read: it needs no other window.
+struct KnownFailure: Error {
+    let failure: CommandFailure
+
+    init(_ sentence: String, status: ExitStatus) { failure = CommandFailure(sentence, status: status) }
+}
+
 /// The question that comes first when a link started the program: a page or a message can open links, too.
 ///
 /// It is asked before any radio, bus or network is used, so that a link that nobody wanted learns nothing, not even
@@ -11,6 +18,7 @@ internal import ServiceSupport
 struct LinkConfirmation {
     private static let title = "Sign in on another device"
     private static let patience = Duration.seconds(60)
+    private static let mostBytes = 800
 
     private let pinentry: Pinentry
 
@@ -37,11 +45,11 @@ struct LinkConfirmation {
                 timeout: Self.patience
             )
             guard answer == .yes else {
-                throw CommandFailure("you declined; nothing was sent", status: .notPermitted)
+                throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
             }
         } catch let error as PinentryError {
             switch error {
-            case .cancelled: throw CommandFailure("you declined; nothing was sent", status: .notPermitted)
+            case .cancelled: throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody answered in time; nothing was sent", status: .temporary)
             case .takenDown: throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
@@ -53,9 +61,19 @@ struct LinkConfirmation {
     func show(_ failure: CommandFailure) async {
         try? await pinentry.message(
             title: Self.title,
-            // As much as surely fits a line of the protocol.
-            description: String(StandardError.oneLine(failure.sentence).unicodeScalars.prefix(300)),
+            description: Self.shown(failure.sentence),
             timeout: Self.patience
         )
+    }
+
+    /// As much as surely fits a line of the protocol, without what a window may take for mark-up.
+    private static func shown(_ sentence: String) -> String {
+        var (text, bytes) = (String.UnicodeScalarView(), 0)
+        for scalar in StandardError.oneLine(sentence).unicodeScalars where !"<>&".unicodeScalars.contains(scalar) {
+            bytes += UTF8.width(scalar)
+            guard bytes <= mostBytes else { break }
+            text.append(scalar)
+        }
+        return String(text)
     }
 }

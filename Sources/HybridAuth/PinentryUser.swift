@@ -57,7 +57,7 @@ struct PinentryUser: UserInteraction {
         } catch let error as PinentryError {
             switch error {
             case .cancelled, .tooManyTries:
-                throw CommandFailure("no PIN was chosen; no vault was made", status: .notPermitted)
+                throw KnownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
             case .takenDown: throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
@@ -143,8 +143,8 @@ struct PinentryUser: UserInteraction {
     func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
         let text =
             switch notice {
-            case .noPasskey: "There is no passkey for this site in this vault."
-            case .alreadyRegistered: "There is a passkey for this account already; no other is needed."
+            case .noPasskey: "None of the passkeys here is one that this site asks for."
+            case .alreadyRegistered: "There is a passkey for this site already; no other is needed."
             }
         do {
             try await pinentry.message(

@@ -65,9 +65,11 @@ struct Scan: AsyncParsableCommand {
     mutating func run() async throws {
         do {
             try await answer()
+        } catch let known as KnownFailure {
+            throw known.failure
         } catch let failure as CommandFailure {
-            // Nobody sees standard error then; who declined or interrupted knows.
-            if inputs.isLink, failure.status != .interrupted, failure.status != .notPermitted {
+            // Nobody sees standard error then; who interrupted knows.
+            if inputs.isLink, failure.status != .interrupted {
                 await (try? LinkConfirmation(program: pinentry))?.show(failure)
             }
             throw failure
@@ -79,10 +81,11 @@ struct Scan: AsyncParsableCommand {
         let settings = try AuthSettings.resolve(flags)
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
-        tunnelTokenFile = try settings.value(AuthSettings.tunnelTokenFile)
         cacert = try settings.value(AuthSettings.cacert)
         let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
-        try await answer(try relayDomain(settings), link)
+        let domain = try relayDomain(settings)
+        tunnelTokenFile = try AuthSettings.tokenFile(for: domain, settings)
+        try await answer(domain, link)
     }
 
     /// Reads the code, and serves whoever shows it.
@@ -197,9 +200,19 @@ struct Scan: AsyncParsableCommand {
             timeouts: timeouts
         )
         do {
-            let end = try await session.serve(offer, info: Authenticator.info, events: ScanProgress.show) {
-                await authenticator.answer($0)
-            }
+            let end = try await session.serve(
+                offer,
+                info: Authenticator.info,
+                events: ScanProgress.show,
+                answer: { await authenticator.answer($0) },
+                delivered: {
+                    do throws(StoreFailure) {
+                        try await authenticator.delivered()
+                    } catch {
+                        StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notDeleted(error))")
+                    }
+                }
+            )
             try await ScanOutcome(authenticator, vault).judge(end)
         } catch let failure as AuthenticatorSessionFailure {
             throw CommandFailure(failure)

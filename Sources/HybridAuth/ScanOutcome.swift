@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Authenticator
+internal import CTAP
 internal import HybridSession
 internal import ServiceSupport
 internal import Vault
@@ -15,11 +16,24 @@ struct ScanOutcome {
         self.vault = vault
     }
 
+    /// What is said where the new passkey is good and one that it replaces is still there.
+    static func notDeleted(_ failure: StoreFailure) -> String {
+        let cause =
+            switch failure {
+            case .damaged(let sentence), .notWritten(let sentence): sentence
+            case .locked: "the vault was locked too early"
+            }
+        return "the new passkey is saved, but the old could not be deleted and stays, too (\(cause))"
+    }
+
     /// Returns if a request succeeded; else throws the cause of the last failure.
     func judge(_ end: AuthenticatorEnd) async throws {
-        if end == .answerLost {
+        if case .answerLost(let command) = end {
+            let left =
+                command == .makeCredential
+                ? "the new passkey stays in the vault beside all others" : "nothing was changed"
             throw CommandFailure(
-                "you agreed, but the other device left before it heard; a new passkey stays in the vault, try again",
+                "you agreed, but the other device left before it heard; \(left); try again",
                 status: .temporary
             )
         }
@@ -27,12 +41,20 @@ struct ScanOutcome {
             StandardError.writeLine("\(HybridAuth.programName): done")
             return
         }
-        if let failure = await authenticator.lastFailure { throw CommandFailure(failure, vault) }
+        if let failure = await authenticator.lastFailure { throw told(failure) }
         let sentence =
             end == .clientLeftDuringRequest
             ? "the other device cancelled before you had answered"
             : "the other device left without asking for anything"
         throw CommandFailure(sentence, status: .temporary)
+    }
+
+    private func told(_ failure: AuthenticatorFailure) -> any Error {
+        let ending = CommandFailure(failure, vault)
+        switch failure {
+        case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending.sentence, status: ending.status)
+        default: return ending
+        }
     }
 }
 

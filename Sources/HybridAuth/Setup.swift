@@ -45,8 +45,13 @@ struct Setup: AsyncParsableCommand {
         let dialogue = SetupDialogue()
         let file = try SetupFile(path: AuthSettings.usualFile(ProcessEnvironment.variables))
         let domain = try chosenDomain(dialogue)
-        var changes = [(name: "HYBRID_TUNNEL_DOMAIN", value: String(domain.id))]
-        if let tunnelTokenFile { changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile))) }
+        var changes: [(name: String, value: String?)] = [("HYBRID_TUNNEL_DOMAIN", String(domain.id))]
+        if let tunnelTokenFile {
+            changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile)))
+        } else if try file.value(of: "HYBRID_TUNNEL_TOKEN_FILE") != nil, try !file.names(domain) {
+            // What one relay gave out is no other relay's to read.
+            changes.append(("HYBRID_TUNNEL_TOKEN_FILE", nil))
+        }
         if let cacert { changes.append(("HYBRID_CACERT", try Self.absolute(cacert))) }
         let bytes = try file.changed(changes)
         if !noCheck {
@@ -57,7 +62,9 @@ struct Setup: AsyncParsableCommand {
         }
         guard !file.holds(bytes) else { return Self.say("\(file.path) says so already; nothing to do") }
         Self.say("to be written to \(file.path):")
-        for change in changes { Self.say("  \(change.name)=\(change.value)") }
+        for (name, value) in changes {
+            Self.say(value.map { "  \(name)=\($0)" } ?? "  no \(name), as that token is the other relay's")
+        }
         if dialogue.isPossible, !dialogue.agree("Write it?", otherwise: true) {
             throw CommandFailure("nothing was written", status: .notPermitted)
         }
@@ -92,10 +99,16 @@ struct Setup: AsyncParsableCommand {
 
     /// Returns if phones can use the relay.
     private func check(_ domain: TunnelDomain) async throws {
+        // With what scan will use, given here or not.
+        var flags = GivenFlags()
+        flags.set(AuthSettings.tunnelDomain, String(domain.id))
+        flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
+        flags.set(AuthSettings.cacert, cacert)
+        let settings = try AuthSettings.resolve(flags)
         var options = CheckOptions()
-        options.trustedCertificates = cacert
+        options.trustedCertificates = try settings.value(AuthSettings.cacert)
         options.detour = connectTo
-        options.token = try tunnelTokenFile.map(Self.token)
+        options.token = try AuthSettings.tokenFile(for: domain, settings).map(Self.token)
         Self.say("checking the relay \(domain.host); this takes some seconds")
         let report: CheckReport
         do {

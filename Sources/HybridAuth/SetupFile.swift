@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CaBLE
 internal import Glibc
 internal import ServiceSupport
 
@@ -16,25 +17,38 @@ struct SetupFile {
     init(path: String) throws(CommandFailure) {
         // A link is kept, and what it leads to is changed.
         self.path = PathResolution.resolved(path) ?? path
-        do throws(FileReadError) {
-            old = try readWholeFile(self.path, atMost: EnvironmentFile.maximumSize)
-        } catch .missing {
-            old = nil
-        } catch {
-            throw CommandFailure("\(self.path): \(error.sentence)", status: .noInput)
-        }
         var status = stat()
+        guard lstat(self.path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
+            throw CommandFailure("\(path) is a link that leads nowhere; mend or remove it", status: .configuration)
+        }
+        old = try Self.content(self.path)
         isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
         _ = try Self.assignments(old ?? [], self.path)
     }
 
-    /// The bytes of the file with some values changed or added; all other lines stay as they are.
+    /// The value of a name, if the file gives it one.
+    func value(of name: String) throws(CommandFailure) -> String? {
+        try Self.assignments(old ?? [], path).first { $0.name == name }?.value
+    }
+
+    /// Whether this is the relay that the file names.
+    func names(_ domain: TunnelDomain) throws(CommandFailure) -> Bool {
+        try value(of: "HYBRID_TUNNEL_DOMAIN").flatMap { TunnelDomain(argument: $0) }?.id == domain.id
+    }
+
+    /// The bytes of the file with some values changed, added or left out; all other lines stay as they are.
     ///
-    /// - Parameter changes: Names and values, in the order in which new ones are added.
+    /// - Parameter changes: Names and values, in the order in which new ones are added; a name without a value is left
+    ///   out.
     /// - Throws: ``CommandFailure`` for a value that the format can't say.
-    func changed(_ changes: [(name: String, value: String)]) throws(CommandFailure) -> [UInt8] {
+    func changed(_ changes: [(name: String, value: String?)]) throws(CommandFailure) -> [UInt8] {
         var bytes = old ?? []
         for (name, value) in changes {
+            guard let value else {
+                guard let given = try Self.assignments(bytes, path).first(where: { $0.name == name }) else { continue }
+                bytes = Self.replacing(given, in: bytes, by: nil)
+                continue
+            }
             guard let line = EnvironmentFile.line(name, value) else {
                 throw CommandFailure("the value for \(name) can't be written to a file", status: .usage)
             }
@@ -55,6 +69,8 @@ struct SetupFile {
     func holds(_ bytes: [UInt8]) -> Bool { old == bytes && isPrivate }
 
     /// Writes the bytes, 0600, so that a reader sees the old file or the new one, also after a power cut.
+    ///
+    /// - Throws: ``CommandFailure``; also if somebody else has changed the file since it was read.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let folder = Self.folder(of: path)
         try Self.makeFolder(folder)
@@ -72,6 +88,15 @@ struct SetupFile {
         let isWritten = written == bytes.count && fsync(file) == 0
         let error = errno
         close(file)
+        // Checking a relay and asking take their time; what was written meanwhile is not to be lost.
+        do throws(CommandFailure) {
+            guard try Self.content(path) == old else {
+                throw CommandFailure("\(path) was changed meanwhile; run setup again", status: .temporary)
+            }
+        } catch {
+            unlink(template)
+            throw error
+        }
         guard isWritten, rename(template, path) == 0 else {
             let cause = isWritten ? errno : error
             unlink(template)
@@ -88,11 +113,11 @@ struct SetupFile {
         CommandFailure("\(path) can't be \(what): \(String(cString: strerror(errno)))", status: .ioError)
     }
 
-    /// The lines of an assignment, which may be several, replaced by one.
+    /// The lines of an assignment, which may be several, replaced by one or none.
     private static func replacing(
         _ given: EnvironmentFile.Assignment,
         in bytes: [UInt8],
-        by line: String
+        by line: String?
     ) -> [UInt8] {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         let start = given.line - 1
@@ -103,7 +128,7 @@ struct SetupFile {
             return read[0].name == given.name && read[0].value.utf8.elementsEqual(given.value.utf8)
         }
         var changed = lines
-        changed.replaceSubrange(start...(end ?? start), with: [Array(line.utf8.dropLast())])
+        changed.replaceSubrange(start...(end ?? start), with: line.map { [Array($0.utf8.dropLast())] } ?? [])
         return Array(changed.joined(separator: [UInt8(ascii: "\n")]))
     }
 
@@ -125,6 +150,17 @@ struct SetupFile {
             return try EnvironmentFile(bytes).assignments
         } catch {
             throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
+        }
+    }
+
+    /// What the file holds, or `nil` where there is none.
+    private static func content(_ path: String) throws(CommandFailure) -> [UInt8]? {
+        do throws(FileReadError) {
+            return try readWholeFile(path, atMost: EnvironmentFile.maximumSize)
+        } catch .missing {
+            return nil
+        } catch {
+            throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
     }
 

@@ -51,14 +51,16 @@ public struct AuthenticatorSession: Sendable {
 
     /// Serves one client until it says goodbye or goes away; every request is passed to `answer`.
     ///
-    /// When the client goes away in the middle of a request, the task that runs `answer` is cancelled.
+    /// When the client goes away in the middle of a request, the task that runs `answer` is cancelled. `delivered` is
+    /// called after each answer that was sent, before the next request; one that was not sent ends the session.
     ///
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
         _ offer: QROffer,
         info: AuthenticatorInfo,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await explainingAuthenticator {
             try await WebSocketTunnel.withTunnel(
@@ -71,7 +73,7 @@ public struct AuthenticatorSession: Sendable {
                 let verified = try await waiting.advertise(on: radio, timeouts.untilClient) { events(.advertising) }
                 events(.clientVerified)
                 let client = try await verified.introduce(info)
-                return try await client.serve(timeouts, events: events, answer: answer)
+                return try await client.serve(timeouts, events: events, answer: answer, delivered: delivered)
             }
         }
     }
@@ -110,6 +112,6 @@ public enum AuthenticatorEnd: Sendable, Equatable {
     case clientLeft
     /// The client went away while a request was being answered; nothing came of it.
     case clientLeftDuringRequest
-    /// The user agreed and the request was fulfilled, but the client was gone before it could hear of it.
-    case answerLost
+    /// The user agreed and the request, of this kind, was fulfilled, but the client was gone before it could hear of it.
+    case answerLost(CTAPCommand)
 }

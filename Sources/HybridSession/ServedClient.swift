@@ -29,8 +29,8 @@ struct ServedClient: Sendable {
         /// What it means that the client never hears it.
         var end: AuthenticatorEnd {
             switch request {
-            case .makeCredential where response.status == .success, .getAssertion where response.status == .success:
-                .answerLost
+            case .makeCredential where response.status == .success: .answerLost(.makeCredential)
+            case .getAssertion where response.status == .success: .answerLost(.getAssertion)
             default: .clientLeftDuringRequest
             }
         }
@@ -39,7 +39,8 @@ struct ServedClient: Sendable {
     func serve(
         _ timeouts: AuthenticatorTimeouts,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await withThrowingTaskGroup(of: Step.self) { group in
             defer { group.cancelAll() }
@@ -56,6 +57,7 @@ struct ServedClient: Sendable {
                     } catch  where Self.isEnd(error) || error as? TunnelError == .stalled {
                         return answer.end
                     }
+                    await delivered()
                     events(.answered(answer.response.status))
                     wait += 1
                     addIdleTimer(timeouts, &group)
@@ -68,9 +70,12 @@ struct ServedClient: Sendable {
                     }
                 case .ended(let error):
                     try Task.checkCancellation()
+                    let end = isBusy ? try await takeDown(&group) : nil
+                    // Whose fault the end is matters less than a passkey that was just saved.
+                    if let end, case .answerLost = end { return end }
                     try Self.checkMessages(error)
                     guard Self.isEnd(error) else { throw error }
-                    return isBusy ? try await takeDown(&group) : try tally.judged(.clientLeft)
+                    return try end ?? tally.judged(.clientLeft)
                 case .received(.shutdown):
                     return isBusy ? try await takeDown(&group) : try tally.judged(.shutDown)
                 case .received(.update):

@@ -11,7 +11,8 @@
 /// negative, smoothed, from further away, and closer, in parts; one that shows its code at first sight costs one look.
 ///
 /// The texts may hold secrets: they are ``ScannedText``, and the pixels of ``GreyPicture`` are wiped too. What the
-/// libraries keep for a while in memory of their own is not.
+/// libraries keep for a while in memory of their own is not, nor are the bytes of a picture file: they are the caller's,
+/// and lie on a disk as well.
 public struct CodeSearch: ~Copyable {
     private let reader: CodeReader
 

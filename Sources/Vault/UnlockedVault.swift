@@ -41,8 +41,8 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Keeps a new passkey, and then deletes those that it replaces; the new one is durable when this returns.
-    public func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
+    /// Keeps a new passkey beside all others; it is durable when this returns.
+    public func add(_ passkey: Passkey) async throws(StoreFailure) {
         // The new one is in no backup.
         backedUp.withLock { $0 = false }
         try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
@@ -53,13 +53,22 @@ public actor UnlockedVault: UnlockedCredentialStore {
                 let body = PasskeyBody(passkey, order: order, created: created)
                 return (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
             }
-            for credential in replaced {
-                // Whatever fails here, the new passkey is there, and one too many is no loss.
-                try? files.write(key: key) { records throws(VaultError) in
-                    guard let record = records.passkeys.first(where: { $0.body.id == credential }) else {
-                        throw .noSuchRecord
+        }
+    }
+
+    /// Deletes passkeys on every device, for ever; those that are gone already are passed over.
+    public func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+        try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
+            for credential in credentials {
+                do throws(VaultError) {
+                    try files.write(key: key) { records throws(VaultError) in
+                        guard let record = records.passkeys.first(where: { $0.body.id == credential }) else {
+                            throw .noSuchRecord
+                        }
+                        return (record.id, RecordBody.deletion)
                     }
-                    return (record.id, RecordBody.deletion)
+                } catch .noSuchRecord {
+                    continue
                 }
             }
         }

@@ -38,8 +38,8 @@ struct CreationTests {
             + point[33..<65]
         let data: [UInt8] =
             Array(SHA256.hash(data: Array("example.com".utf8)))
-            // UP, UV, BE, AT; BS where there is a second copy.
-            + [isBackedUp ? 0x5D : 0x4D]
+            // UP, UV, BE, AT; no BS, as a backup that was made before does not hold this one.
+            + [0x4D]
             + [0, 0, 0, 0]
             + Authenticator.aaguid.bytes
             + [0, 32] + stored.id.bytes
@@ -50,6 +50,9 @@ struct CreationTests {
         let parsed = try MakeCredentialResponse(parsing: response.body)
         #expect(parsed.authenticatorData.attestedCredential?.publicKey.p256 != nil)
         #expect(parsed.authenticatorData.extensions == nil, "extensions asked for are not made up")
+
+        let used = try GetAssertionResponse(parsing: await desk.sign(allow: [stored.descriptor]).body)
+        #expect(used.authenticatorData.encoded[32] == (isBackedUp ? 0x1D : 0x0D), "BS where there is a second copy")
     }
 
     @Test("makes a key that signs in, and another ID and key each time")

@@ -14,7 +14,8 @@ final class Journal: Sendable {
         case confirmed(UserEntity, RelyingPartyID, replacing: [UserEntity] = [])
         case chose([UserEntity], RelyingPartyID)
         case told(Notice, RelyingPartyID)
-        case added(CredentialID, replacing: [CredentialID] = [])
+        case added(CredentialID)
+        case deleted([CredentialID])
         case locked
     }
 

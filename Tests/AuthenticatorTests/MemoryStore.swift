@@ -13,6 +13,7 @@ final class MemoryStore: CredentialStore, Sendable {
         var unlock: [UnlockFailure] = []
         var look: StoreFailure?
         var add: StoreFailure?
+        var delete: StoreFailure?
         /// Called with the PIN accepted, before the store is handed out.
         var whileUnlocking: (@Sendable () async -> Void)?
     }
@@ -73,12 +74,18 @@ final class MemoryStore: CredentialStore, Sendable {
             return store.passkeys.filter { $0.relyingParty == relyingParty }
         }
 
-        func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
+        func add(_ passkey: Passkey) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.add }) { throw fault }
-            store.journal.note(.added(passkey.id, replacing: replaced))
+            store.journal.note(.added(passkey.id))
             store.put(passkey)
-            store.state.withLock { $0.passkeys.removeAll { replaced.contains($0.id) } }
+        }
+
+        func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+            if isLocked.withLock({ $0 }) { throw .locked }
+            if let fault = store.state.withLock({ $0.faults.delete }) { throw fault }
+            store.journal.note(.deleted(credentials))
+            store.state.withLock { $0.passkeys.removeAll { credentials.contains($0.id) } }
         }
 
         func lock() async {

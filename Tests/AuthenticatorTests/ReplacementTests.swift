@@ -43,16 +43,42 @@ struct ReplacementTests {
         let account = UserEntity(id: old.user.id, name: "ada@new.example", displayName: "")
         #expect(try await desk.create(user: account).status == .success)
         let new = try #require(desk.store.passkeys.first)
+        #expect(desk.store.passkeys.count == 5, "both stay until the client has heard of the new one")
+        try await desk.authenticator.delivered()
         #expect(
             desk.journal.events == [
                 .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
                 .confirmed(account, desk.relyingParty, replacing: [old.user, older.user]),
-                .added(new.id, replacing: [old.id, older.id]), .locked,
+                .added(new.id), .deleted([old.id, older.id]), .locked,
             ]
         )
         #expect(desk.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])
         #expect(await desk.sign(allow: [old.descriptor]).status == .noCredentials)
         #expect(await desk.sign(allow: [new.descriptor]).status == .success)
+        try await desk.authenticator.delivered()
+        #expect(desk.store.passkeys.count == 3, "a sign-in replaces nothing")
+    }
+
+    @Test("where the client never hears of the new passkey, the old one stays and signs in")
+    func undelivered() async throws {
+        let desk = try Desk()
+        let old = try desk.known("ada")
+        #expect(try await desk.create().status == .success)
+        #expect(await desk.sign(allow: [old.descriptor]).status == .success)
+        try await desk.authenticator.delivered()
+        #expect(desk.store.passkeys.count == 2, "what was not delivered then is not delivered later")
+        #expect(desk.journal.openStores == 0)
+    }
+
+    @Test("an old passkey that can't be deleted is reported, and the new one is good")
+    func undeletable() async throws {
+        let desk = try Desk()
+        let old = try desk.known("ada")
+        desk.store.fail { $0.delete = .notWritten("the disk is full") }
+        #expect(try await desk.create().status == .success)
+        await #expect(throws: StoreFailure.notWritten("the disk is full")) { try await desk.authenticator.delivered() }
+        #expect(desk.store.passkeys.map(\.id).last == old.id && desk.store.passkeys.count == 2)
+        #expect(desk.journal.openStores == 0, "an opened store is locked again")
     }
 
     @Test("the account is known by its handle, byte for byte, and not by its name")
@@ -75,6 +101,7 @@ struct ReplacementTests {
         #expect(try await desk.create { $0.residentKey = false }.status == .success)
         #expect(desk.store.passkeys.count == 3)
         #expect(try await desk.create().status == .success)
+        try await desk.authenticator.delivered()
         #expect(desk.store.passkeys.count == 3)
         #expect(desk.store.passkeys.contains { $0.id == hidden.id })
         #expect(!desk.store.passkeys.contains { $0.id == shown.id })

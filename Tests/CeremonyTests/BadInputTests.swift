@@ -224,6 +224,10 @@ struct BadInputTests {
 
             try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: stage.vault)
             Self.expect(try await stage.startAuthenticator(Self.code()).ending(), 77, "chmod 700")
+            let asked = Person.log(stage).utf8.count
+            Self.expect(try await stage.startAuthenticator(Self.code(), link: true).ending(), 77, "chmod 700")
+            let shown = String(Person.log(stage).dropFirst(asked))
+            #expect(shown.contains("CONFIRM --one-button") && shown.contains("chmod 700"), "nobody sees standard error")
             try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: stage.vault)
 
             let identity = stage.vault + "/vault.json"

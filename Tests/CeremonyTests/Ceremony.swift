@@ -35,13 +35,14 @@ extension Stage {
         domain: Int = Stage.domain,
         network: [String]? = nil,
         pinentry: String? = nil,
+        link: Bool = false,
         extra: [String] = [],
         variables: [String: String] = [:]
     ) throws -> RunningProgram {
         try RunningProgram(
             "hybrid-auth",
             [
-                "scan", "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
+                "scan", link ? "--link=\(code)" : "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
                 "--pinentry", try pinentry ?? Person.program(in: folder),
             ] + (network ?? self.network) + extra,
             in: folder,

@@ -111,10 +111,12 @@ struct CredentialRuleTests {
         #expect(late.prf?.results?["first"] != nil && late.prf?.results?["first"] != first)
     }
 
-    @Test("an answer that was made but not heard is not taken for success")
+    @Test("an answer that was made but not heard is not taken for success, and costs no passkey")
     func answerLost() async throws {
         let props = try SharedStage.take()
         let stage = props.stage
+        // What the desktop never hears of would have taken this one's place.
+        let old = try await props.create(user: "lost@example.com")
         let (client, code) = try await stage.startClient(
             try await props.workshop.site("create-options", ["--user", "lost@example.com"])
         )
@@ -136,7 +138,9 @@ struct CredentialRuleTests {
         lock.release()
         let ended = try await phone.ending(within: .seconds(60))
         #expect(ended.status == 75 && ended.lastLine.contains("left before it heard"), "\(ended)")
+        #expect(ended.lastLine.contains("the new passkey stays in the vault"), "\(ended)")
         try FileManager.default.removeItem(atPath: stage.folder + "/go")
         try await stage.expectSilence()
+        #expect(try await props.signIn(["--only=\(old.id)"]).id == old.id)
     }
 }

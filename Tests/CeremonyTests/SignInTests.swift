@@ -52,7 +52,7 @@ struct SignInTests {
             let again = try await stage.perform(try await site.run("create-options", ["--exclude"]))
             #expect(again.client.status == 77 && again.authenticator.status == 77, "\(again)")
             #expect(again.client.lastLine.contains("has a passkey for this account"))
-            #expect(Person.log(stage).contains("There is a passkey for this account already"))
+            #expect(Person.log(stage).contains("There is a passkey for this site already"))
             #expect(stage.snapshot(of: stage.vault) == before)
             try await stage.expectSilence()
         }

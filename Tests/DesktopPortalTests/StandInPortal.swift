@@ -24,7 +24,11 @@ final class StandInPortal: Sendable {
     }
 
     let connection: BusConnection
+    private let asked = Mutex(false)
     private let closed = Mutex(false)
+
+    /// Whether somebody wanted a screenshot.
+    var wasAsked: Bool { asked.withLock { $0 } }
 
     /// Whether a window was taken down.
     var wasClosed: Bool { closed.withLock { $0 } }
@@ -64,7 +68,7 @@ final class StandInPortal: Sendable {
         let stranger = try await BusConnection.connect(to: address)
         let portal = StandInPortal(connection)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await message in messages { portal.handle(message, manner, stranger) } }
+            group.addTask { for await message in messages { await portal.handle(message, manner, stranger) } }
             defer { group.cancelAll() }
             try await body(address, portal)
         }
@@ -72,7 +76,7 @@ final class StandInPortal: Sendable {
         await connection.close()
     }
 
-    private func handle(_ message: BusMessage, _ manner: Manner, _ stranger: BusConnection) {
+    private func handle(_ message: BusMessage, _ manner: Manner, _ stranger: BusConnection) async {
         if message.interface == ScreenshotPortal.requestInterface, message.member == "Close" {
             closed.withLock { $0 = true }
             return
@@ -82,6 +86,7 @@ final class StandInPortal: Sendable {
             let options = message.body[1].fields, let token = options["handle_token"]?.text,
             options["interactive"]?.flag == false
         else { return connection.reply(to: message, with: .unknownMethod) }
+        asked.withLock { $0 = true }
         let request = ScreenshotPortal.requestPath(of: message.sender, token)
         func respond(_ number: UInt32, _ results: [String: BusValue], _ connection: BusConnection) {
             let body: [BusValue] = [.uint32(number), .properties(results)]
@@ -98,6 +103,8 @@ final class StandInPortal: Sendable {
         case .isForestalled(let results):
             connection.reply(to: message, with: .values([.objectPath(request)]))
             respond(1, [:], stranger)
+            // The bus has the stranger's signal once it has answered a call that came after it.
+            _ = try? await stranger.owner(of: ScreenshotPortal.name)
             respond(0, results, connection)
         }
     }

@@ -18,18 +18,39 @@ struct ServedClientTests {
         return CTAPRequest.getAssertion(request).encoded
     }()
 
+    private static let creation: [UInt8] = {
+        guard let site = RelyingPartyID("example.com"), let hash = ClientDataHash(bytes: 0..<32),
+            let handle = UserHandle(bytes: [1])
+        else { return [] }
+        let request = MakeCredentialRequest(
+            clientDataHash: hash,
+            relyingParty: RelyingPartyEntity(id: site, name: ""),
+            user: UserEntity(id: handle, name: "ada", displayName: ""),
+            algorithms: [.es256],
+            residentKey: true,
+            userVerification: true
+        )
+        return CTAPRequest.makeCredential(request).encoded
+    }()
+
     private static let success = CTAPResponse.success([0xA0])
 
     /// A phone that serves with an answer of the test's, while the test plays the client.
     private static func serve(
         _ connection: Connection,
         untilRequest: Duration = .seconds(60),
+        delivered: @escaping @Sendable () async -> Void = {},
         asking answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
     ) -> Task<AuthenticatorEnd, any Error> {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilRequest = untilRequest
         return Task { [timeouts] in
-            try await ServedClient(channel: connection.phone).serve(timeouts, events: { _ in }, answer: answer)
+            try await ServedClient(channel: connection.phone).serve(
+                timeouts,
+                events: { _ in },
+                answer: answer,
+                delivered: delivered
+            )
         }
     }
 
@@ -58,7 +79,9 @@ struct ServedClientTests {
     func several() async throws {
         let connection = try Connection()
         let asked = Mutex(0)
-        let serving = Self.serve(connection) { request in
+        let delivered = Mutex<[Int]>([])
+        let note: @Sendable () async -> Void = { delivered.withLock { $0.append(connection.phoneWire.sent) } }
+        let serving = Self.serve(connection, delivered: note) { request in
             let number = asked.withLock { asked in
                 asked += 1
                 return UInt8(asked)
@@ -72,6 +95,7 @@ struct ServedClientTests {
         try await connection.client.send(.shutdown)
         #expect(try await serving.value == .shutDown)
         #expect(asked.withLock { $0 } == 5)
+        #expect(delivered.withLock { $0 } == [1, 2, 3, 4, 5], "said after each answer was sent")
         #expect(connection.phoneWire.sent == 5, "a phone says no goodbye")
     }
 
@@ -152,7 +176,8 @@ struct ServedClientTests {
     @Test("a user who had agreed just before learns that nobody heard it", arguments: Leaving.allCases)
     func agreedTooLate(_ how: Leaving) async throws {
         let cases: [([UInt8], CTAPResponse, AuthenticatorEnd)] = [
-            (Self.signIn, Self.success, .answerLost),
+            (Self.signIn, Self.success, .answerLost(.getAssertion)),
+            (Self.creation, Self.success, .answerLost(.makeCredential)),
             (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest),
             ([0x04], Self.success, .clientLeftDuringRequest),
         ]
@@ -179,11 +204,13 @@ struct ServedClientTests {
     )
     func undelivered(_ error: TunnelError) async throws {
         for (response, end) in [
-            (Self.success, AuthenticatorEnd.answerLost), (.failure(.noCredentials), .clientLeftDuringRequest),
+            (Self.success, AuthenticatorEnd.answerLost(.getAssertion)),
+            (.failure(.noCredentials), .clientLeftDuringRequest),
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
-            let serving = Self.serve(connection) { _ in response }
+            let delivered: @Sendable () async -> Void = { Issue.record("nothing was delivered") }
+            let serving = Self.serve(connection, delivered: delivered) { _ in response }
             try await Self.ask(connection, Self.signIn)
             #expect(try await serving.value == end)
         }
@@ -208,6 +235,18 @@ struct ServedClientTests {
             #expect(failure == .clientMisbehaved("it sent a message that relays don't carry"))
             #expect(failure?.kind == .badData)
         }
+        // Who had agreed just before learns that first.
+        let connection = try Connection()
+        let asked = Signal()
+        let serving = Self.serve(connection) { _ in
+            asked.fire()
+            await Signal.cancellation()
+            return Self.success
+        }
+        try await Self.ask(connection, Self.creation)
+        await asked.wait()
+        connection.clientWire.end(.closed(code: code))
+        #expect(try await serving.value == .answerLost(.makeCredential))
     }
 
     @Test("who asks for nothing is not waited for, neither at first nor behind a request")

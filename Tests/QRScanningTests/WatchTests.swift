@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import QRCode
 import Synchronization
@@ -144,11 +145,27 @@ struct WatchTests {
     @Test("a search in a picture that takes too long, and one that is cancelled, end all the same")
     func bounded() async throws {
         var random = SeededGenerator(seed: 1)
-        let bytes = try Canvas.desktop(width: 1600, height: 1200, using: &random).png()
+        var canvas = Canvas.desktop(width: 800, height: 600, using: &random)
+        canvas.draw(try QRMatrix(text: "FIDO:/123"), Pose(x: 400, y: 300, side: 200))
+        let bytes = try canvas.png()
+        // The search stands still at the code that it found until its end is known.
+        let goOn = DispatchSemaphore(value: 0)
+        defer { for _ in 0..<64 { goOn.signal() } }
+        let isStanding = Mutex(false)
         await #expect(throws: CodeSearch.Failure.tookTooLong) {
-            try await CodeSearch.codes(inPicture: bytes, limit: .zero) { _ in true }
+            try await CodeSearch.codes(inPicture: bytes, limit: .zero) { _ in
+                goOn.wait()
+                return true
+            }
         }
-        let task = Task { try await CodeSearch.codes(inPicture: bytes, limit: .seconds(60)) { _ in true } }
+        let task = Task {
+            try await CodeSearch.codes(inPicture: bytes, limit: .seconds(60)) { _ in
+                isStanding.withLock { $0 = true }
+                goOn.wait()
+                return true
+            }
+        }
+        try await Waiting.until("the code was found") { isStanding.withLock { $0 } }
         task.cancel()
         await #expect(throws: CodeSearch.Failure.cancelled) { try await task.value }
         await #expect(throws: CodeSearch.Failure.picture(.unknownFormat)) {

@@ -41,6 +41,18 @@ struct LinkTests {
         }
     }
 
+    @Test("shows a failure of any length and letters, without what looks like mark-up")
+    func longFailure() async throws {
+        try await Desk.with { desk in
+            let name = "<b>&" + String(repeating: "\u{1D400}", count: 400)
+            let ending = try await desk.run(["scan", "--tunnel-domain", name] + arguments(desk, "OK"))
+            #expect(ending.status == 64 && ending.lastLine.contains("is no tunnel domain"), "\(ending)")
+            let log = desk.text("pinentry.log")
+            #expect(log.contains("\u{1D400}") && log.contains("CONFIRM --one-button"))
+            #expect(!log.contains("<") && !log.contains("&"))
+        }
+    }
+
     @Test("does not leave the code in the process list", arguments: ["--link", "--link="])
     func processList(flag: String) async throws {
         try await Desk.with { desk in

@@ -67,6 +67,31 @@ struct SetupTests {
         }
     }
 
+    @Test("leaves a relay's token out where another relay is chosen, and keeps it for the same")
+    func tokens() async throws {
+        try await Desk.with { desk in
+            let token = try desk.write("token", Array("secret\n".utf8))
+            let real = URL(fileURLWithPath: token).resolvingSymlinksInPath().path
+            _ = try await setup(desk, "266", ["--tunnel-token-file", token])
+            let both = "HYBRID_TUNNEL_DOMAIN=266\nHYBRID_TUNNEL_TOKEN_FILE=\(real)\n"
+            #expect(desk.text(Self.file) == both)
+            let again = try await setup(desk, "266")
+            #expect(again.lastLine.contains("nothing to do") && desk.text(Self.file) == both, "\(again)")
+
+            let note = "is not sent"
+            let same = try await desk.run(["scan", "--tunnel-domain", "266", "-"], input: Desk.code)
+            #expect(same.lastLine.contains(Desk.afterReading) && !same.errors.contains(note), "\(same)")
+            let other = try await desk.run(["scan", "--tunnel-domain", "4711", "-"], input: Desk.code)
+            #expect(other.lastLine.contains(Desk.afterReading) && other.errors.contains(note), "\(other)")
+            let given = try await desk.run(["scan", "--tunnel-token-file", token, "-"], input: Desk.code)
+            #expect(given.lastLine.contains(Desk.afterReading) && !given.errors.contains(note), "\(given)")
+
+            let moved = try await setup(desk, "4711")
+            #expect(moved.status == 0 && moved.errors.contains("no HYBRID_TUNNEL_TOKEN_FILE"), "\(moved)")
+            #expect(desk.text(Self.file) == "HYBRID_TUNNEL_DOMAIN=4711\n")
+        }
+    }
+
     @Test("with bad input is one clear line, and the file is as it was")
     func badInput() async throws {
         try await Desk.with { desk in
@@ -87,6 +112,12 @@ struct SetupTests {
             let broken = try await setup(desk, "266")
             #expect(broken.status == 78 && broken.lastLine.contains("auth.env line 1"), "\(broken)")
             #expect(desk.text(Self.file) == "HYBRID_VAULT /a\n")
+            let path = "\(desk.folder)/\(Self.file)"
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: desk.folder + "/none")
+            let dangling = try await setup(desk, "266")
+            #expect(dangling.status == 78 && dangling.lastLine.contains("leads nowhere"), "\(dangling)")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == desk.folder + "/none")
         }
     }
 
@@ -136,6 +167,24 @@ struct SetupTests {
             ])
             #expect(ending.status == 0 && ending.errors.contains("the relay works"), "\(ending)")
             #expect(desk.text(Self.file).contains("HYBRID_TUNNEL_DOMAIN=266\n"))
+            let again = try await desk.run(["setup", "--tunnel-domain", "266", "--connect-to", "::127.0.0.1:\(port)"])
+            #expect(again.status == 0 && again.lastLine.contains("nothing to do"), "remembers whom to trust: \(again)")
+
+            // The relay does not answer before the file was changed by somebody else.
+            try FileManager.default.removeItem(atPath: desk.folder + "/" + Self.file)
+            relay.send(SIGSTOP)
+            let late = try desk.start([
+                "setup", "--tunnel-domain", "266", "--cacert", desk.folder + "/ca.pem", "--connect-to",
+                "::127.0.0.1:\(port)",
+            ])
+            _ = try await late.line { $0.contains("checking the relay") }
+            _ = try desk.write(Self.file, Array("HYBRID_VAULT=/mine\n".utf8))
+            relay.send(SIGCONT)
+            let refused = try await late.ending()
+            #expect(refused.status == 75 && refused.lastLine.contains("changed meanwhile"), "\(refused)")
+            #expect(desk.text(Self.file) == "HYBRID_VAULT=/mine\n")
+            let names = try FileManager.default.contentsOfDirectory(atPath: desk.folder + "/.config/hybrid")
+            #expect(names == ["auth.env"], "nothing is left over")
             relay.send(SIGINT)
             _ = try await relay.ending(within: .seconds(60))
         }

@@ -109,16 +109,18 @@ struct PasskeyTests {
         }
     }
 
-    @Test("A new passkey takes the place of others, and only of those that are named")
-    func replacing() async throws {
+    @Test("Those passkeys are deleted that are named, and only those")
+    func deletion() async throws {
         let bench = try Workbench()
         _ = try bench.createWithoutPIN()
         let unlocked = try bench.unlock()
         let passkeys = try ["one", "two", "three"].map { try Passkey.fresh(user: $0) }
         for passkey in passkeys { try await unlocked.add(passkey) }
         let new = try Passkey.fresh(user: "one")
+        try await unlocked.add(new)
+        #expect(try await unlocked.passkeys(for: new.relyingParty).count == 4)
         let absent = try #require(CredentialID(bytes: [1, 2, 3]))
-        try await unlocked.add(new, replacing: [passkeys[0].id, absent, passkeys[1].id])
+        try await unlocked.delete([passkeys[0].id, absent, passkeys[1].id])
         let left = try await unlocked.passkeys(for: new.relyingParty)
         #expect(left.map(\.id) == [new.id, passkeys[2].id])
         #expect(try await bench.unlock().passkeys(for: new.relyingParty).map(\.id) == left.map(\.id))

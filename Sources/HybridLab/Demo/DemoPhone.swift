@@ -25,9 +25,14 @@ struct DemoPhone: Sendable {
         )
         let session = AuthenticatorSession(radio: radio, location: relay.route.location(of: relay.domain))
         do {
-            _ = try await session.serve(offer, info: Authenticator.info, events: story.phone) {
-                await authenticator.answer($0)
-            }
+            _ = try await session.serve(
+                offer,
+                info: Authenticator.info,
+                events: story.phone,
+                answer: { await authenticator.answer($0) },
+                // Memory does not fail.
+                delivered: { try? await authenticator.delivered() }
+            )
         } catch {
             await radio.close()
             throw error

@@ -19,10 +19,9 @@ actor MemoryCredentialStore: CredentialStore {
         passkeys.reversed().filter { $0.relyingParty == relyingParty }
     }
 
-    fileprivate func append(_ passkey: Passkey, replacing replaced: [CredentialID]) {
-        passkeys.removeAll { replaced.contains($0.id) }
-        passkeys.append(passkey)
-    }
+    fileprivate func append(_ passkey: Passkey) { passkeys.append(passkey) }
+
+    fileprivate func remove(_ credentials: [CredentialID]) { passkeys.removeAll { credentials.contains($0.id) } }
 
     private actor Opened: UnlockedCredentialStore {
         private var store: MemoryCredentialStore?
@@ -34,9 +33,14 @@ actor MemoryCredentialStore: CredentialStore {
             return await store.matching(relyingParty)
         }
 
-        func add(_ passkey: Passkey, replacing replaced: [CredentialID]) async throws(StoreFailure) {
+        func add(_ passkey: Passkey) async throws(StoreFailure) {
             guard let store else { throw .locked }
-            await store.append(passkey, replacing: replaced)
+            await store.append(passkey)
+        }
+
+        func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+            guard let store else { throw .locked }
+            await store.remove(credentials)
         }
 
         nonisolated var isBackedUp: Bool { false }

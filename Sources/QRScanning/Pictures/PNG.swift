@@ -18,19 +18,22 @@ enum PNG {
     }
 
     private static func decode(_ bytes: UnsafeRawBufferPointer) throws(PictureError) -> GreyPicture {
-        var image = png_image()
-        image.version = png_uint_32(PNG_IMAGE_VERSION)
+        // libpng keeps this address from one call to the next, so it must not move.
+        let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
+        defer { image.deallocate() }
+        image.initialize(to: png_image())
+        image.pointee.version = png_uint_32(PNG_IMAGE_VERSION)
         // Frees what the image holds, also after an error.
-        defer { png_image_free(&image) }
-        guard png_image_begin_read_from_memory(&image, bytes.baseAddress, bytes.count) != 0 else {
-            throw .damaged(reason(image))
+        defer { png_image_free(image) }
+        guard png_image_begin_read_from_memory(image, bytes.baseAddress, bytes.count) != 0 else {
+            throw .damaged(reason(image.pointee))
         }
-        let (width, height) = (Int(image.width), Int(image.height))
-        image.format = 0  // PNG_FORMAT_GRAY: no colour, no alpha, a byte each.
+        let (width, height) = (Int(image.pointee.width), Int(image.pointee.height))
+        image.pointee.format = 0  // PNG_FORMAT_GRAY: no colour, no alpha, a byte each.
         return try GreyPicture(width: width, height: height) { pixels throws(PictureError) in
             var white = png_color(red: 255, green: 255, blue: 255)
-            guard png_image_finish_read(&image, &white, pixels.baseAddress, png_int_32(width), nil) != 0 else {
-                throw .damaged(reason(image))
+            guard png_image_finish_read(image, &white, pixels.baseAddress, png_int_32(width), nil) != 0 else {
+                throw .damaged(reason(image.pointee))
             }
         }
     }

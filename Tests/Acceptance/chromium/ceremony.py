@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from relying_party import Refused
+from scenarios import Registered
 from waiting import Failed
 
 MECHANISMS, CODE, CLOSED = "kMechanismSelection", "kCableV2QRCode", "kClosed"
@@ -17,6 +18,8 @@ class Outcome:
     refused: str | None = None
     steps: list = field(default_factory=list)
     had_vault: bool = False
+    # Whether the account has a passkey whose place a new one takes.
+    replaces: bool = False
     dialogues: list = field(default_factory=list)
     phone_status: int | None = None
     phone_said: str = ""
@@ -42,6 +45,7 @@ class Ceremony:
     def perform(self):
         stage, scenario, outcome = self._stage, self._scenario, Outcome()
         outcome.had_vault = stage.phone.has_vault
+        outcome.replaces = isinstance(scenario.outcome, Registered) and bool(stage.site.known)
         outcome.records_before = stage.phone.records()
         dialogues_before = len(stage.phone.dialogues())
         begun, ended = self._advert_calls()

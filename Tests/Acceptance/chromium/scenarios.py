@@ -40,6 +40,9 @@ CREATE, SIGN_IN = pin_for("Create a passkey for this site?"), pin_for("Sign in t
 SAVE, USE = (
     confirms(f'Save a passkey for this account?\n"{ACCOUNT}"'), confirms(f'Sign in as this account?\n"{ACCOUNT}"'))
 
+# What is asked instead of SAVE where the account has a passkey.
+REPLACE = confirms(f'Replace the passkey of this account by a new one?\nThe old is deleted for ever.\n"{ACCOUNT}"')
+
 
 @dataclass(frozen=True)
 class Registered:
@@ -92,11 +95,11 @@ SCENARIOS = {
         "get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "register-excluded": Scenario(
         "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
-        dialogues=(CREATE, is_told("There is a passkey for this account already")), phone_status=77,
+        dialogues=(CREATE, is_told("There is a passkey for this site already")), phone_status=77,
         needs_passkey=True),
     "login-unknown": Scenario(
         "get", ANSWERED, Rejected("NotAllowedError"), {"allow": "unknown"},
-        dialogues=(SIGN_IN, is_told("There is no passkey for this site")), phone_status=77),
+        dialogues=(SIGN_IN, is_told("None of the passkeys here is one that this site asks for.")), phone_status=77),
     "login-cancel": Scenario(
         "get", "kCableV2QRCode kClosed", Rejected("NotAllowedError"), {"allow": "any"}, phone_status=None),
     "login-declined": Scenario(
