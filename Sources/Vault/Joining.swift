@@ -145,7 +145,7 @@ extension VaultFiles {
         scrypt: Scrypt
     ) throws(VaultError) {
         try state.locked { () throws(VaultError) in
-            _ = try ring(key)
+            try checkCounts(key)
             let before = try Slots(in: directory, identity: identity)
             let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
             guard before.all.count < Slots.maximumCount else {

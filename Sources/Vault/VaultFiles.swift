@@ -91,6 +91,7 @@ struct VaultFiles: Sendable {
     func changePIN(key: SymmetricKey, to pin: PIN, scrypt: Scrypt) throws(VaultError) {
         guard pin.isLongEnough else { throw .pinTooShort }
         try state.locked { () throws(VaultError) in
+            try checkCounts(key)
             let slot = try? PINSlot(
                 wrapping: key,
                 pin: pin,
@@ -112,6 +113,17 @@ struct VaultFiles: Sendable {
         try records.check(against: &seen)
         if seen != before { try state.write(seen, key: key) }
         return records
+    }
+
+    /// Refuses a key that was replaced while a person was asked for something; the caller holds the lock.
+    ///
+    /// What is written under it then would take the place of the only copy of the key that counts. The memory of what
+    /// was seen is asked first, because it is sealed under the newest key and no sync server can withhold it.
+    ///
+    /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
+    func checkCounts(_ key: SymmetricKey) throws(VaultError) {
+        guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { throw .locked }
+        _ = try ring(key)
     }
 
     /// A key and those that it replaced.

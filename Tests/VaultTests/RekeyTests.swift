@@ -139,6 +139,32 @@ struct RekeyTests {
         #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
     }
 
+    @Test("Who opened the vault before a rekeying changes no PIN after it, whatever the server withholds")
+    func overtaken() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let waiting = try bench.unlock()
+        try await waiting.add(.fresh(user: "ada"))
+        try await bench.unlock()
+            .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil, scrypt: Workbench.scrypt)
+        let before = try FileSystem.read(bench.stateOfVault() + "/pin")
+        for withheld in [false, true] {
+            if withheld { try FileSystem.run("mv", bench.vault + "/keys", bench.root + "/keys") }
+            let pin = try PIN.typed("777777")
+            #expect(
+                await Workbench.refusal { try await waiting.changePIN(to: pin, scrypt: Workbench.scrypt) } == .locked
+            )
+            #expect(
+                await Workbench.refusal {
+                    try await waiting.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+                } == .locked
+            )
+        }
+        #expect(try FileSystem.read(bench.stateOfVault() + "/pin") == before)
+        try FileSystem.run("mv", bench.root + "/keys", bench.vault + "/keys")
+        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada"])
+    }
+
     @Test("A link that a sync server made up is noted and shuts nobody out")
     func forgedLink() async throws {
         let (bench, unlocked) = try await Self.prepare()
