@@ -41,6 +41,8 @@ struct Records {
         let file: RecordFile
         /// Whether it is sealed under a key that was replaced.
         let isOutdated: Bool
+        /// Whether it had a say in what is current.
+        let counts: Bool
         /// Whether it is a tombstone.
         let isTombstone: Bool
     }
@@ -51,6 +53,9 @@ struct Records {
     /// under it counts only while the rekeying goes on, and when a person has accepted it.
     enum Counting {
         case newestKeyOnly
+        /// The newest key and the one that it replaces, while that goes on. What is under still older keys was only
+        /// noted before, and is not taken over in passing.
+        case rekeying
         case allKeys
     }
 
@@ -122,21 +127,31 @@ struct Records {
                 continue
             }
             if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
+                let counts = doesCount(index)
                 files.append(
                     Found(
                         directory: directoryName,
                         name: name,
                         file: record,
                         isOutdated: index > 0,
+                        counts: counts,
                         isTombstone: body.kind == RecordBody.tombstone
                     )
                 )
-                if index == 0 || counting == .allKeys { add(record, body, ring.keys[index], path: file) }
+                if counts { add(record, body, ring.keys[index], path: file) }
             } else if kind == .proper {
                 throw ring.hasStrangers ? VaultError.rekeyedElsewhere : .damaged("\(file) is not what was written")
             } else {
                 leaveAlone(file, "a copy that is not genuine")
             }
+        }
+    }
+
+    private func doesCount(_ index: Int) -> Bool {
+        switch counting {
+        case .newestKeyOnly: index == 0
+        case .rekeying: index <= 1
+        case .allKeys: true
         }
     }
 
@@ -149,8 +164,7 @@ struct Records {
 
     /// Tells what was written under a replaced key and is news; the rest of it is only left over.
     private mutating func noteOutdated() {
-        guard counting == .newestKeyOnly else { return }
-        for found in files where found.isOutdated {
+        for found in files where found.isOutdated && !found.counts {
             if let record = all[found.file.id] {
                 guard !record.isDeleted, found.isTombstone || found.file.revision > record.newest else { continue }
             }

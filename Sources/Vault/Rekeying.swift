@@ -89,13 +89,14 @@ extension VaultFiles {
 
     /// Step 4 but for the PIN slot.
     private func sealEverything(_ ring: KeyRing) throws(VaultError) {
-        let records = try Records(in: directory, ring: ring, identity: identity, counting: .allKeys)
+        let records = try Records(in: directory, ring: ring, identity: identity, counting: .rekeying)
         var seen = try state.seen(ring)
         try records.check(against: &seen)
         try reseal(records, ring, &seen)
         try state.write(seen, key: ring.newest)
         try sealUses(ring)
-        try remove(records.files.filter(\.isOutdated))
+        // What did not count is left for a person to accept.
+        try remove(records.files.filter { $0.isOutdated && $0.counts })
         let slots = try Slots(in: directory, identity: identity)
         let name = KeyID(of: ring.newest, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)

@@ -137,6 +137,16 @@ struct RekeyTests {
         }
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
         #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
+        // Another rekeying takes nothing of it over either, and leaves it for a person to judge.
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: .typed(Self.next + " again"),
+            recoveryCode: nil,
+            scrypt: Workbench.scrypt
+        )
+        let again = try await bench.open(pin: "123456")
+        #expect(try await Workbench.names(again) == ["ada", "bob"])
+        #expect(again.notes.count == 4, "\(again.notes)")
     }
 
     @Test("Who opened the vault before a rekeying changes no PIN after it, whatever the server withholds")
