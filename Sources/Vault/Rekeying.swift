@@ -27,6 +27,9 @@ extension VaultFiles {
             _ = try records(key: old)
             let device = try state.device()
             guard (try? state.pinSlot().open(pin: pin, device: device)) == old else { throw .wrongSecret }
+            guard try Slots(in: directory, identity: identity).all.count + secrets.count <= Slots.maximumCount else {
+                throw .tooLarge("it has no room for the new slots; delete files in slots/ that nobody needs")
+            }
             let new = SymmetricKey(size: .bits256)
             for secret in secrets {
                 let slot = try? PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
@@ -81,7 +84,7 @@ extension VaultFiles {
 
     /// Removes what step 1 and 2 left behind.
     private func takeBack(_ new: SymmetricKey) throws(VaultError) {
-        let slots = try Slots(in: directory, identity: identity)
+        let slots = try Slots(in: directory, identity: identity, toDelete: true)
         let name = KeyID(of: new, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID == name }, in: directory)
         try state.forgetPendingKey()
@@ -97,7 +100,7 @@ extension VaultFiles {
         try sealUses(ring)
         // What did not count is left for a person to accept.
         try remove(records.files.filter { $0.isOutdated && $0.counts })
-        let slots = try Slots(in: directory, identity: identity)
+        let slots = try Slots(in: directory, identity: identity, toDelete: true)
         let name = KeyID(of: ring.newest, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)
     }

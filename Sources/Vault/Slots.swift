@@ -6,6 +6,7 @@ internal import Crypto
 struct Slots {
     /// More slots than that are refused, because trying each costs a third of a second and more.
     static let maximumCount = 32
+    private static let maximumNamesToDelete = 100_000
 
     /// Those that can be read; whether they are genuine is only known with a key.
     private(set) var all: [PortableSlot] = []
@@ -15,19 +16,24 @@ struct Slots {
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads the headers of all of them.
-    init(in vault: Directory, identity: VaultIdentity) throws(VaultError) {
+    ///
+    /// - Parameter toDelete: Whether none of them will be tried, so that there may be far more than the limit: whoever
+    ///   can write the directory must not be able to keep a rekeying from ending.
+    init(in vault: Directory, identity: VaultIdentity, toDelete: Bool = false) throws(VaultError) {
+        let maximumNames = toDelete ? Self.maximumNamesToDelete : 4 * Self.maximumCount
         let directory: Directory
         let names: [String]
         do {
             directory = try vault.subdirectory(VaultDirectory.slotsName)
-            names = try directory.names(limit: 4 * Self.maximumCount)
+            names = try directory.names(limit: maximumNames)
         } catch .absent {
             return
         } catch .tooLarge {
-            throw .tooLarge("more than \(4 * Self.maximumCount) files in \(VaultDirectory.slotsName)")
+            throw .tooLarge("more than \(maximumNames) files in \(VaultDirectory.slotsName); delete what is no slot")
         } catch {
             throw .damaged("\(VaultDirectory.slotsName): \(error.words)")
         }
+        var known: Set<[UInt8]> = []
         for name in names where !name.hasPrefix(".") {
             let path = "\(VaultDirectory.slotsName)/\(name)"
             let bytes: [UInt8]
@@ -42,9 +48,9 @@ struct Slots {
                 continue
             }
             self.names[slot.id, default: []].append(name)
-            if !all.contains(slot) { all.append(slot) }
+            if known.insert(slot.bytes).inserted { all.append(slot) }
         }
-        guard all.count <= Self.maximumCount else {
+        guard toDelete || all.count <= Self.maximumCount else {
             throw .tooLarge("more than \(Self.maximumCount) slots; delete those that nobody needs")
         }
     }

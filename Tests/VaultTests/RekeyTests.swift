@@ -175,6 +175,57 @@ struct RekeyTests {
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada"])
     }
 
+    /// Puts slots into the vault that a sync server made up.
+    private static func plantSlots(_ count: Int, in bench: Workbench) throws {
+        let identity = try VaultIdentity.read(FileSystem.read(bench.vault + "/vault.json"))
+        let forged = try PortableSlot(
+            wrapping: SymmetricKey(size: .bits256),
+            secret: .passphrase(.typed()),
+            identity: identity,
+            scrypt: Workbench.scrypt
+        )
+        for number in 0..<count {
+            var body = Array(forged.bytes.dropLast(32))
+            body[28] = UInt8(number)
+            try FileSystem.write(
+                bench.vault + "/slots/" + Hex.text([UInt8(number)] + RandomBytes.make(15)),
+                body + Sealing.checksum(body)
+            )
+        }
+    }
+
+    @Test("Slots without number stop a rekeying before it begins, never in the middle")
+    func manySlots() async throws {
+        let (bench, unlocked) = try await Self.prepare()
+        let files = try bench.open().files
+        try Self.plantSlots(31, in: bench)
+        let before = try bench.snapshot()
+        let refused = await Workbench.refusal {
+            try await unlocked.rekey(
+                pin: .typed("123456"),
+                passphrase: .typed(Self.next),
+                recoveryCode: nil,
+                scrypt: Workbench.scrypt
+            )
+        }
+        guard case .tooLarge? = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(try bench.snapshot() == before)
+        #expect(!files.state.isRekeying)
+        // One that was cut short after its link is finished, however many there are by then.
+        let new = SymmetricKey(size: .bits256)
+        try files.state.write(next: new, under: bench.key)
+        let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
+        try FileSystem.run("mkdir", bench.vault + "/keys")
+        try FileSystem.write(bench.vault + "/keys/" + link.fileName, link.bytes)
+        try Self.plantSlots(200, in: bench)
+        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
+        #expect(try FileSystem.names(bench.vault + "/slots").isEmpty)
+        #expect(!files.state.isRekeying)
+    }
+
     @Test("A link that a sync server made up is noted and shuts nobody out")
     func forgedLink() async throws {
         let (bench, unlocked) = try await Self.prepare()
