@@ -51,7 +51,7 @@ extension VaultFiles {
         // Deletions first, so that nothing that was deleted is there for a moment if this is cut short.
         for (id, entry) in before.entries where entry.isDeleted && records.all[id]?.isDeleted != true {
             let newest = records.all[id].map { max($0.newest, entry.newest) } ?? entry.newest
-            let revision = try revision(after: newest, device: device)
+            let revision = try revision(of: id, after: newest, device: device)
             let file = RecordFile(sealing: .deletion, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .damaged("a deletion could not be sealed") }
             try place(file)

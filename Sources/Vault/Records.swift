@@ -11,6 +11,8 @@ struct Records {
     static let maximumCount = 10000
     /// More revisions than that of one record are refused.
     private static let maximumRevisions = 1000
+    /// Higher counters under a key that was replaced were made up.
+    private static let maximumCounterTakenOver = UInt64.max / 2
 
     /// One record.
     struct Record {
@@ -127,7 +129,7 @@ struct Records {
                 continue
             }
             if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
-                let counts = doesCount(index)
+                let counts = doesCount(index, record.revision)
                 files.append(
                     Found(
                         directory: directoryName,
@@ -147,8 +149,10 @@ struct Records {
         }
     }
 
-    private func doesCount(_ index: Int) -> Bool {
-        switch counting {
+    private func doesCount(_ index: Int, _ revision: Revision) -> Bool {
+        // A counter that nobody reaches would leave no room for the revision that takes it over.
+        if index > 0, revision.counter > Self.maximumCounterTakenOver { return false }
+        return switch counting {
         case .newestKeyOnly: index == 0
         case .rekeying: index <= 1
         case .allKeys: true
@@ -168,8 +172,13 @@ struct Records {
             if let record = all[found.file.id] {
                 guard !record.isDeleted, found.isTombstone || found.file.revision > record.newest else { continue }
             }
+            let path = "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)"
+            if found.file.revision.counter > Self.maximumCounterTakenOver {
+                leaveAlone(path, "a revision that nobody reaches, under a vault key that was replaced; delete it")
+                continue
+            }
             leaveAlone(
-                "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)",
+                path,
                 "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over"
             )
         }

@@ -24,8 +24,10 @@ extension VaultFiles {
     ) throws(VaultError) -> SymmetricKey {
         try state.locked { () throws(VaultError) in
             // Refuses a rolled-back or damaged vault before anything is changed.
-            _ = try records(key: old)
+            let records = try records(key: old)
             let device = try state.device()
+            // Once it has begun, nothing but a full disk may stop it.
+            for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
             guard (try? state.pinSlot().open(pin: pin, device: device)) == old else { throw .wrongSecret }
             guard try Slots(in: directory, identity: identity).all.count + secrets.count <= Slots.maximumCount else {
                 throw .tooLarge("it has no room for the new slots; delete files in slots/ that nobody needs")
@@ -115,7 +117,7 @@ extension VaultFiles {
         let device = try state.device().id
         let outdated = records.all.filter { $0.value.key != ring.newest && !deleted.contains($0.key) }
         for (id, record) in outdated.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
-            let revision = try revision(after: record.newest, device: device)
+            let revision = try revision(of: id, after: record.newest, device: device)
             let file = record.current.resealed(
                 as: revision,
                 under: ring.newest,

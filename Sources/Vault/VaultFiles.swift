@@ -76,7 +76,7 @@ struct VaultFiles: Sendable {
             guard records.all[id] != nil || records.all.count < Records.maximumCount else {
                 throw .tooLarge("it has \(Records.maximumCount) records; delete what is not needed")
             }
-            let revision = try revision(after: records.all[id]?.newest, device: state.device().id)
+            let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
             let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .tooLarge("a record would be longer than 256 KiB") }
             try place(file)
@@ -131,10 +131,13 @@ struct VaultFiles: Sendable {
         try KeyRing(key, in: directory, identity: identity)
     }
 
-    /// The revision after one, by this device.
-    func revision(after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
+    /// The revision of a record after one, by this device.
+    func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
         let (counter, overflow) = (newest?.counter ?? 0).addingReportingOverflow(1)
-        guard !overflow else { throw .tooLarge("a record has no further revisions") }
+        guard !overflow else {
+            let path = "\(VaultDirectory.recordsName)/\(id)/\(UInt64.max)-…"
+            throw .tooLarge("nobody wrote \(path) in earnest, and no revision can follow it; delete that file")
+        }
         return Revision(counter: counter, device: device)
     }
 

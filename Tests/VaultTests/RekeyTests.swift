@@ -226,6 +226,44 @@ struct RekeyTests {
         #expect(!files.state.isRekeying)
     }
 
+    @Test("A counter that nobody reaches stops a rekeying before it begins, and is never taken over")
+    func highestCounter() async throws {
+        let (bench, unlocked) = try await Self.prepare()
+        let vault = try bench.open()
+        func rekey(_ passphrase: String) async -> VaultError? {
+            await Workbench.refusal {
+                try await unlocked.rekey(
+                    pin: .typed("123456"),
+                    passphrase: .typed(passphrase),
+                    recoveryCode: nil,
+                    scrypt: Workbench.scrypt
+                )
+            }
+        }
+        let body = RecordBody(
+            kind: RecordBody.passkey,
+            members: PasskeyBody(try .fresh(user: "forged"), order: 1, created: 1).members
+        )
+        let id = RecordID.random()
+        try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
+        guard case .tooLarge(let what)? = await rekey(Self.next) else {
+            Issue.record("it was begun")
+            return
+        }
+        #expect(what.contains("records/\(id)/\(UInt64.max)"))
+        #expect(!vault.files.state.isRekeying)
+        #expect(!(try FileSystem.names(bench.vault).contains("keys")))
+        try FileSystem.run("rm", "-r", "\(bench.vault)/records/\(id)")
+        _ = try await Workbench.acceptance(bench, pin: "123456").accept()
+        #expect(await rekey(Self.next) == nil)
+        try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
+        let again = try await bench.open(pin: "123456")
+        #expect(again.notes.contains { $0.reason.contains("nobody reaches") })
+        #expect(try await Workbench.acceptance(bench, pin: "123456").accept().isEmpty)
+        #expect(await rekey(Self.next + " again") == nil)
+        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
+    }
+
     @Test("A link that a sync server made up is noted and shuts nobody out")
     func forgedLink() async throws {
         let (bench, unlocked) = try await Self.prepare()
