@@ -72,6 +72,7 @@ struct VaultFiles: Sendable {
     ) throws(VaultError) {
         try state.locked { () throws(VaultError) in
             let records = try records(key: key)
+            var seen = try state.seen(KeyRing(key))
             let (id, body) = try make(records)
             guard records.all[id] != nil || records.all.count < Records.maximumCount else {
                 throw .tooLarge("it has \(Records.maximumCount) records; delete what is not needed")
@@ -80,10 +81,15 @@ struct VaultFiles: Sendable {
             let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .tooLarge("a record would be longer than 256 KiB") }
             try place(file)
-            // Durable from here on. If the memory of it can't be written, the next unlocking does it.
-            var seen = try state.seen(KeyRing(key))
-            seen.note(id, newest: revision, isDeleted: body.kind == RecordBody.tombstone)
-            try? state.write(seen, key: key)
+            // Durable from here on. If the memory of it can't be written, the next unlocking does it; but a deletion
+            // that a server withholds until then would be undone without a word, so that is not called done.
+            let isDeleted = body.kind == RecordBody.tombstone
+            seen.note(id, newest: revision, isDeleted: isDeleted)
+            do throws(VaultError) {
+                try state.write(seen, key: key)
+            } catch {
+                if isDeleted { throw error }
+            }
         }
     }
 
