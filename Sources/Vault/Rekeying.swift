@@ -5,15 +5,16 @@ internal import Crypto
 
 /// Replaces the vault key, so that whoever got hold of the old one can read nothing that is written from now on.
 ///
-/// 1. Slots for the new key are written; nobody uses them yet.
-/// 2. The new key is kept in the local state, sealed under the old one: the mark that a rekeying goes on.
-/// 3. The link from the new key to the old one is written. From here on the new key counts.
+/// 1. The new key is kept in the local state, sealed under the old one: the mark that a rekeying goes on.
+/// 2. Slots for the new key are written; nobody uses them yet.
+/// 3. The mark is written again as committed. From here on the new key counts. Then the link from the new key to the
+///    old one is written, by which other devices learn of it.
 /// 4. The PIN slot, what was seen, every record and every history are sealed anew; then the files and slots under
 ///    the old key are removed.
 /// 5. The mark is removed.
 ///
-/// Cut short before 3, the next unlocking takes back 1 and 2; after 3, it does the rest. Each step can be
-/// done again.
+/// Cut short before 3, the next unlocking takes back 1 and 2; after 3, it does the rest, and writes the link again
+/// if that is missing. Each step can be done again.
 extension VaultFiles {
     /// Steps 1 to 5; returns the new key.
     func rekey(
@@ -33,21 +34,20 @@ extension VaultFiles {
                 throw .tooLarge("it has no room for the new slots; delete files in slots/ that nobody needs")
             }
             let new = SymmetricKey(size: .bits256)
-            for secret in secrets {
-                let slot = try? PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
-                guard let slot else { throw .outOfMemory }
-                try Slots.write(slot, in: directory)
-            }
-            try state.write(next: new, under: old)
-            guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
-                throw .cannotWrite("the link between the keys could not be sealed")
-            }
-            do throws(FileFailure) {
-                let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
-                try keys.write(link.fileName, link.bytes, replacing: false)
+            try state.write(next: new, under: old, isCommitted: false)
+            do throws(VaultError) {
+                for secret in secrets {
+                    let slot = try? PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
+                    guard let slot else { throw .outOfMemory }
+                    try Slots.write(slot, in: directory)
+                }
             } catch {
-                throw .cannotWrite("\(directory.path): \(error.words)")
+                // What can't be taken back now is taken back at the next unlocking.
+                try? takeBack(new)
+                throw error
             }
+            try state.write(next: new, under: old, isCommitted: true)
+            try writeLink(from: old, to: new)
             return try finishRekeying(old, pin: pin, scrypt: scrypt)
         }
     }
@@ -68,9 +68,12 @@ extension VaultFiles {
     func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
         // Under the old key the ring must not be asked for: the link says that this key has been replaced.
         guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
-        guard try ring(pending.new).keys.contains(key) else {
-            try takeBack(pending.new)
-            return key
+        if try !ring(pending.new).keys.contains(key) {
+            guard pending.isCommitted else {
+                try takeBack(pending.new)
+                return key
+            }
+            try writeLink(from: key, to: pending.new)
         }
         let slot = try? PINSlot(
             wrapping: pending.new,
@@ -82,6 +85,20 @@ extension VaultFiles {
         guard let slot else { throw .outOfMemory }
         try state.write(slot)
         return pending.new
+    }
+
+    /// Says to every device that one key was replaced by another.
+    private func writeLink(from old: SymmetricKey, to new: SymmetricKey) throws(VaultError) {
+        guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
+            throw .cannotWrite("the link between the keys could not be sealed")
+        }
+        do throws(FileFailure) {
+            let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
+            // What stands there under its name, if anything, is not genuine.
+            try keys.write(link.fileName, link.bytes, replacing: true)
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.words)")
+        }
     }
 
     /// Removes what step 1 and 2 left behind.

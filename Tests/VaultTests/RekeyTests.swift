@@ -216,7 +216,7 @@ struct RekeyTests {
         #expect(!files.state.isRekeying)
         // One that was cut short after its link is finished, however many there are by then.
         let new = SymmetricKey(size: .bits256)
-        try files.state.write(next: new, under: bench.key)
+        try files.state.write(next: new, under: bench.key, isCommitted: false)
         let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
         try FileSystem.run("mkdir", bench.vault + "/keys")
         try FileSystem.write(bench.vault + "/keys/" + link.fileName, link.bytes)
@@ -224,6 +224,40 @@ struct RekeyTests {
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
         #expect(try FileSystem.names(bench.vault + "/slots").isEmpty)
         #expect(!files.state.isRekeying)
+    }
+
+    @Test("Once a new key is committed it counts, whatever a server withholds; before, nothing is left of it")
+    func cutShort() async throws {
+        let (bench, _) = try await Self.prepare()
+        let files = try bench.open().files
+        for isCommitted in [false, true] {
+            let new = SymmetricKey(size: .bits256)
+            try files.state.write(next: new, under: bench.key, isCommitted: isCommitted)
+            let secret = PortableSecret.passphrase(try .typed(Self.next))
+            let slot = try PortableSlot(
+                wrapping: new,
+                secret: secret,
+                identity: files.identity,
+                scrypt: Workbench.scrypt
+            )
+            try Slots.write(slot, in: files.directory)
+            if isCommitted {
+                // Something of that name that is no link.
+                let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
+                try FileSystem.run("mkdir", bench.vault + "/keys")
+                try FileSystem.write(bench.vault + "/keys/" + link.fileName, [1, 2, 3])
+            }
+            let opened = try await bench.open(pin: "123456")
+            #expect(try await Workbench.names(opened) == ["ada", "bob"])
+            #expect(!files.state.isRekeying)
+            #expect(try await opened.portableSlots() == (1, 0))
+            #expect(try FileSystem.names(bench.vault + "/slots").count == 1)
+            #expect(try FileSystem.names(bench.vault + "/slots").contains(slot.fileName) == isCommitted)
+            #expect(try FileSystem.names(bench.vault).contains("keys") == isCommitted)
+        }
+        let other = try bench.copy()
+        try await other.join(.passphrase(.typed(Self.next)))
+        #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob"])
     }
 
     @Test("A counter that nobody reaches stops a rekeying before it begins, and is never taken over")
