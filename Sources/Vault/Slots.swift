@@ -12,7 +12,8 @@ struct Slots {
     private(set) var all: [PortableSlot] = []
     /// What was left alone.
     private(set) var notes: [VaultNote] = []
-    /// The names of all files of one slot, copies that a sync tool made included.
+    /// The names of all files of one slot, copies that a sync tool made included; known by all its bytes, because a
+    /// forged slot may bear the ID of another.
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads the headers of all of them.
@@ -47,10 +48,11 @@ struct Slots {
                 notes.append(VaultNote(path: path, reason: "not a slot of this vault, or damaged"))
                 continue
             }
-            self.names[slot.id, default: []].append(name)
+            self.names[slot.bytes, default: []].append(name)
             if known.insert(slot.bytes).inserted { all.append(slot) }
         }
-        guard toDelete || all.count <= Self.maximumCount else {
+        // One more than is made: a replacing that was cut short leaves it.
+        guard toDelete || all.count <= Self.maximumCount + 1 else {
             throw .tooLarge("more than \(Self.maximumCount) slots; delete those that nobody needs")
         }
     }
@@ -88,7 +90,7 @@ struct Slots {
 
     /// Deletes slots here, with their copies; other devices' directories and old copies keep them.
     func delete(_ slots: [PortableSlot], in vault: Directory) throws(VaultError) {
-        let files = slots.flatMap { names[$0.id] ?? [] }
+        let files = slots.flatMap { names[$0.bytes] ?? [] }
         guard !files.isEmpty else { return }
         do {
             try vault.subdirectory(VaultDirectory.slotsName).remove(files)
