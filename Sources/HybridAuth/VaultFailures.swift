@@ -17,7 +17,7 @@ extension VaultError {
             .noInput
         case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault: .dataError
         case .cannotWrite, .tooLarge, .fileExists: .ioError
-        case .busy, .outOfMemory: .temporary
+        case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
             .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked, .rekeyedElsewhere,
             .passphraseTooWeak, .noSuchSlot, .wrongSecret, .noPortableSlot, .hasPINHere:

@@ -206,7 +206,7 @@ struct VaultAccept: AsyncParsableCommand {
             let difference = try await opened.difference()
             guard !difference.isEmpty else { return say("there is nothing to accept; the vault is as it was") }
             try await keeper.confirm("Take this vault as it is?\n\n\(Self.words(difference))", ok: "Accept")
-            say("accepted: \(Self.words(try await opened.accept()))")
+            say("accepted: \(Self.words(try await opened.accept(expecting: difference)))")
             await opened.lock()
         }
     }

@@ -34,16 +34,27 @@ extension VaultFiles {
     ///
     /// - Returns: What was taken.
     @discardableResult
-    func accept(key: SymmetricKey) throws(VaultError) -> VaultDifference {
-        try state.locked { () throws(VaultError) in try acceptLocked(key: key) }
+    func accept(
+        key: SymmetricKey,
+        counting: Records.Counting = .allKeys,
+        expecting expected: VaultDifference? = nil
+    ) throws(VaultError) -> VaultDifference {
+        try state.locked { () throws(VaultError) in
+            try acceptLocked(key: key, counting: counting, expecting: expected)
+        }
     }
 
     /// The same for callers that hold the lock.
-    func acceptLocked(key: SymmetricKey) throws(VaultError) -> VaultDifference {
+    func acceptLocked(
+        key: SymmetricKey,
+        counting: Records.Counting = .allKeys,
+        expecting expected: VaultDifference? = nil
+    ) throws(VaultError) -> VaultDifference {
         let ring = try ring(key)
-        let records = try Records(in: directory, ring: ring, identity: identity, counting: .allKeys)
+        let records = try Records(in: directory, ring: ring, identity: identity, counting: counting)
         let before = state.hasSeen ? try state.seen(ring) : SeenRevisions()
         let difference = difference(records, before, ring)
+        guard expected == nil || expected == difference else { throw .changedMeanwhile }
         var seen = SeenRevisions()
         for (id, record) in records.all { seen.note(id, newest: record.newest, isDeleted: record.isDeleted) }
         let device = try state.device().id
@@ -61,11 +72,12 @@ extension VaultFiles {
         try reseal(records, ring, &seen, but: deleted)
         try sealUses(ring)
         try state.write(seen, key: key)
-        try remove(records.files.filter(\.isOutdated))
+        try remove(records.files.filter { $0.isOutdated && $0.counts })
         return difference
     }
 
-    private func difference(_ records: Records, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
+    /// How records differ from what was seen.
+    func difference(_ records: Records, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
         var difference = VaultDifference()
         for (id, entry) in seen.entries {
             guard let record = records.all[id] else {
@@ -105,10 +117,12 @@ extension UnlockedVault {
     /// What is missing is given up, what is older counts, what other devices wrote under a replaced key is sealed
     /// anew. What was deleted stays deleted.
     ///
+    /// - Parameter expected: What the person was shown; if the vault differs otherwise by now, nothing is taken. `nil`
+    ///   takes whatever there is.
     /// - Returns: What was taken.
-    /// - Throws: ``VaultError``.
+    /// - Throws: ``VaultError``; ``VaultError/changedMeanwhile``.
     @discardableResult
-    public func accept() async throws(VaultError) -> VaultDifference {
-        try await perform { key, files throws(VaultError) in try files.accept(key: key) }
+    public func accept(expecting expected: VaultDifference? = nil) async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.accept(key: key, expecting: expected) }
     }
 }

@@ -58,6 +58,9 @@ struct Records {
         /// The newest key and the one that it replaces, while that goes on. What is under still older keys was only
         /// noted before, and is not taken over in passing.
         case rekeying
+        /// The newest key, and of what is under older ones these files, by their SHA-256: those of a backup that a
+        /// person has chosen. What a server put beside them was not chosen.
+        case chosen(Set<[UInt8]>)
         case allKeys
     }
 
@@ -129,7 +132,7 @@ struct Records {
                 continue
             }
             if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
-                let counts = doesCount(index, record.revision)
+                let counts = doesCount(index, record)
                 files.append(
                     Found(
                         directory: directoryName,
@@ -149,12 +152,13 @@ struct Records {
         }
     }
 
-    private func doesCount(_ index: Int, _ revision: Revision) -> Bool {
+    private func doesCount(_ index: Int, _ record: RecordFile) -> Bool {
         // A counter that nobody reaches would leave no room for the revision that takes it over.
-        if index > 0, revision.counter > Self.maximumCounterTakenOver { return false }
+        if index > 0, record.revision.counter > Self.maximumCounterTakenOver { return false }
         return switch counting {
         case .newestKeyOnly: index == 0
         case .rekeying: index <= 1
+        case .chosen(let files): index == 0 || files.contains(Sealing.checksum(record.bytes))
         case .allKeys: true
         }
     }
@@ -228,6 +232,16 @@ struct Records {
 }
 
 extension Records {
+    /// Adds files that are not in the directory, as if they were.
+    mutating func add(_ entries: [BackupFile.Entry]) {
+        for entry in entries {
+            guard let record = RecordFile(bytes: entry.content), let (index, body) = open(record),
+                doesCount(index, record)
+            else { continue }
+            merge(record, body, ring.keys[index])
+        }
+    }
+
     /// Refuses records that are older than what was seen, or missing, and adds what is new to what was seen.
     func check(against seen: inout SeenRevisions) throws(VaultError) {
         for (id, entry) in seen.entries {

@@ -68,6 +68,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case backupOfAnotherVault(path: String)
     /// The vault has a PIN on this device already.
     case hasPINHere(path: String)
+    /// The vault is not any more what a person was shown and agreed to.
+    case changedMeanwhile
 
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
@@ -129,6 +131,7 @@ public enum VaultError: Error, Equatable, Sendable {
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
                 + "hybrid-auth vault recovery-code"
         case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
+        case .changedMeanwhile: "the vault changed while you were asked; nothing was accepted, try again"
         default: "the vault can't be used"
         }
     }
