@@ -57,8 +57,14 @@ struct VaultRestore: AsyncParsableCommand {
                 let vault = try options.place.open()
                 let purpose = "Unite this vault with a backup of it"
                 let opened = try await keeper.open(vault, to: purpose, acceptingRecords: true).vault
-                let added = try await opened.unite(with: backup)
+                let difference = try await opened.difference(unitedWith: backup)
+                if !difference.isEmpty {
+                    let words = VaultAccept.words(difference)
+                    try await keeper.confirm("With the backup, take this vault as it is then?\n\n\(words)", ok: "Accept")
+                }
+                let added = try await opened.unite(with: backup, expecting: difference)
                 await opened.lock()
+                if !difference.isEmpty { say("accepted: \(VaultAccept.words(difference))") }
                 say(added == 0 ? "the vault holds all of the backup already" : "added \(added) files from the backup")
             case false?:
                 throw VaultError.backupOfAnotherVault(path: directory)

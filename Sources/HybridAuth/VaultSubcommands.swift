@@ -211,7 +211,7 @@ struct VaultAccept: AsyncParsableCommand {
         }
     }
 
-    private static func words(_ difference: VaultDifference) -> String {
+    static func words(_ difference: VaultDifference) -> String {
         [
             (difference.missing, "missing, given up"), (difference.older, "older than before"),
             (difference.undeleted, "deleted before, and deleted again"),

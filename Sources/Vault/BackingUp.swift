@@ -65,20 +65,53 @@ extension VaultFiles {
 
     /// Adds what a backup of this vault has and the vault lacks.
     ///
+    /// - Parameter expected: How the vault may differ then from what this device remembers; `nil` takes anything.
     /// - Returns: How many files were added.
-    func unite(with backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> Int {
+    func unite(
+        with backup: VaultBackup,
+        key: SymmetricKey,
+        expecting expected: VaultDifference?
+    ) throws(VaultError) -> Int {
         try state.locked { () throws(VaultError) in
-            guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
-            let ring = try ring(key)
-            let entries = try backup.entries(ring)
+            let (ring, entries) = try opened(backup, key: key)
+            let difference = try difference(uniting: entries, ring)
+            guard expected == nil || expected == difference else { throw .changedMeanwhile }
             // Slots of a replaced key stay away: whoever knows their secrets was to be shut out.
             let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
             let slots = "\(VaultDirectory.slotsName)/"
             let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
             let added = try VaultBackup.put(wanted, in: directory, strict: false)
-            _ = try acceptLocked(key: key)
+            // Once more, because the lock keeps no sync tool away.
+            _ = try acceptLocked(key: key, counting: VaultBackup.chosen(entries), expecting: expected)
             return added
         }
+    }
+
+    /// How the vault will differ from what this device remembers once a backup is added; nothing is written.
+    func difference(uniting backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> VaultDifference {
+        try state.locked { () throws(VaultError) in
+            let (ring, entries) = try opened(backup, key: key)
+            return try difference(uniting: entries, ring)
+        }
+    }
+
+    private func opened(
+        _ backup: VaultBackup,
+        key: SymmetricKey
+    ) throws(VaultError) -> (KeyRing, [BackupFile.Entry]) {
+        guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
+        let ring = try ring(key)
+        return (ring, try backup.entries(ring))
+    }
+
+    private func difference(
+        uniting entries: [BackupFile.Entry],
+        _ ring: KeyRing
+    ) throws(VaultError) -> VaultDifference {
+        let counting = VaultBackup.chosen(entries)
+        var records = try Records(in: directory, ring: ring, identity: identity, counting: counting)
+        records.add(entries)
+        return difference(records, state.hasSeen ? try state.seen(ring) : SeenRevisions(), ring)
     }
 }
 
@@ -94,12 +127,27 @@ extension UnlockedVault {
     /// Adds what a backup of this vault has and the vault lacks; nothing is overwritten, and what was deleted stays
     /// deleted.
     ///
-    /// It is a person's word too that a rolled-back vault is to be used as it is then.
+    /// It is a person's word too that a rolled-back vault is to be used as it is then. What is in the vault under a
+    /// replaced key, and not in the backup, does not count by it.
     ///
+    /// - Parameter expected: What the person was shown, from ``difference(unitedWith:)``; if the vault would differ
+    ///   otherwise by now, nothing is accepted. `nil` takes whatever there is.
     /// - Returns: How many files were added.
-    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``.
+    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``, ``VaultError/changedMeanwhile``.
     @discardableResult
-    public func unite(with backup: VaultBackup) async throws(VaultError) -> Int {
-        try await perform { key, files throws(VaultError) in try files.unite(with: backup, key: key) }
+    public func unite(
+        with backup: VaultBackup,
+        expecting expected: VaultDifference? = nil
+    ) async throws(VaultError) -> Int {
+        try await perform { key, files throws(VaultError) in
+            try files.unite(with: backup, key: key, expecting: expected)
+        }
+    }
+
+    /// How the vault would differ from what this device remembers with what a backup of it has; nothing is written.
+    ///
+    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``.
+    public func difference(unitedWith backup: VaultBackup) async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.difference(uniting: backup, key: key) }
     }
 }

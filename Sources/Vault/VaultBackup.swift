@@ -130,7 +130,8 @@ public struct VaultBackup: Sendable {
                 clock: clock
             )
             // What this device remembers from before may be newer than the backup; a person has chosen the backup.
-            try files.accept(key: key)
+            // What a server put there under an older key was not chosen.
+            try files.accept(key: key, counting: Self.chosen(entries))
             return files
         }
         return Vault(files: files)
@@ -182,6 +183,11 @@ public struct VaultBackup: Sendable {
             }
         }
         return added
+    }
+
+    /// What counts when a person has chosen a backup with these files.
+    static func chosen(_ entries: [BackupFile.Entry]) -> Records.Counting {
+        .chosen(Set(entries.map { Sealing.checksum($0.content) }))
     }
 
     /// The files for a vault of which the key is known; under an older key of the ring too.

@@ -140,6 +140,51 @@ struct BackupTests {
         #expect(try await Workbench.names(bench.unlock()) == ["ada"])
     }
 
+    @Test("What a server planted under a replaced key is not taken over with a backup, and what is lost is told first")
+    func planted() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        for user in ["ada", "bob"] { try await unlocked.add(.fresh(user: user)) }
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let vault = try bench.open()
+        let next = "glider museum ochre tactful banjo"
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: .typed(next),
+            recoveryCode: nil,
+            scrypt: Workbench.scrypt
+        )
+        let path = bench.root + "/backup"
+        try await unlocked.backUp(to: path)
+        let entries = try await unlocked.entries()
+        try await unlocked.add(.fresh(user: "later"))
+        let later = try #require(try await unlocked.entries().first { $0.user?.name == "later" }).record
+        try FileSystem.run("rm", "-r", bench.vault + "/records/\(later)")
+        for entry in entries {
+            try PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: entry.record, counter: 50)
+        }
+        let backup = try await VaultBackup.read(path)
+        let person = try await Workbench.acceptance(bench, pin: "123456")
+        let shown = try await person.difference(unitedWith: backup)
+        #expect(shown == VaultDifference(missing: 1))
+        let other = VaultDifference()
+        #expect(await Workbench.refusal { try await person.unite(with: backup, expecting: other) } == .changedMeanwhile)
+        #expect(await Workbench.refusal { try await person.accept(expecting: other) } == .changedMeanwhile)
+        #expect(try await person.unite(with: backup, expecting: shown) == 0)
+        let here = try await bench.open(pin: "123456")
+        #expect(try await Workbench.names(here) == ["ada", "bob"])
+        #expect(here.notes.count == 2)
+        // Where vault.json was withheld and they were planted, likewise.
+        let there = try Workbench()
+        try FileSystem.run("mkdir", "-m", "700", there.vault)
+        for entry in entries {
+            try PasskeyTests.plant(.deletion, in: there, vault: vault, key: bench.key, id: entry.record, counter: 50)
+        }
+        try await Self.restore(path, to: there, next)
+        #expect(try await Workbench.names(there.open(pin: "654321")) == ["ada", "bob"])
+    }
+
     @Test("A backup from before a rekeying is taken over under the new key, without its passphrase")
     func beforeRekeying() async throws {
         let bench = try Workbench()
