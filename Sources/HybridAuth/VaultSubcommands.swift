@@ -176,10 +176,24 @@ struct VaultRekey: AsyncParsableCommand {
             let slots = try await opened.portableSlots()
             let passphrase = slots.passphrases > 0 ? try await keeper.askNewPassphrase(for: vault.path) : nil
             let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
+            let opensElsewhere = passphrase != nil || code != nil
+            if !opensElsewhere {
+                // It may have had slots that a sync server withholds; then they are lost by this.
+                try await keeper.confirm(
+                    "This vault has neither passphrase nor recovery code now. Under another key it opens on this device "
+                        + "only; all others are shut out.",
+                    ok: "Shut them out"
+                )
+            }
             if let code { try await keeper.show(code, for: vault.path) }
             try await opened.rekey(pin: pin, passphrase: passphrase, recoveryCode: code)
             await opened.lock()
-            say("everything is sealed under another key; other devices need the new passphrase or recovery code")
+            if opensElsewhere {
+                say("everything is sealed under another key; other devices need the new passphrase or recovery code")
+            } else {
+                say("everything is sealed under another key; other devices are shut out")
+                say(VaultStatusCommand.opensNowhereElse)
+            }
             say(VaultAddPassphrase.oldCopies)
         }
     }
