@@ -283,6 +283,9 @@ struct SlotTests {
             return
         }
         #expect(try await bench.unlock().entries().isEmpty, "the PIN still opens it")
+        for number in 0..<200 { try FileSystem.write(slots + "junk-\(number)", [1]) }
+        #expect(try !Vault.isTest(directory: bench.vault, stateDirectory: bench.state), "slots are not looked at")
+        #expect(try await bench.unlock().entries().isEmpty)
     }
 
     @Test("Status tells without any secret what there is, and what is missing")
