@@ -51,7 +51,15 @@ struct VaultRestore: AsyncParsableCommand {
             case nil:
                 let secret = try await keeper.askSecret(for: file, "Restore this backup")
                 let pin = try await keeper.askNewPIN(for: directory)
-                _ = try await backup.restore(to: directory, stateDirectory: state, secret: secret, pin: pin)
+                try await keeper.confirmingForgetting { forgetting in
+                    _ = try await backup.restore(
+                        to: directory,
+                        stateDirectory: state,
+                        secret: secret,
+                        pin: pin,
+                        forgettingSeen: forgetting
+                    )
+                }
                 say("restored the vault at \(directory)")
             case true?:
                 let vault = try options.place.open()

@@ -20,7 +20,8 @@ extension VaultError {
         case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
             .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked, .rekeyedElsewhere,
-            .passphraseTooWeak, .noSuchSlot, .wrongSecret, .noPortableSlot, .hasPINHere:
+            .passphraseTooWeak, .noSuchSlot, .wrongSecret, .noPortableSlot, .hasPINHere,
+            .memoryUnreadable:
             .notPermitted
         }
     }

@@ -41,7 +41,15 @@ struct VaultInit: AsyncParsableCommand {
             guard status.opensElsewhere else { throw VaultError.noSuchSlot }
             let secret = try await keeper.askSecret(for: directory, "Open this vault on this device")
             let pin = try await keeper.askNewPIN(for: directory)
-            _ = try await Vault.join(directory: directory, stateDirectory: state, secret: secret, pin: pin)
+            try await keeper.confirmingForgetting { forgetting in
+                _ = try await Vault.join(
+                    directory: directory,
+                    stateDirectory: state,
+                    secret: secret,
+                    pin: pin,
+                    forgettingSeen: forgetting
+                )
+            }
             say("the vault at \(directory) has a PIN on this device now")
         }
     }
@@ -76,18 +84,24 @@ struct VaultChangePIN: AsyncParsableCommand {
 
     func run() async throws {
         try await administering {
-            let vault = try options.place.open()
             let keeper = try options.keeper()
             if forgotten {
-                let secret = try await keeper.askSecret(for: vault.path, "Choose another PIN for this vault")
-                let pin = try await keeper.askNewPIN(for: vault.path)
-                _ = try await Vault.join(
-                    directory: options.place.directory(),
-                    stateDirectory: options.place.stateDirectory(),
-                    secret: secret,
-                    pin: pin
-                )
+                // The local state is not looked at: this is how it is mended.
+                let (directory, state) = (try options.place.directory(), try options.place.stateDirectory())
+                _ = try Vault.isTest(directory: directory, stateDirectory: state)
+                let secret = try await keeper.askSecret(for: directory, "Choose another PIN for this vault")
+                let pin = try await keeper.askNewPIN(for: directory)
+                try await keeper.confirmingForgetting { forgetting in
+                    _ = try await Vault.join(
+                        directory: directory,
+                        stateDirectory: state,
+                        secret: secret,
+                        pin: pin,
+                        forgettingSeen: forgetting
+                    )
+                }
             } else {
+                let vault = try options.place.open()
                 let opened = try await keeper.open(vault, to: "Choose another PIN for this vault").vault
                 try await opened.changePIN(to: try await keeper.askNewPIN(for: vault.path))
                 await opened.lock()

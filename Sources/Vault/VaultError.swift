@@ -68,6 +68,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case backupOfAnotherVault(path: String)
     /// The vault has a PIN on this device already.
     case hasPINHere(path: String)
+    /// What this device remembers of the vault can't be read.
+    case memoryUnreadable(path: String)
     /// The vault is not any more what a person was shown and agreed to.
     case changedMeanwhile
 
@@ -131,6 +133,9 @@ public enum VaultError: Error, Equatable, Sendable {
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
                 + "hybrid-auth vault recovery-code"
         case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
+        case .memoryUnreadable(let path):
+            "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
+                + "would not be noticed; nothing was changed"
         case .changedMeanwhile: "the vault changed while you were asked; nothing was accepted, try again"
         default: "the vault can't be used"
         }

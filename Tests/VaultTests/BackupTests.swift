@@ -185,6 +185,47 @@ struct BackupTests {
         #expect(try await Workbench.names(there.open(pin: "654321")) == ["ada", "bob"])
     }
 
+    @Test("A backup from before a rekeying is restored where the vault was lost and its memory was kept; damage too")
+    func unreadableMemory() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let path = bench.root + "/backup"
+        try await unlocked.backUp(to: path)
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: nil,
+            recoveryCode: nil,
+            scrypt: Workbench.scrypt
+        )
+        let state = try bench.stateOfVault()
+        try FileSystem.run("rm", "-r", bench.vault)
+        let pin = try FileSystem.read(state + "/pin")
+        let lost = VaultError.memoryUnreadable(path: state)
+        #expect(await Workbench.refusal { try await Self.restore(path, to: bench) } == lost)
+        #expect(try FileSystem.read(state + "/pin") == pin)
+        _ = try await VaultBackup.read(path)
+            .restore(
+                to: bench.vault,
+                stateDirectory: bench.state,
+                secret: .passphrase(.typed()),
+                pin: .typed("654321"),
+                forgettingSeen: true,
+                scrypt: Workbench.scrypt,
+                clock: bench.clock
+            )
+        #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
+        for name in ["pin", "attempts", "device"] {
+            try FileSystem.write(state + "/" + name, [1, 2, 3])
+            try await bench.join(.passphrase(.typed()))
+            #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
+        }
+        try FileSystem.write(state + "/seen", [1, 2, 3])
+        #expect(await Workbench.refusal { try await bench.join(.passphrase(.typed())) } == lost)
+    }
+
     @Test("A backup from before a rekeying is taken over under the new key, without its passphrase")
     func beforeRekeying() async throws {
         let bench = try Workbench()

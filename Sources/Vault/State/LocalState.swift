@@ -42,9 +42,9 @@ struct LocalState: Sendable {
         try VaultDirectory.checkPermissions(of: directory)
     }
 
-    /// The device that this state names; a new one if there is none yet.
+    /// The device that this state names; a new one if there is none yet, or none that can be read.
     func deviceOrNew() throws(VaultError) -> Device {
-        if directory.contains(Device.fileName) { return try device() }
+        if let device = try? device() { return device }
         guard let device = Device.random() else { throw .damaged("the random source") }
         try write(Device.fileName, device.bytes)
         return device
