@@ -54,12 +54,18 @@ extension VaultFiles {
 
     private func write(_ bytes: [UInt8], to path: String) throws(VaultError) {
         let (folder, name) = try VaultBackup.split(path)
+        let directory: Directory
         do {
-            try Directory.open(path: folder).write(name, bytes, replacing: false)
+            directory = try Directory.open(path: folder)
+        } catch {
+            throw .cannotWriteBackup("\(folder): \(error.words)")
+        }
+        do {
+            try directory.write(name, bytes, replacing: false)
         } catch .exists {
             throw .fileExists(path: path)
         } catch {
-            throw .cannotWrite("\(path): \(error.words)")
+            throw .cannotWriteBackup("\(path): \(error.words)")
         }
     }
 

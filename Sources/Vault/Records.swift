@@ -224,7 +224,7 @@ struct Records {
         do {
             return try directory.names(limit: limit)
         } catch .tooLarge {
-            throw .tooLarge("more than \(limit) files in \(directory.path)")
+            throw .tooLarge("more than \(limit) files in \(directory.path); remove what this program did not write")
         } catch {
             throw .damaged("\(directory.path) can't be read: \(error.words)")
         }

@@ -60,6 +60,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case noPortableSlot
     /// A file that would be written is there already.
     case fileExists(path: String)
+    /// A backup can't be written; says where and why.
+    case cannotWriteBackup(String)
     /// A backup can't be read; says why.
     case backupUnreadable(String)
     /// A backup is not what was written; says what.
@@ -92,6 +94,8 @@ public enum VaultError: Error, Equatable, Sendable {
         case .cannotOpen(let what): "the vault can't be opened: \(what)"
         case .damaged(let what): "the vault is damaged: \(what); restore a backup"
         case .fileExists(let path): "\(path) exists already; choose another name"
+        case .cannotWriteBackup(let what):
+            "the backup can't be written (\(what)); choose a directory that is there and has room"
         case .backupUnreadable(let what): "the backup can't be read: \(what)"
         case .backupDamaged(let what): "the backup is not what was written (\(what)); use another one"
         case .backupOfAnotherVault(let path):
@@ -132,7 +136,7 @@ public enum VaultError: Error, Equatable, Sendable {
         case .noPortableSlot:
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
                 + "hybrid-auth vault recovery-code"
-        case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
+        case .outOfMemory: "there is not enough memory to try a PIN, passphrase or recovery code (128 MiB); close other programs"
         case .memoryUnreadable(let path):
             "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
                 + "would not be noticed; nothing was changed"

@@ -51,6 +51,11 @@ struct BackupTests {
         #expect(try await there.uses().uses.count == 1)
         #expect(try await there.portableSlots() == (1, 0))
         #expect(other.refusal() == nil)
+        let nowhere = bench.root + "/missing/backup"
+        guard case .cannotWriteBackup? = await Workbench.refusal({ try await unlocked.backUp(to: nowhere) }) else {
+            Issue.record("a missing folder is not told")
+            return
+        }
         let poor = try Workbench()
         try poor.createWithoutPIN()
         let empty = try poor.unlock()
