@@ -174,6 +174,10 @@ public struct VaultBackup: Sendable {
                 if directory.contains(parts.name) {
                     let there = try? directory.read(parts.name, limit: RecordFile.maximumLength)
                     if there == entry.content { continue }
+                    // A history that has gone on since holds all of the backup's.
+                    if parts.folders.first == VaultDirectory.usesName, there?.starts(with: entry.content) == true {
+                        continue
+                    }
                     guard !strict else { throw FileFailure.exists }
                     // Its own name, so that doing this again adds nothing.
                     let copy = parts.name + ".restored-" + Hex.text(Sealing.checksum(entry.content).prefix(8))

@@ -131,7 +131,10 @@ struct BackupTests {
     @Test("Into the same vault a backup is united: nothing newer is lost, nothing deleted comes back")
     func unite() async throws {
         let (bench, unlocked, path) = try await Self.prepare()
+        let site = try #require(RelyingPartyID("example.com"))
+        try await unlocked.noteUse(for: site, .signIn, .done)
         try await unlocked.backUp(to: path)
+        try await unlocked.noteUse(for: site, .signIn, .done)
         let bob = try #require(try await unlocked.entries().first { $0.user?.name == "bob" }).record
         try await unlocked.delete(bob)
         try await unlocked.add(.fresh(user: "later"))
