@@ -243,7 +243,8 @@ struct VaultAccept: AsyncParsableCommand {
         [
             (difference.missing, "missing, given up"), (difference.older, "older than before"),
             (difference.undeleted, "deleted before, and deleted again"),
-            (difference.underReplacedKey, "written elsewhere under a replaced key, taken over"),
+            (difference.underReplacedKey, "made or changed under a replaced key, taken over"),
+            (difference.deletedUnderReplacedKey, "deleted under a replaced key, lost for ever"),
         ]
         .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: "; ")
     }

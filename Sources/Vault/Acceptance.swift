@@ -9,10 +9,12 @@ public struct VaultDifference: Equatable, Sendable {
     public var missing = 0
     /// Records that are older than they were.
     public var older = 0
-    /// Deleted passkeys that came back; accepting deletes them again.
+    /// Deletions that are missing, whether their passkeys came back or not; accepting deletes them again.
     public var undeleted = 0
-    /// Records written under a vault key that was replaced; accepting takes them over.
+    /// Passkeys made or changed under a vault key that was replaced; accepting takes them over.
     public var underReplacedKey = 0
+    /// Passkeys deleted under a vault key that was replaced; accepting deletes them for ever.
+    public var deletedUnderReplacedKey = 0
 
     /// Whether there is nothing to accept.
     public var isEmpty: Bool { self == VaultDifference() }
@@ -81,7 +83,7 @@ extension VaultFiles {
         var difference = VaultDifference()
         for (id, entry) in seen.entries {
             guard let record = records.all[id] else {
-                difference.missing += 1
+                if entry.isDeleted { difference.undeleted += 1 } else { difference.missing += 1 }
                 continue
             }
             if entry.isDeleted && !record.isDeleted {
@@ -90,7 +92,9 @@ extension VaultFiles {
                 difference.older += 1
             }
         }
-        difference.underReplacedKey = records.all.count { $0.value.key != ring.newest }
+        let outdated = records.all.values.filter { $0.key != ring.newest }
+        difference.deletedUnderReplacedKey = outdated.count(where: \.isDeleted)
+        difference.underReplacedKey = outdated.count - difference.deletedUnderReplacedKey
         return difference
     }
 }

@@ -53,7 +53,7 @@ struct AcceptanceTests {
         #expect(try await bench.unlock().entries().isEmpty)
         // Also where nothing at all came back of it.
         try FileSystem.run("rm", "-r", bench.vault + "/records")
-        #expect(try await acceptance(bench).accept() == VaultDifference(missing: 1))
+        #expect(try await acceptance(bench).accept() == VaultDifference(undeleted: 1))
         try FileSystem.run("sh", "-c", "cp -r \(before.vault)/records/. \(bench.vault)/records/")
         #expect(try await bench.unlock().entries().isEmpty)
     }
