@@ -16,9 +16,9 @@ extension VaultFiles {
                 entries.append(.init(path: path + record.current.revision.fileName, content: record.current.bytes))
             }
             entries += genuine.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
-            entries += others()
-            let size = entries.reduce(0) { $0 + $1.path.utf8.count + $1.content.count + 6 }
-            guard size < BackupFile.maximumLength - 64 * 1024 else { throw .tooLarge("a backup holds 256 MiB") }
+            let size = entries.reduce(0) { $0 + Self.size($1) }
+            guard size < Self.maximumContents else { throw Self.tooLarge }
+            entries += try others(limit: Self.maximumContents - size)
             guard let bytes = try? BackupFile.seal(entries, slots: genuine, key: key, identity: identity) else {
                 throw .cannotWrite("the backup could not be sealed")
             }
@@ -32,22 +32,43 @@ extension VaultFiles {
         }
     }
 
-    /// Links between keys and histories, as they are.
-    private func others() -> [BackupFile.Entry] {
+    private static let maximumContents = BackupFile.maximumLength - 64 * 1024
+    private static let tooLarge = VaultError.tooLarge("a backup holds 256 MiB; remove files in uses/")
+
+    private static func size(_ entry: BackupFile.Entry) -> Int { entry.path.utf8.count + entry.content.count + 6 }
+
+    /// Links between keys and histories, as they are: whatever has their form, never more than is read elsewhere.
+    private func others(limit: Int) throws(VaultError) -> [BackupFile.Entry] {
         var entries: [BackupFile.Entry] = []
-        func collect(_ directory: Directory?, _ path: String, limit: Int) {
-            for name in (try? directory?.names(limit: 1000)) ?? [] {
+        var rest = limit
+        func collect(
+            _ directory: Directory?,
+            _ path: String,
+            names limit: Int,
+            length: Int,
+            _ isWanted: ([UInt8]) -> Bool
+        ) throws(VaultError) {
+            for name in (try? directory?.names(limit: limit)) ?? [] {
                 let path = "\(path)/\(name)"
-                guard VaultPath(path) != nil, let content = try? directory?.read(name, limit: limit) else { continue }
-                entries.append(.init(path: path, content: content))
+                guard VaultPath(path) != nil, let content = try? directory?.read(name, limit: length),
+                    isWanted(content)
+                else { continue }
+                let entry = BackupFile.Entry(path: path, content: content)
+                rest -= Self.size(entry)
+                // Told at once: a server may have put more there than there is memory.
+                guard rest > 0 else { throw Self.tooLarge }
+                entries.append(entry)
             }
         }
         let keys = try? directory.subdirectory(VaultDirectory.keysName)
-        collect(keys, VaultDirectory.keysName, limit: KeyLink.length)
+        try collect(keys, VaultDirectory.keysName, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
         let uses = try? directory.subdirectory(VaultDirectory.usesName)
-        for device in (try? uses?.names(limit: 1000)) ?? [] {
+        for device in (try? uses?.names(limit: Self.maximumDevices)) ?? [] {
             let path = "\(VaultDirectory.usesName)/\(device)"
-            collect(try? uses?.subdirectory(device), path, limit: UseFile.maximumLength)
+            let history = try? uses?.subdirectory(device)
+            try collect(history, path, names: Self.maximumSegments, length: UseFile.maximumLength) {
+                UseFile(bytes: $0) != nil
+            }
         }
         return entries
     }

@@ -40,7 +40,12 @@ struct BackupTests {
         let (bench, unlocked, path) = try await Self.prepare()
         try await unlocked.noteUse(for: try #require(RelyingPartyID("example.com")), .create, .done)
         try await unlocked.delete(try #require(try await unlocked.entries().first { $0.user?.name == "bob" }).record)
+        let planted = "uses/0011223344556677/1"
+        try FileSystem.run("mkdir", "-p", bench.vault + "/uses/0011223344556677")
+        try FileSystem.write(bench.vault + "/" + planted, [1, 2, 3])
         try await unlocked.backUp(to: path)
+        let inside = try #require(BackupFile(bytes: FileSystem.read(path))?.open(key: bench.key))
+        #expect(!inside.contains { $0.path == planted }, "what is no history is not taken along")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(await Workbench.refusal { try await unlocked.backUp(to: path) } == .fileExists(path: path))
