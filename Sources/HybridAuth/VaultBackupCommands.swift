@@ -67,8 +67,8 @@ struct VaultRestore: AsyncParsableCommand {
                 let opened = try await keeper.open(vault, to: purpose, acceptingRecords: true).vault
                 let difference = try await opened.difference(unitedWith: backup)
                 if !difference.isEmpty {
-                    let words = VaultAccept.words(difference)
-                    try await keeper.confirm("With the backup, take this vault as it is then?\n\n\(words)", ok: "Accept")
+                    let question = "With the backup, take this vault as it is then?"
+                    try await keeper.confirm("\(question)\n\n\(VaultAccept.words(difference))", ok: "Accept")
                 }
                 let added = try await opened.unite(with: backup, expecting: difference)
                 await opened.lock()

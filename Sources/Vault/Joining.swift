@@ -161,7 +161,7 @@ extension VaultFiles {
             let before = try Slots(in: directory, identity: identity)
             let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
             guard before.all.count - replaced.count < Slots.maximumCount else {
-                throw .tooLarge("it has \(Slots.maximumCount) slots; replace those of one kind, or delete files in slots/")
+                throw .tooLarge("it has \(Slots.maximumCount) slots; replace some, or delete files in slots/")
             }
             let slot = try? PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
             guard let slot else { throw .outOfMemory }

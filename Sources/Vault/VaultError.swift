@@ -136,7 +136,7 @@ public enum VaultError: Error, Equatable, Sendable {
         case .noPortableSlot:
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
                 + "hybrid-auth vault recovery-code"
-        case .outOfMemory: "there is not enough memory to try a PIN, passphrase or recovery code (128 MiB); close other programs"
+        case .outOfMemory: "there is not enough memory to try a secret (128 MiB); close other programs"
         case .memoryUnreadable(let path):
             "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
                 + "would not be noticed; nothing was changed"

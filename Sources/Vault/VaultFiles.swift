@@ -75,7 +75,7 @@ struct VaultFiles: Sendable {
             var seen = try state.seen(KeyRing(key))
             let (id, body) = try make(records)
             guard records.all[id] != nil || records.all.count < Records.maximumCount else {
-                throw .tooLarge("it has \(Records.maximumCount) records, deleted ones included; make another vault for what comes now")
+                throw .tooLarge("it has \(Records.maximumCount) records, deleted ones included; make another vault")
             }
             let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
             let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity)

@@ -44,7 +44,7 @@ struct BackupTests {
         try FileSystem.run("mkdir", "-p", bench.vault + "/uses/0011223344556677")
         try FileSystem.write(bench.vault + "/" + planted, [1, 2, 3])
         try await unlocked.backUp(to: path)
-        let inside = try #require(BackupFile(bytes: FileSystem.read(path))?.open(key: bench.key))
+        let inside = try #require(BackupFile(bytes: try FileSystem.read(path))?.open(key: bench.key))
         #expect(!inside.contains { $0.path == planted }, "what is no history is not taken along")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
