@@ -109,7 +109,8 @@ extension VaultFiles {
             let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
             let added = try VaultBackup.put(wanted, in: directory, strict: false)
             // Once more, because the lock keeps no sync tool away.
-            _ = try acceptLocked(key: key, counting: VaultBackup.chosen(entries), expecting: expected)
+            let counting = VaultBackup.chosen(entries, whileRekeying: state.isRekeying)
+            _ = try acceptLocked(key: key, counting: counting, expecting: expected)
             return added
         }
     }
@@ -135,7 +136,7 @@ extension VaultFiles {
         uniting entries: [BackupFile.Entry],
         _ ring: KeyRing
     ) throws(VaultError) -> VaultDifference {
-        let counting = VaultBackup.chosen(entries)
+        let counting = VaultBackup.chosen(entries, whileRekeying: state.isRekeying)
         var records = try Records(in: directory, ring: ring, identity: identity, counting: counting)
         records.add(entries)
         return difference(records, state.hasSeen ? try state.seen(ring) : SeenRevisions(), ring)

@@ -59,8 +59,9 @@ struct Records {
         /// noted before, and is not taken over in passing.
         case rekeying
         /// The newest key, and of what is under older ones these files, by their SHA-256: those of a backup that a
-        /// person has chosen. What a server put beside them was not chosen.
-        case chosen(Set<[UInt8]>)
+        /// person has chosen. What a server put beside them was not chosen. While a rekeying goes on, the key that is
+        /// replaced counts too, as ever.
+        case chosen(Set<[UInt8]>, whileRekeying: Bool)
         case allKeys
     }
 
@@ -158,7 +159,8 @@ struct Records {
         return switch counting {
         case .newestKeyOnly: index == 0
         case .rekeying: index <= 1
-        case .chosen(let files): index == 0 || files.contains(Sealing.checksum(record.bytes))
+        case .chosen(let files, let isRekeying):
+            index <= (isRekeying ? 1 : 0) || files.contains(Sealing.checksum(record.bytes))
         case .allKeys: true
         }
     }

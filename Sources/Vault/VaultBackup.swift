@@ -132,7 +132,7 @@ public struct VaultBackup: Sendable {
             )
             // What this device remembers from before may be newer than the backup; a person has chosen the backup.
             // What a server put there under an older key was not chosen.
-            try files.accept(key: key, counting: Self.chosen(entries))
+            try files.accept(key: key, counting: Self.chosen(entries, whileRekeying: false))
             do throws(FileFailure) {
                 let name = VaultIdentity.fileName
                 try opened.write(name, Array(file.identity.text.utf8), replacing: false)
@@ -197,8 +197,8 @@ public struct VaultBackup: Sendable {
     }
 
     /// What counts when a person has chosen a backup with these files.
-    static func chosen(_ entries: [BackupFile.Entry]) -> Records.Counting {
-        .chosen(Set(entries.map { Sealing.checksum($0.content) }))
+    static func chosen(_ entries: [BackupFile.Entry], whileRekeying: Bool) -> Records.Counting {
+        .chosen(Set(entries.map { Sealing.checksum($0.content) }), whileRekeying: whileRekeying)
     }
 
     /// The files for a vault of which the key is known; under an older key of the ring too.

@@ -139,7 +139,7 @@ public enum VaultError: Error, Equatable, Sendable {
         case .outOfMemory: "there is not enough memory to try a secret (128 MiB); close other programs"
         case .memoryUnreadable(let path):
             "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
-                + "would not be noticed; nothing was changed"
+                + "would not be noticed; no PIN was set"
         case .changedMeanwhile: "the vault changed while you were asked; nothing was accepted, try again"
         default: "the vault can't be used"
         }
