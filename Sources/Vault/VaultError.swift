@@ -131,7 +131,9 @@ public enum VaultError: Error, Equatable, Sendable {
         case .passphraseTooWeak(let bits):
             "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words or "
                 + "more, drawn at random"
-        case .noSuchSlot: "the vault has no slot for that; see hybrid-auth vault status"
+        case .noSuchSlot:
+            "the vault has no slot for a secret of that kind; check the spelling of a recovery code, or see hybrid-auth "
+                + "vault status"
         case .wrongSecret: "no slot of the vault opens with that; check the spelling, capitals too"
         case .noPortableSlot:
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
