@@ -24,6 +24,8 @@ extension VaultFiles {
         scrypt: Scrypt
     ) throws(VaultError) -> SymmetricKey {
         try state.locked { () throws(VaultError) in
+            // The mark of one that was cut short must not be overwritten: it may be the only copy of a key that counts.
+            try checkCounts(old)
             // Refuses a rolled-back or damaged vault before anything is changed.
             let records = try records(key: old)
             let device = try state.device()

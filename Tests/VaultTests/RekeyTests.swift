@@ -244,6 +244,11 @@ struct RekeyTests {
                 scrypt: Workbench.scrypt
             )
             try Slots.write(slot, in: files.directory)
+            let again = await Workbench.refusal {
+                try await bench.unlock()
+                    .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil, scrypt: Workbench.scrypt)
+            }
+            #expect(again == .locked, "one that was cut short is finished first")
             if isCommitted {
                 // Something of that name that is no link.
                 let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
