@@ -51,14 +51,28 @@ struct VaultRestore: AsyncParsableCommand {
             case nil:
                 let secret = try await keeper.askSecret(for: file, "Restore this backup")
                 let pin = try await keeper.askNewPIN(for: directory)
-                _ = try await backup.restore(to: directory, stateDirectory: state, secret: secret, pin: pin)
+                try await keeper.confirmingForgetting { forgetting in
+                    _ = try await backup.restore(
+                        to: directory,
+                        stateDirectory: state,
+                        secret: secret,
+                        pin: pin,
+                        forgettingSeen: forgetting
+                    )
+                }
                 say("restored the vault at \(directory)")
             case true?:
                 let vault = try options.place.open()
                 let purpose = "Unite this vault with a backup of it"
                 let opened = try await keeper.open(vault, to: purpose, acceptingRecords: true).vault
-                let added = try await opened.unite(with: backup)
+                let difference = try await opened.difference(unitedWith: backup)
+                if !difference.isEmpty {
+                    let question = "With the backup, take this vault as it is then?"
+                    try await keeper.confirm("\(question)\n\n\(VaultAccept.words(difference))", ok: "Accept")
+                }
+                let added = try await opened.unite(with: backup, expecting: difference)
                 await opened.lock()
+                if !difference.isEmpty { say("accepted: \(VaultAccept.words(difference))") }
                 say(added == 0 ? "the vault holds all of the backup already" : "added \(added) files from the backup")
             case false?:
                 throw VaultError.backupOfAnotherVault(path: directory)

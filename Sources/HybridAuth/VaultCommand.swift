@@ -39,10 +39,10 @@ struct VaultPlace: ParsableArguments {
     func open() throws -> Vault {
         let (directory, state) = (try directory(), try stateDirectory())
         do throws(VaultError) {
-            let isTest = try Vault.status(directory: directory, stateDirectory: state).isTest
+            let isTest = try Vault.isTest(directory: directory, stateDirectory: state)
             return try Vault.open(directory: directory, stateDirectory: state, virtualRadio: isTest)
         } catch {
-            throw CommandFailure(error)
+            throw CommandFailure(error.sentence, status: error.statusOfReading)
         }
     }
 }

@@ -16,11 +16,12 @@ extension VaultError {
         case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen, .backupUnreadable:
             .noInput
         case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault: .dataError
-        case .cannotWrite, .tooLarge, .fileExists: .ioError
-        case .busy, .outOfMemory: .temporary
+        case .cannotWrite, .cannotWriteBackup, .tooLarge, .fileExists: .ioError
+        case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
             .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked, .rekeyedElsewhere,
-            .passphraseTooWeak, .noSuchSlot, .wrongSecret, .noPortableSlot, .hasPINHere:
+            .passphraseTooWeak, .noSuchSlot, .wrongSecret, .noPortableSlot, .hasPINHere,
+            .memoryUnreadable:
             .notPermitted
         }
     }

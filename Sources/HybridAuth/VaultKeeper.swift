@@ -164,6 +164,21 @@ struct VaultKeeper: Sendable {
         guard answer == .yes else { throw Self.declined }
     }
 
+    /// Does something, and once more when a person gives up what this device remembers but can't read.
+    func confirmingForgetting(_ act: (_ forgettingSeen: Bool) async throws -> Void) async throws {
+        do {
+            try await act(false)
+        } catch let error as VaultError {
+            guard case .memoryUnreadable = error else { throw error }
+            try await confirm(
+                "What this device remembers of this vault can't be read. It can't tell whether passkeys are missing, or "
+                    + "deleted ones are back. Go on with what is there?",
+                ok: "Go on"
+            )
+            try await act(true)
+        }
+    }
+
     /// Asks a question that a person may decline.
     func confirm(_ question: String, ok: String) async throws {
         let answer = try await answered {

@@ -26,7 +26,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
         do {
             status = try Vault.status(directory: place.directory(), stateDirectory: place.stateDirectory())
         } catch let error as VaultError {
-            throw CommandFailure(error)
+            throw CommandFailure(error.sentence, status: error.statusOfReading)
         }
         let text = json ? Self.object(status) : Self.table(status)
         guard Self.write(text + "\n") else {

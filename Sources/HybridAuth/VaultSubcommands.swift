@@ -41,7 +41,15 @@ struct VaultInit: AsyncParsableCommand {
             guard status.opensElsewhere else { throw VaultError.noSuchSlot }
             let secret = try await keeper.askSecret(for: directory, "Open this vault on this device")
             let pin = try await keeper.askNewPIN(for: directory)
-            _ = try await Vault.join(directory: directory, stateDirectory: state, secret: secret, pin: pin)
+            try await keeper.confirmingForgetting { forgetting in
+                _ = try await Vault.join(
+                    directory: directory,
+                    stateDirectory: state,
+                    secret: secret,
+                    pin: pin,
+                    forgettingSeen: forgetting
+                )
+            }
             say("the vault at \(directory) has a PIN on this device now")
         }
     }
@@ -76,18 +84,24 @@ struct VaultChangePIN: AsyncParsableCommand {
 
     func run() async throws {
         try await administering {
-            let vault = try options.place.open()
             let keeper = try options.keeper()
             if forgotten {
-                let secret = try await keeper.askSecret(for: vault.path, "Choose another PIN for this vault")
-                let pin = try await keeper.askNewPIN(for: vault.path)
-                _ = try await Vault.join(
-                    directory: options.place.directory(),
-                    stateDirectory: options.place.stateDirectory(),
-                    secret: secret,
-                    pin: pin
-                )
+                // The local state is not looked at: this is how it is mended.
+                let (directory, state) = (try options.place.directory(), try options.place.stateDirectory())
+                _ = try Vault.isTest(directory: directory, stateDirectory: state)
+                let secret = try await keeper.askSecret(for: directory, "Choose another PIN for this vault")
+                let pin = try await keeper.askNewPIN(for: directory)
+                try await keeper.confirmingForgetting { forgetting in
+                    _ = try await Vault.join(
+                        directory: directory,
+                        stateDirectory: state,
+                        secret: secret,
+                        pin: pin,
+                        forgettingSeen: forgetting
+                    )
+                }
             } else {
+                let vault = try options.place.open()
                 let opened = try await keeper.open(vault, to: "Choose another PIN for this vault").vault
                 try await opened.changePIN(to: try await keeper.askNewPIN(for: vault.path))
                 await opened.lock()
@@ -176,10 +190,24 @@ struct VaultRekey: AsyncParsableCommand {
             let slots = try await opened.portableSlots()
             let passphrase = slots.passphrases > 0 ? try await keeper.askNewPassphrase(for: vault.path) : nil
             let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
+            let opensElsewhere = passphrase != nil || code != nil
+            if !opensElsewhere {
+                // It may have had slots that a sync server withholds; then they are lost by this.
+                try await keeper.confirm(
+                    "This vault has neither passphrase nor recovery code now. Under another key it opens on this device "
+                        + "only; all others are shut out.",
+                    ok: "Shut them out"
+                )
+            }
             if let code { try await keeper.show(code, for: vault.path) }
             try await opened.rekey(pin: pin, passphrase: passphrase, recoveryCode: code)
             await opened.lock()
-            say("everything is sealed under another key; other devices need the new passphrase or recovery code")
+            if opensElsewhere {
+                say("everything is sealed under another key; other devices need the new passphrase or recovery code")
+            } else {
+                say("everything is sealed under another key; other devices are shut out")
+                say(VaultStatusCommand.opensNowhereElse)
+            }
             say(VaultAddPassphrase.oldCopies)
         }
     }
@@ -206,16 +234,17 @@ struct VaultAccept: AsyncParsableCommand {
             let difference = try await opened.difference()
             guard !difference.isEmpty else { return say("there is nothing to accept; the vault is as it was") }
             try await keeper.confirm("Take this vault as it is?\n\n\(Self.words(difference))", ok: "Accept")
-            say("accepted: \(Self.words(try await opened.accept()))")
+            say("accepted: \(Self.words(try await opened.accept(expecting: difference)))")
             await opened.lock()
         }
     }
 
-    private static func words(_ difference: VaultDifference) -> String {
+    static func words(_ difference: VaultDifference) -> String {
         [
             (difference.missing, "missing, given up"), (difference.older, "older than before"),
             (difference.undeleted, "deleted before, and deleted again"),
-            (difference.underReplacedKey, "written elsewhere under a replaced key, taken over"),
+            (difference.underReplacedKey, "made or changed under a replaced key, taken over"),
+            (difference.deletedUnderReplacedKey, "deleted under a replaced key, lost for ever"),
         ]
         .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: "; ")
     }

@@ -9,10 +9,12 @@ public struct VaultDifference: Equatable, Sendable {
     public var missing = 0
     /// Records that are older than they were.
     public var older = 0
-    /// Deleted passkeys that came back; accepting deletes them again.
+    /// Deletions that are missing, whether their passkeys came back or not; accepting deletes them again.
     public var undeleted = 0
-    /// Records written under a vault key that was replaced; accepting takes them over.
+    /// Passkeys made or changed under a vault key that was replaced; accepting takes them over.
     public var underReplacedKey = 0
+    /// Passkeys deleted under a vault key that was replaced; accepting deletes them for ever.
+    public var deletedUnderReplacedKey = 0
 
     /// Whether there is nothing to accept.
     public var isEmpty: Bool { self == VaultDifference() }
@@ -34,16 +36,27 @@ extension VaultFiles {
     ///
     /// - Returns: What was taken.
     @discardableResult
-    func accept(key: SymmetricKey) throws(VaultError) -> VaultDifference {
-        try state.locked { () throws(VaultError) in try acceptLocked(key: key) }
+    func accept(
+        key: SymmetricKey,
+        counting: Records.Counting = .allKeys,
+        expecting expected: VaultDifference? = nil
+    ) throws(VaultError) -> VaultDifference {
+        try state.locked { () throws(VaultError) in
+            try acceptLocked(key: key, counting: counting, expecting: expected)
+        }
     }
 
     /// The same for callers that hold the lock.
-    func acceptLocked(key: SymmetricKey) throws(VaultError) -> VaultDifference {
+    func acceptLocked(
+        key: SymmetricKey,
+        counting: Records.Counting = .allKeys,
+        expecting expected: VaultDifference? = nil
+    ) throws(VaultError) -> VaultDifference {
         let ring = try ring(key)
-        let records = try Records(in: directory, ring: ring, identity: identity, counting: .allKeys)
+        let records = try Records(in: directory, ring: ring, identity: identity, counting: counting)
         let before = state.hasSeen ? try state.seen(ring) : SeenRevisions()
         let difference = difference(records, before, ring)
+        guard expected == nil || expected == difference else { throw .changedMeanwhile }
         var seen = SeenRevisions()
         for (id, record) in records.all { seen.note(id, newest: record.newest, isDeleted: record.isDeleted) }
         let device = try state.device().id
@@ -51,7 +64,7 @@ extension VaultFiles {
         // Deletions first, so that nothing that was deleted is there for a moment if this is cut short.
         for (id, entry) in before.entries where entry.isDeleted && records.all[id]?.isDeleted != true {
             let newest = records.all[id].map { max($0.newest, entry.newest) } ?? entry.newest
-            let revision = try revision(after: newest, device: device)
+            let revision = try revision(of: id, after: newest, device: device)
             let file = RecordFile(sealing: .deletion, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .damaged("a deletion could not be sealed") }
             try place(file)
@@ -61,15 +74,16 @@ extension VaultFiles {
         try reseal(records, ring, &seen, but: deleted)
         try sealUses(ring)
         try state.write(seen, key: key)
-        try remove(records.files.filter(\.isOutdated))
+        try remove(records.files.filter { $0.isOutdated && $0.counts })
         return difference
     }
 
-    private func difference(_ records: Records, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
+    /// How records differ from what was seen.
+    func difference(_ records: Records, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
         var difference = VaultDifference()
         for (id, entry) in seen.entries {
             guard let record = records.all[id] else {
-                difference.missing += 1
+                if entry.isDeleted { difference.undeleted += 1 } else { difference.missing += 1 }
                 continue
             }
             if entry.isDeleted && !record.isDeleted {
@@ -78,7 +92,9 @@ extension VaultFiles {
                 difference.older += 1
             }
         }
-        difference.underReplacedKey = records.all.count { $0.value.key != ring.newest }
+        let outdated = records.all.values.filter { $0.key != ring.newest }
+        difference.deletedUnderReplacedKey = outdated.count(where: \.isDeleted)
+        difference.underReplacedKey = outdated.count - difference.deletedUnderReplacedKey
         return difference
     }
 }
@@ -105,10 +121,12 @@ extension UnlockedVault {
     /// What is missing is given up, what is older counts, what other devices wrote under a replaced key is sealed
     /// anew. What was deleted stays deleted.
     ///
+    /// - Parameter expected: What the person was shown; if the vault differs otherwise by now, nothing is taken. `nil`
+    ///   takes whatever there is.
     /// - Returns: What was taken.
-    /// - Throws: ``VaultError``.
+    /// - Throws: ``VaultError``; ``VaultError/changedMeanwhile``.
     @discardableResult
-    public func accept() async throws(VaultError) -> VaultDifference {
-        try await perform { key, files throws(VaultError) in try files.accept(key: key) }
+    public func accept(expecting expected: VaultDifference? = nil) async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.accept(key: key, expecting: expected) }
     }
 }

@@ -14,18 +14,23 @@ extension Vault {
     ///   - stateDirectory: This program's directory under `$XDG_STATE_HOME`.
     ///   - secret: What opens a slot in the vault's directory.
     ///   - pin: The new PIN, at least four characters long.
-    /// - Throws: ``VaultError``; then nothing is changed.
+    ///   - forgettingSeen: Whether a memory of the vault that can't be read is replaced by what is there, because a
+    ///     person says so. One that can be read stays in any case.
+    /// - Throws: ``VaultError``; ``VaultError/memoryUnreadable(path:)``. The PIN is what it was then; local files that
+    ///   were damaged may have been made anew.
     public static func join(
         directory: String,
         stateDirectory: String,
         secret: PortableSecret,
-        pin: PIN
+        pin: PIN,
+        forgettingSeen: Bool = false
     ) async throws(VaultError) -> Vault {
         try await join(
             directory: directory,
             stateDirectory: stateDirectory,
             secret: secret,
             pin: pin,
+            forgettingSeen: forgettingSeen,
             scrypt: .standard,
             clock: .realtime
         )
@@ -36,6 +41,7 @@ extension Vault {
         stateDirectory: String,
         secret: PortableSecret,
         pin: PIN,
+        forgettingSeen: Bool = false,
         scrypt: Scrypt,
         clock: WallClock
     ) async throws(VaultError) -> Vault {
@@ -51,6 +57,7 @@ extension Vault {
                 statePath: statePath,
                 key: key,
                 pin: pin,
+                forgettingSeen: forgettingSeen,
                 scrypt: scrypt,
                 clock: clock
             )
@@ -65,16 +72,21 @@ extension Vault {
         statePath: String,
         key: SymmetricKey,
         pin: PIN,
+        forgettingSeen: Bool,
         scrypt: Scrypt,
         clock: WallClock
     ) throws(VaultError) -> VaultFiles {
         let ring = try KeyRing(key, in: directory, identity: identity)
         let state = try LocalState(joining: statePath, identity: identity)
         try state.locked { () throws(VaultError) in
-            if state.hasSeen {
+            if let seen = try? state.seen(ring) {
                 // After a rekeying elsewhere it is sealed under the key before.
-                try state.write(try state.seen(ring), key: key)
+                try state.write(seen, key: key)
             } else {
+                // It may be damaged, or under a key that came after that of a backup.
+                guard forgettingSeen || !state.hasSeen else {
+                    throw .memoryUnreadable(path: statePath + "/" + identity.name)
+                }
                 var seen = SeenRevisions()
                 let records = try Records(in: directory, ring: ring, identity: identity)
                 try records.check(against: &seen)
@@ -145,11 +157,11 @@ extension VaultFiles {
         scrypt: Scrypt
     ) throws(VaultError) {
         try state.locked { () throws(VaultError) in
-            _ = try ring(key)
+            try checkCounts(key)
             let before = try Slots(in: directory, identity: identity)
             let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
-            guard before.all.count < Slots.maximumCount else {
-                throw .tooLarge("it has \(Slots.maximumCount) slots; replace what nobody needs")
+            guard before.all.count - replaced.count < Slots.maximumCount else {
+                throw .tooLarge("it has \(Slots.maximumCount) slots; replace some, or delete files in slots/")
             }
             let slot = try? PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
             guard let slot else { throw .outOfMemory }

@@ -70,7 +70,7 @@ struct KeyRing: Sendable {
         } catch .absent {
             return []
         } catch .tooLarge {
-            throw .tooLarge("more than \(maximumLinks) files in \(VaultDirectory.keysName)")
+            throw .tooLarge("more than \(maximumLinks) files in \(VaultDirectory.keysName); remove what is no link")
         } catch {
             throw .damaged("\(VaultDirectory.keysName): \(error.words)")
         }

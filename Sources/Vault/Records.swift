@@ -11,6 +11,8 @@ struct Records {
     static let maximumCount = 10000
     /// More revisions than that of one record are refused.
     private static let maximumRevisions = 1000
+    /// Higher counters under a key that was replaced were made up.
+    private static let maximumCounterTakenOver = UInt64.max / 2
 
     /// One record.
     struct Record {
@@ -41,6 +43,8 @@ struct Records {
         let file: RecordFile
         /// Whether it is sealed under a key that was replaced.
         let isOutdated: Bool
+        /// Whether it had a say in what is current.
+        let counts: Bool
         /// Whether it is a tombstone.
         let isTombstone: Bool
     }
@@ -51,6 +55,13 @@ struct Records {
     /// under it counts only while the rekeying goes on, and when a person has accepted it.
     enum Counting {
         case newestKeyOnly
+        /// The newest key and the one that it replaces, while that goes on. What is under still older keys was only
+        /// noted before, and is not taken over in passing.
+        case rekeying
+        /// The newest key, and of what is under older ones these files, by their SHA-256: those of a backup that a
+        /// person has chosen. What a server put beside them was not chosen. While a rekeying goes on, the key that is
+        /// replaced counts too, as ever.
+        case chosen(Set<[UInt8]>, whileRekeying: Bool)
         case allKeys
     }
 
@@ -122,21 +133,35 @@ struct Records {
                 continue
             }
             if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
+                let counts = doesCount(index, record)
                 files.append(
                     Found(
                         directory: directoryName,
                         name: name,
                         file: record,
                         isOutdated: index > 0,
+                        counts: counts,
                         isTombstone: body.kind == RecordBody.tombstone
                     )
                 )
-                if index == 0 || counting == .allKeys { add(record, body, ring.keys[index], path: file) }
+                if counts { add(record, body, ring.keys[index], path: file) }
             } else if kind == .proper {
                 throw ring.hasStrangers ? VaultError.rekeyedElsewhere : .damaged("\(file) is not what was written")
             } else {
                 leaveAlone(file, "a copy that is not genuine")
             }
+        }
+    }
+
+    private func doesCount(_ index: Int, _ record: RecordFile) -> Bool {
+        // A counter that nobody reaches would leave no room for the revision that takes it over.
+        if index > 0, record.revision.counter > Self.maximumCounterTakenOver { return false }
+        return switch counting {
+        case .newestKeyOnly: index == 0
+        case .rekeying: index <= 1
+        case .chosen(let files, let isRekeying):
+            index <= (isRekeying ? 1 : 0) || files.contains(Sealing.checksum(record.bytes))
+        case .allKeys: true
         }
     }
 
@@ -149,13 +174,17 @@ struct Records {
 
     /// Tells what was written under a replaced key and is news; the rest of it is only left over.
     private mutating func noteOutdated() {
-        guard counting == .newestKeyOnly else { return }
-        for found in files where found.isOutdated {
+        for found in files where found.isOutdated && !found.counts {
             if let record = all[found.file.id] {
                 guard !record.isDeleted, found.isTombstone || found.file.revision > record.newest else { continue }
             }
+            let path = "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)"
+            if found.file.revision.counter > Self.maximumCounterTakenOver {
+                leaveAlone(path, "a revision that nobody reaches, under a vault key that was replaced; delete it")
+                continue
+            }
             leaveAlone(
-                "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)",
+                path,
                 "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over"
             )
         }
@@ -197,7 +226,7 @@ struct Records {
         do {
             return try directory.names(limit: limit)
         } catch .tooLarge {
-            throw .tooLarge("more than \(limit) files in \(directory.path)")
+            throw .tooLarge("more than \(limit) files in \(directory.path); remove what this program did not write")
         } catch {
             throw .damaged("\(directory.path) can't be read: \(error.words)")
         }
@@ -205,6 +234,16 @@ struct Records {
 }
 
 extension Records {
+    /// Adds files that are not in the directory, as if they were.
+    mutating func add(_ entries: [BackupFile.Entry]) {
+        for entry in entries {
+            guard let record = RecordFile(bytes: entry.content), let (index, body) = open(record),
+                doesCount(index, record)
+            else { continue }
+            merge(record, body, ring.keys[index])
+        }
+    }
+
     /// Refuses records that are older than what was seen, or missing, and adds what is new to what was seen.
     func check(against seen: inout SeenRevisions) throws(VaultError) {
         for (id, entry) in seen.entries {

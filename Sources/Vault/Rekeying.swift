@@ -5,15 +5,16 @@ internal import Crypto
 
 /// Replaces the vault key, so that whoever got hold of the old one can read nothing that is written from now on.
 ///
-/// 1. Slots for the new key are written; nobody uses them yet.
-/// 2. The new key is kept in the local state, sealed under the old one: the mark that a rekeying goes on.
-/// 3. The link from the new key to the old one is written. From here on the new key counts.
+/// 1. The new key is kept in the local state, sealed under the old one: the mark that a rekeying goes on.
+/// 2. Slots for the new key are written; nobody uses them yet.
+/// 3. The mark is written again as committed. From here on the new key counts. Then the link from the new key to the
+///    old one is written, by which other devices learn of it.
 /// 4. The PIN slot, what was seen, every record and every history are sealed anew; then the files and slots under
 ///    the old key are removed.
 /// 5. The mark is removed.
 ///
-/// Cut short before 3, the next unlocking takes back 1 and 2; after 3, it does the rest. Each step can be
-/// done again.
+/// Cut short before 3, the next unlocking takes back 1 and 2; after 3, it does the rest, and writes the link again
+/// if that is missing. Each step can be done again.
 extension VaultFiles {
     /// Steps 1 to 5; returns the new key.
     func rekey(
@@ -23,26 +24,32 @@ extension VaultFiles {
         scrypt: Scrypt
     ) throws(VaultError) -> SymmetricKey {
         try state.locked { () throws(VaultError) in
+            // The mark of one that was cut short must not be overwritten: it may be the only copy of a key that counts.
+            try checkCounts(old)
             // Refuses a rolled-back or damaged vault before anything is changed.
-            _ = try records(key: old)
+            let records = try records(key: old)
             let device = try state.device()
+            // Once it has begun, nothing but a full disk may stop it.
+            for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
             guard (try? state.pinSlot().open(pin: pin, device: device)) == old else { throw .wrongSecret }
+            guard try Slots(in: directory, identity: identity).all.count + secrets.count <= Slots.maximumCount else {
+                throw .tooLarge("it has no room for the new slots; delete files in slots/ that nobody needs")
+            }
             let new = SymmetricKey(size: .bits256)
-            for secret in secrets {
-                let slot = try? PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
-                guard let slot else { throw .outOfMemory }
-                try Slots.write(slot, in: directory)
-            }
-            try state.write(next: new, under: old)
-            guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
-                throw .cannotWrite("the link between the keys could not be sealed")
-            }
-            do throws(FileFailure) {
-                let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
-                try keys.write(link.fileName, link.bytes, replacing: false)
+            try state.write(next: new, under: old, isCommitted: false)
+            do throws(VaultError) {
+                for secret in secrets {
+                    let slot = try? PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
+                    guard let slot else { throw .outOfMemory }
+                    try Slots.write(slot, in: directory)
+                }
             } catch {
-                throw .cannotWrite("\(directory.path): \(error.words)")
+                // What can't be taken back now is taken back at the next unlocking.
+                try? takeBack(new)
+                throw error
             }
+            try state.write(next: new, under: old, isCommitted: true)
+            try writeLink(from: old, to: new)
             return try finishRekeying(old, pin: pin, scrypt: scrypt)
         }
     }
@@ -63,9 +70,12 @@ extension VaultFiles {
     func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
         // Under the old key the ring must not be asked for: the link says that this key has been replaced.
         guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
-        guard try ring(pending.new).keys.contains(key) else {
-            try takeBack(pending.new)
-            return key
+        if try !ring(pending.new).keys.contains(key) {
+            guard pending.isCommitted else {
+                try takeBack(pending.new)
+                return key
+            }
+            try writeLink(from: key, to: pending.new)
         }
         let slot = try? PINSlot(
             wrapping: pending.new,
@@ -79,9 +89,23 @@ extension VaultFiles {
         return pending.new
     }
 
+    /// Says to every device that one key was replaced by another.
+    private func writeLink(from old: SymmetricKey, to new: SymmetricKey) throws(VaultError) {
+        guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
+            throw .cannotWrite("the link between the keys could not be sealed")
+        }
+        do throws(FileFailure) {
+            let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
+            // What stands there under its name, if anything, is not genuine.
+            try keys.write(link.fileName, link.bytes, replacing: true)
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.words)")
+        }
+    }
+
     /// Removes what step 1 and 2 left behind.
     private func takeBack(_ new: SymmetricKey) throws(VaultError) {
-        let slots = try Slots(in: directory, identity: identity)
+        let slots = try Slots(in: directory, identity: identity, toDelete: true)
         let name = KeyID(of: new, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID == name }, in: directory)
         try state.forgetPendingKey()
@@ -89,14 +113,15 @@ extension VaultFiles {
 
     /// Step 4 but for the PIN slot.
     private func sealEverything(_ ring: KeyRing) throws(VaultError) {
-        let records = try Records(in: directory, ring: ring, identity: identity, counting: .allKeys)
+        let records = try Records(in: directory, ring: ring, identity: identity, counting: .rekeying)
         var seen = try state.seen(ring)
         try records.check(against: &seen)
         try reseal(records, ring, &seen)
         try state.write(seen, key: ring.newest)
         try sealUses(ring)
-        try remove(records.files.filter(\.isOutdated))
-        let slots = try Slots(in: directory, identity: identity)
+        // What did not count is left for a person to accept.
+        try remove(records.files.filter { $0.isOutdated && $0.counts })
+        let slots = try Slots(in: directory, identity: identity, toDelete: true)
         let name = KeyID(of: ring.newest, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)
     }
@@ -111,7 +136,7 @@ extension VaultFiles {
         let device = try state.device().id
         let outdated = records.all.filter { $0.value.key != ring.newest && !deleted.contains($0.key) }
         for (id, record) in outdated.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
-            let revision = try revision(after: record.newest, device: device)
+            let revision = try revision(of: id, after: record.newest, device: device)
             let file = record.current.resealed(
                 as: revision,
                 under: ring.newest,

@@ -6,28 +6,35 @@ internal import Crypto
 struct Slots {
     /// More slots than that are refused, because trying each costs a third of a second and more.
     static let maximumCount = 32
+    private static let maximumNamesToDelete = 100_000
 
     /// Those that can be read; whether they are genuine is only known with a key.
     private(set) var all: [PortableSlot] = []
     /// What was left alone.
     private(set) var notes: [VaultNote] = []
-    /// The names of all files of one slot, copies that a sync tool made included.
+    /// The names of all files of one slot, copies that a sync tool made included; known by all its bytes, because a
+    /// forged slot may bear the ID of another.
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads the headers of all of them.
-    init(in vault: Directory, identity: VaultIdentity) throws(VaultError) {
+    ///
+    /// - Parameter toDelete: Whether none of them will be tried, so that there may be far more than the limit: whoever
+    ///   can write the directory must not be able to keep a rekeying from ending.
+    init(in vault: Directory, identity: VaultIdentity, toDelete: Bool = false) throws(VaultError) {
+        let maximumNames = toDelete ? Self.maximumNamesToDelete : 4 * Self.maximumCount
         let directory: Directory
         let names: [String]
         do {
             directory = try vault.subdirectory(VaultDirectory.slotsName)
-            names = try directory.names(limit: 4 * Self.maximumCount)
+            names = try directory.names(limit: maximumNames)
         } catch .absent {
             return
         } catch .tooLarge {
-            throw .tooLarge("more than \(4 * Self.maximumCount) files in \(VaultDirectory.slotsName)")
+            throw .tooLarge("more than \(maximumNames) files in \(VaultDirectory.slotsName); delete what is no slot")
         } catch {
             throw .damaged("\(VaultDirectory.slotsName): \(error.words)")
         }
+        var known: Set<[UInt8]> = []
         for name in names where !name.hasPrefix(".") {
             let path = "\(VaultDirectory.slotsName)/\(name)"
             let bytes: [UInt8]
@@ -41,10 +48,11 @@ struct Slots {
                 notes.append(VaultNote(path: path, reason: "not a slot of this vault, or damaged"))
                 continue
             }
-            self.names[slot.id, default: []].append(name)
-            if !all.contains(slot) { all.append(slot) }
+            self.names[slot.bytes, default: []].append(name)
+            if known.insert(slot.bytes).inserted { all.append(slot) }
         }
-        guard all.count <= Self.maximumCount else {
+        // One more than is made: a replacing that was cut short leaves it.
+        guard toDelete || all.count <= Self.maximumCount + 1 else {
             throw .tooLarge("more than \(Self.maximumCount) slots; delete those that nobody needs")
         }
     }
@@ -82,7 +90,7 @@ struct Slots {
 
     /// Deletes slots here, with their copies; other devices' directories and old copies keep them.
     func delete(_ slots: [PortableSlot], in vault: Directory) throws(VaultError) {
-        let files = slots.flatMap { names[$0.id] ?? [] }
+        let files = slots.flatMap { names[$0.bytes] ?? [] }
         guard !files.isEmpty else { return }
         do {
             try vault.subdirectory(VaultDirectory.slotsName).remove(files)

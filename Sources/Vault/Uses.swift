@@ -9,8 +9,10 @@ internal import Crypto
 /// people and decides nothing: what is not genuine in it is noted and left out, never a reason to stay closed, and
 /// entries that a sync server withholds are not missed.
 extension VaultFiles {
-    private static let maximumDevices = 32
-    private static let maximumSegments = 200
+    /// Histories of more devices than that are not read.
+    static let maximumDevices = 32
+    /// More files than that of one history are not read.
+    static let maximumSegments = 200
 
     /// One file of a history.
     private struct Segment {
@@ -27,8 +29,8 @@ extension VaultFiles {
             let device = try state.device().id
             let name = Hex.text(device.bytes)
             var notes: [VaultNote] = []
-            let current = segments(&notes)
-                .filter { $0.directory == name && $0.name == "\($0.file.segment)" }
+            let current = segments(&notes, of: name)
+                .filter { $0.name == "\($0.file.segment)" }
                 .max { $0.file.segment < $1.file.segment }?
                 .file
             do {
@@ -111,10 +113,14 @@ extension VaultFiles {
         }
     }
 
-    private func segments(_ notes: inout [VaultNote]) -> [Segment] {
+    /// All pieces of all histories, or of that of one device alone.
+    private func segments(_ notes: inout [VaultNote], of device: String? = nil) -> [Segment] {
         guard let root = try? directory.subdirectory(VaultDirectory.usesName) else { return [] }
         var segments: [Segment] = []
-        for name in names(in: root, VaultDirectory.usesName, Self.maximumDevices, &notes) {
+        let devices =
+            device.map { root.contains($0) ? [$0] : [] }
+            ?? names(in: root, VaultDirectory.usesName, Self.maximumDevices, &notes)
+        for name in devices {
             let path = "\(VaultDirectory.usesName)/\(name)"
             guard Hex.bytes(name, count: 8) != nil, let directory = try? root.subdirectory(name) else {
                 notes.append(VaultNote(path: path, reason: "not the history of a device"))

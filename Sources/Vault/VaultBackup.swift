@@ -78,18 +78,23 @@ public struct VaultBackup: Sendable {
 
     /// Puts the vault where none is, with a new PIN for this device.
     ///
-    /// - Throws: ``VaultError``; what was put there before a failure does no harm, and doing it again goes on.
+    /// - Parameter forgettingSeen: Whether a memory of the vault that can't be read is given up; it may be under a key
+    ///   that came after the backup.
+    /// - Throws: ``VaultError``; ``VaultError/memoryUnreadable(path:)``. What was put there before a failure does no
+    ///   harm, and doing it again goes on.
     public func restore(
         to directory: String,
         stateDirectory: String,
         secret: PortableSecret,
-        pin: PIN
+        pin: PIN,
+        forgettingSeen: Bool = false
     ) async throws(VaultError) -> Vault {
         try await restore(
             to: directory,
             stateDirectory: stateDirectory,
             secret: secret,
             pin: pin,
+            forgettingSeen: forgettingSeen,
             scrypt: .standard,
             clock: .realtime
         )
@@ -100,6 +105,7 @@ public struct VaultBackup: Sendable {
         stateDirectory: String,
         secret: PortableSecret,
         pin: PIN,
+        forgettingSeen: Bool = false,
         scrypt: Scrypt,
         clock: WallClock
     ) async throws(VaultError) -> Vault {
@@ -114,23 +120,25 @@ public struct VaultBackup: Sendable {
             let opened = try Self.makeDirectory(path)
             // vault.json comes last: until it is there, nobody takes this for a vault.
             try Self.put(entries, in: opened, strict: true)
-            do throws(FileFailure) {
-                let name = VaultIdentity.fileName
-                try opened.write(name, Array(file.identity.text.utf8), replacing: false)
-            } catch {
-                throw .cannotWrite("\(path): \(error.words)")
-            }
             let files = try Vault.join(
                 opened,
                 file.identity,
                 statePath: AbsolutePath.make(stateDirectory),
                 key: key,
                 pin: pin,
+                forgettingSeen: forgettingSeen,
                 scrypt: scrypt,
                 clock: clock
             )
             // What this device remembers from before may be newer than the backup; a person has chosen the backup.
-            try files.accept(key: key)
+            // What a server put there under an older key was not chosen.
+            try files.accept(key: key, counting: Self.chosen(entries, whileRekeying: false))
+            do throws(FileFailure) {
+                let name = VaultIdentity.fileName
+                try opened.write(name, Array(file.identity.text.utf8), replacing: false)
+            } catch {
+                throw .cannotWrite("\(path): \(error.words)")
+            }
             return files
         }
         return Vault(files: files)
@@ -166,6 +174,10 @@ public struct VaultBackup: Sendable {
                 if directory.contains(parts.name) {
                     let there = try? directory.read(parts.name, limit: RecordFile.maximumLength)
                     if there == entry.content { continue }
+                    // A history that has gone on since holds all of the backup's.
+                    if parts.folders.first == VaultDirectory.usesName, there?.starts(with: entry.content) == true {
+                        continue
+                    }
                     guard !strict else { throw FileFailure.exists }
                     // Its own name, so that doing this again adds nothing.
                     let copy = parts.name + ".restored-" + Hex.text(Sealing.checksum(entry.content).prefix(8))
@@ -182,6 +194,11 @@ public struct VaultBackup: Sendable {
             }
         }
         return added
+    }
+
+    /// What counts when a person has chosen a backup with these files.
+    static func chosen(_ entries: [BackupFile.Entry], whileRekeying: Bool) -> Records.Counting {
+        .chosen(Set(entries.map { Sealing.checksum($0.content) }), whileRekeying: whileRekeying)
     }
 
     /// The files for a vault of which the key is known; under an older key of the ring too.

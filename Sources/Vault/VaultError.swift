@@ -60,6 +60,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case noPortableSlot
     /// A file that would be written is there already.
     case fileExists(path: String)
+    /// A backup can't be written; says where and why.
+    case cannotWriteBackup(String)
     /// A backup can't be read; says why.
     case backupUnreadable(String)
     /// A backup is not what was written; says what.
@@ -68,6 +70,10 @@ public enum VaultError: Error, Equatable, Sendable {
     case backupOfAnotherVault(path: String)
     /// The vault has a PIN on this device already.
     case hasPINHere(path: String)
+    /// What this device remembers of the vault can't be read.
+    case memoryUnreadable(path: String)
+    /// The vault is not any more what a person was shown and agreed to.
+    case changedMeanwhile
 
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
@@ -88,6 +94,8 @@ public enum VaultError: Error, Equatable, Sendable {
         case .cannotOpen(let what): "the vault can't be opened: \(what)"
         case .damaged(let what): "the vault is damaged: \(what); restore a backup"
         case .fileExists(let path): "\(path) exists already; choose another name"
+        case .cannotWriteBackup(let what):
+            "the backup can't be written (\(what)); choose a directory that is there and has room"
         case .backupUnreadable(let what): "the backup can't be read: \(what)"
         case .backupDamaged(let what): "the backup is not what was written (\(what)); use another one"
         case .backupOfAnotherVault(let path):
@@ -123,12 +131,18 @@ public enum VaultError: Error, Equatable, Sendable {
         case .passphraseTooWeak(let bits):
             "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words or "
                 + "more, drawn at random"
-        case .noSuchSlot: "the vault has no slot for that; see hybrid-auth vault status"
+        case .noSuchSlot:
+            "the vault has no slot for a secret of that kind; check the spelling of a recovery code, or see hybrid-auth "
+                + "vault status"
         case .wrongSecret: "no slot of the vault opens with that; check the spelling, capitals too"
         case .noPortableSlot:
             "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
                 + "hybrid-auth vault recovery-code"
-        case .outOfMemory: "there is not enough memory to try the PIN (128 MiB); close other programs"
+        case .outOfMemory: "there is not enough memory to try a secret (128 MiB); close other programs"
+        case .memoryUnreadable(let path):
+            "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
+                + "would not be noticed; no PIN was set"
+        case .changedMeanwhile: "the vault changed while you were asked; nothing was accepted, try again"
         default: "the vault can't be used"
         }
     }

@@ -72,18 +72,24 @@ struct VaultFiles: Sendable {
     ) throws(VaultError) {
         try state.locked { () throws(VaultError) in
             let records = try records(key: key)
+            var seen = try state.seen(KeyRing(key))
             let (id, body) = try make(records)
             guard records.all[id] != nil || records.all.count < Records.maximumCount else {
-                throw .tooLarge("it has \(Records.maximumCount) records; delete what is not needed")
+                throw .tooLarge("it has \(Records.maximumCount) records, deleted ones included; make another vault")
             }
-            let revision = try revision(after: records.all[id]?.newest, device: state.device().id)
+            let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
             let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity)
             guard let file else { throw .tooLarge("a record would be longer than 256 KiB") }
             try place(file)
-            // Durable from here on. If the memory of it can't be written, the next unlocking does it.
-            var seen = try state.seen(KeyRing(key))
-            seen.note(id, newest: revision, isDeleted: body.kind == RecordBody.tombstone)
-            try? state.write(seen, key: key)
+            // Durable from here on. If the memory of it can't be written, the next unlocking does it; but a deletion
+            // that a server withholds until then would be undone without a word, so that is not called done.
+            let isDeleted = body.kind == RecordBody.tombstone
+            seen.note(id, newest: revision, isDeleted: isDeleted)
+            do throws(VaultError) {
+                try state.write(seen, key: key)
+            } catch {
+                if isDeleted { throw error }
+            }
         }
     }
 
@@ -91,6 +97,7 @@ struct VaultFiles: Sendable {
     func changePIN(key: SymmetricKey, to pin: PIN, scrypt: Scrypt) throws(VaultError) {
         guard pin.isLongEnough else { throw .pinTooShort }
         try state.locked { () throws(VaultError) in
+            try checkCounts(key)
             let slot = try? PINSlot(
                 wrapping: key,
                 pin: pin,
@@ -114,15 +121,29 @@ struct VaultFiles: Sendable {
         return records
     }
 
+    /// Refuses a key that was replaced while a person was asked for something; the caller holds the lock.
+    ///
+    /// What is written under it then would take the place of the only copy of the key that counts. The memory of what
+    /// was seen is asked first, because it is sealed under the newest key and no sync server can withhold it.
+    ///
+    /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
+    func checkCounts(_ key: SymmetricKey) throws(VaultError) {
+        guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { throw .locked }
+        _ = try ring(key)
+    }
+
     /// A key and those that it replaced.
     func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
         try KeyRing(key, in: directory, identity: identity)
     }
 
-    /// The revision after one, by this device.
-    func revision(after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
+    /// The revision of a record after one, by this device.
+    func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
         let (counter, overflow) = (newest?.counter ?? 0).addingReportingOverflow(1)
-        guard !overflow else { throw .tooLarge("a record has no further revisions") }
+        guard !overflow else {
+            let path = "\(VaultDirectory.recordsName)/\(id)/\(UInt64.max)-…"
+            throw .tooLarge("nobody wrote \(path) in earnest, and no revision can follow it; delete that file")
+        }
         return Revision(counter: counter, device: device)
     }
 

@@ -42,6 +42,14 @@ extension Vault {
         try status(directory: directory, stateDirectory: stateDirectory, clock: .realtime)
     }
 
+    /// Whether a vault was made under a virtual radio; reads nothing but `vault.json`.
+    ///
+    /// - Throws: ``VaultError``.
+    public static func isTest(directory: String, stateDirectory: String) throws(VaultError) -> Bool {
+        let path = AbsolutePath.make(directory)
+        return try VaultDirectory.open(path: path, stateDirectory: AbsolutePath.make(stateDirectory)).1.test
+    }
+
     static func status(
         directory: String,
         stateDirectory: String,

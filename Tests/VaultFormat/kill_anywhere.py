@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills the real `hybrid-auth vault …` at its n-th system call that changes a disk, for every n, by strace; gives it
-ENOSPC there; and looks at the order of its writes. After each the vault must hold what it held.
+"""Kills the real `hybrid-auth vault …` at the n-th of the system calls that change a disk, by strace; gives it ENOSPC
+there; and looks at the order of its writes. After each the vault must hold what it held.
+
+strace counts n for each thread and each kind of call by itself. So the first calls of a second thread, and of a kind
+that comes before another of the same n, are not all hit, nor are write and openat: it is a sample of the places.
 
     kill_anywhere.py PROGRAM [--every K]     K > 1 tries only each K-th place
 

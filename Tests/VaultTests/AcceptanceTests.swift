@@ -53,8 +53,40 @@ struct AcceptanceTests {
         #expect(try await bench.unlock().entries().isEmpty)
         // Also where nothing at all came back of it.
         try FileSystem.run("rm", "-r", bench.vault + "/records")
-        #expect(try await acceptance(bench).accept() == VaultDifference(missing: 1))
+        #expect(try await acceptance(bench).accept() == VaultDifference(undeleted: 1))
         try FileSystem.run("sh", "-c", "cp -r \(before.vault)/records/. \(bench.vault)/records/")
+        #expect(try await bench.unlock().entries().isEmpty)
+    }
+
+    @Test("A deletion that can't be remembered is not called done; anything else is")
+    func unremembered() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let record = try #require(try await unlocked.entries().first?.record)
+        let seen = try bench.stateOfVault() + "/seen"
+        for kind in [RecordBody.passkey, RecordBody.tombstone] {
+            let refused = await Workbench.refusal {
+                try bench.open().files
+                    .write(key: bench.key) { records throws(VaultError) in
+                        let body = kind == RecordBody.tombstone ? RecordBody.deletion : records.all[record]?.body
+                        // Nothing can take the place of a directory.
+                        try? FileSystem.run("sh", "-c", "mv \(seen) \(seen)-kept && mkdir \(seen)")
+                        guard let body else { throw .noSuchRecord }
+                        return (record, body)
+                    }
+            }
+            try FileSystem.run("sh", "-c", "rmdir \(seen) && mv \(seen)-kept \(seen)")
+            if kind == RecordBody.tombstone {
+                guard case .cannotWrite? = refused else {
+                    Issue.record("the deletion was called done")
+                    continue
+                }
+            } else {
+                #expect(refused == nil)
+            }
+        }
         #expect(try await bench.unlock().entries().isEmpty)
     }
 

@@ -40,7 +40,12 @@ struct BackupTests {
         let (bench, unlocked, path) = try await Self.prepare()
         try await unlocked.noteUse(for: try #require(RelyingPartyID("example.com")), .create, .done)
         try await unlocked.delete(try #require(try await unlocked.entries().first { $0.user?.name == "bob" }).record)
+        let planted = "uses/0011223344556677/1"
+        try FileSystem.run("mkdir", "-p", bench.vault + "/uses/0011223344556677")
+        try FileSystem.write(bench.vault + "/" + planted, [1, 2, 3])
         try await unlocked.backUp(to: path)
+        let inside = try #require(BackupFile(bytes: try FileSystem.read(path))?.open(key: bench.key))
+        #expect(!inside.contains { $0.path == planted }, "what is no history is not taken along")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(await Workbench.refusal { try await unlocked.backUp(to: path) } == .fileExists(path: path))
@@ -51,6 +56,11 @@ struct BackupTests {
         #expect(try await there.uses().uses.count == 1)
         #expect(try await there.portableSlots() == (1, 0))
         #expect(other.refusal() == nil)
+        let nowhere = bench.root + "/missing/backup"
+        guard case .cannotWriteBackup? = await Workbench.refusal({ try await unlocked.backUp(to: nowhere) }) else {
+            Issue.record("a missing folder is not told")
+            return
+        }
         let poor = try Workbench()
         try poor.createWithoutPIN()
         let empty = try poor.unlock()
@@ -126,7 +136,10 @@ struct BackupTests {
     @Test("Into the same vault a backup is united: nothing newer is lost, nothing deleted comes back")
     func unite() async throws {
         let (bench, unlocked, path) = try await Self.prepare()
+        let site = try #require(RelyingPartyID("example.com"))
+        try await unlocked.noteUse(for: site, .signIn, .done)
         try await unlocked.backUp(to: path)
+        try await unlocked.noteUse(for: site, .signIn, .done)
         let bob = try #require(try await unlocked.entries().first { $0.user?.name == "bob" }).record
         try await unlocked.delete(bob)
         try await unlocked.add(.fresh(user: "later"))
@@ -138,6 +151,92 @@ struct BackupTests {
         let person = UnlockedVault(files: try bench.open().files, key: bench.key, notes: [], failure: FailureBox())
         #expect(try await person.unite(with: backup) == 3)
         #expect(try await Workbench.names(bench.unlock()) == ["ada"])
+    }
+
+    @Test("What a server planted under a replaced key is not taken over with a backup, and what is lost is told first")
+    func planted() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        for user in ["ada", "bob"] { try await unlocked.add(.fresh(user: user)) }
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let vault = try bench.open()
+        let next = "glider museum ochre tactful banjo"
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: .typed(next),
+            recoveryCode: nil,
+            scrypt: Workbench.scrypt
+        )
+        let path = bench.root + "/backup"
+        try await unlocked.backUp(to: path)
+        let entries = try await unlocked.entries()
+        try await unlocked.add(.fresh(user: "later"))
+        let later = try #require(try await unlocked.entries().first { $0.user?.name == "later" }).record
+        try FileSystem.run("rm", "-r", bench.vault + "/records/\(later)")
+        for entry in entries {
+            try PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: entry.record, counter: 50)
+        }
+        let backup = try await VaultBackup.read(path)
+        let person = try await Workbench.acceptance(bench, pin: "123456")
+        let shown = try await person.difference(unitedWith: backup)
+        #expect(shown == VaultDifference(missing: 1))
+        let other = VaultDifference()
+        #expect(await Workbench.refusal { try await person.unite(with: backup, expecting: other) } == .changedMeanwhile)
+        #expect(await Workbench.refusal { try await person.accept(expecting: other) } == .changedMeanwhile)
+        #expect(try await person.unite(with: backup, expecting: shown) == 0)
+        let here = try await bench.open(pin: "123456")
+        #expect(try await Workbench.names(here) == ["ada", "bob"])
+        #expect(here.notes.count == 2)
+        // Where vault.json was withheld and they were planted, likewise.
+        let there = try Workbench()
+        try FileSystem.run("mkdir", "-m", "700", there.vault)
+        for entry in entries {
+            try PasskeyTests.plant(.deletion, in: there, vault: vault, key: bench.key, id: entry.record, counter: 50)
+        }
+        try await Self.restore(path, to: there, next)
+        #expect(try await Workbench.names(there.open(pin: "654321")) == ["ada", "bob"])
+    }
+
+    @Test("A backup from before a rekeying is restored where the vault was lost and its memory was kept; damage too")
+    func unreadableMemory() async throws {
+        let bench = try Workbench()
+        _ = try await bench.create()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        let path = bench.root + "/backup"
+        try await unlocked.backUp(to: path)
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: nil,
+            recoveryCode: nil,
+            scrypt: Workbench.scrypt
+        )
+        let state = try bench.stateOfVault()
+        try FileSystem.run("rm", "-r", bench.vault)
+        let pin = try FileSystem.read(state + "/pin")
+        let lost = VaultError.memoryUnreadable(path: state)
+        #expect(await Workbench.refusal { try await Self.restore(path, to: bench) } == lost)
+        #expect(try FileSystem.read(state + "/pin") == pin)
+        _ = try await VaultBackup.read(path)
+            .restore(
+                to: bench.vault,
+                stateDirectory: bench.state,
+                secret: .passphrase(.typed()),
+                pin: .typed("654321"),
+                forgettingSeen: true,
+                scrypt: Workbench.scrypt,
+                clock: bench.clock
+            )
+        #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
+        for name in ["pin", "attempts", "device"] {
+            try FileSystem.write(state + "/" + name, [1, 2, 3])
+            try await bench.join(.passphrase(.typed()))
+            #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
+        }
+        try FileSystem.write(state + "/seen", [1, 2, 3])
+        #expect(await Workbench.refusal { try await bench.join(.passphrase(.typed())) } == lost)
     }
 
     @Test("A backup from before a rekeying is taken over under the new key, without its passphrase")

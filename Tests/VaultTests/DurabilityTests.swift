@@ -27,12 +27,16 @@ struct DurabilityTests {
         recording.confirm { $0.vaultExists = true }
         for user in ["ada", "bob", "cy"] {
             let body = PasskeyBody(try .fresh(user: user), order: 1, created: 1)
+            recording.begin { $0.undecided.insert(user) }
             try recording.perform {
                 try files.write(key: bench.key) { _ in
                     (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
                 }
             }
-            recording.confirm { $0.accounts.insert(user) }
+            recording.confirm {
+                $0.accounts.insert(user)
+                $0.undecided = []
+            }
         }
         let all = try files.load(key: bench.key).passkeys
         let bob = try #require(all.first { $0.body.user?.name == "bob" })
@@ -181,6 +185,8 @@ private final class Recording: Sendable {
         }
         let accounts = Set(try await unlocked.entries().map { $0.user?.name ?? "" })
         #expect(promise.accounts.subtracting(promise.undecided).isSubset(of: accounts), comment)
+        // Nothing that was deleted, renamed or never asked for is there either.
+        #expect(accounts.isSubset(of: promise.accounts.union(promise.undecided)), "\(accounts) \(comment)")
         let uses = try await unlocked.uses().uses.count
         #expect(uses >= promise.uses, comment)
         #expect(unlocked.notes.isEmpty, "\(unlocked.notes) \(comment)")

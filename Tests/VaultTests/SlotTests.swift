@@ -157,6 +157,31 @@ struct SlotTests {
         try await old.join(.passphrase(.typed()))
     }
 
+    @Test("Replacing deletes what it names, not a slot whose ID was forged, and needs no free place")
+    func replacedByWholeBytes() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.addSlot(.recoveryCode(.random()), replacing: false, scrypt: Workbench.scrypt)
+        let slots = bench.vault + "/slots/"
+        let real = try FileSystem.read(slots + (try #require(try FileSystem.names(slots).first)))
+        let identity = try bench.open().files.identity
+        let forged = try PortableSlot(
+            wrapping: SymmetricKey(size: .bits256),
+            secret: .passphrase(.typed()),
+            identity: identity,
+            scrypt: Workbench.scrypt
+        )
+        for number in 0..<31 {
+            var body = Array(forged.bytes.dropLast(32))
+            body.replaceSubrange(28..<44, with: number == 0 ? Array(real[28..<44]) : RandomBytes.make(16))
+            try FileSystem.write(slots + Hex.text(RandomBytes.make(16)), body + Sealing.checksum(body))
+        }
+        try await unlocked.addPassphrase(.typed(), replacing: true, scrypt: Workbench.scrypt)
+        #expect(try await unlocked.portableSlots() == (1, 1))
+        #expect(try FileSystem.names(slots).count == 2)
+    }
+
     @Test("A forgotten PIN is replaced by the passphrase; the device, the wait and what was seen are kept or mended")
     func forgotten() async throws {
         let bench = try Workbench()
@@ -258,6 +283,9 @@ struct SlotTests {
             return
         }
         #expect(try await bench.unlock().entries().isEmpty, "the PIN still opens it")
+        for number in 0..<200 { try FileSystem.write(slots + "junk-\(number)", [1]) }
+        #expect(try !Vault.isTest(directory: bench.vault, stateDirectory: bench.state), "slots are not looked at")
+        #expect(try await bench.unlock().entries().isEmpty)
     }
 
     @Test("Status tells without any secret what there is, and what is missing")

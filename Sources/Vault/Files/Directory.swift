@@ -68,10 +68,11 @@ final class Directory: Sendable {
     func makeSubdirectory(_ name: String) throws(FileFailure) -> Directory {
         if mkdirat(descriptor, name, 0o700) == 0 {
             FileJournal.note(.madeDirectory(path + "/" + name))
-            try sync()
         } else if errno != EEXIST {
             throw .current
         }
+        // Also one that was there: whoever made it, a run that was killed or a sync tool, may not have synced.
+        try sync()
         return try subdirectory(name)
     }
 

@@ -42,9 +42,9 @@ struct LocalState: Sendable {
         try VaultDirectory.checkPermissions(of: directory)
     }
 
-    /// The device that this state names; a new one if there is none yet.
+    /// The device that this state names; a new one if there is none yet, or none that can be read.
     func deviceOrNew() throws(VaultError) -> Device {
-        if directory.contains(Device.fileName) { return try device() }
+        if let device = try? device() { return device }
         guard let device = Device.random() else { throw .damaged("the random source") }
         try write(Device.fileName, device.bytes)
         return device
@@ -139,7 +139,9 @@ struct LocalState: Sendable {
     var isRekeying: Bool { directory.contains(PendingKey.fileName) }
 
     /// The key before and the next key of a rekeying that goes on.
-    func pendingKey(_ ring: KeyRing) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey)? {
+    func pendingKey(
+        _ ring: KeyRing
+    ) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         guard isRekeying else { return nil }
         let bytes = try read(PendingKey.fileName, limit: PendingKey.length)
         guard let keys = PendingKey.read(bytes, ring: ring, identity: identity) else {
@@ -148,9 +150,10 @@ struct LocalState: Sendable {
         return keys
     }
 
-    /// Keeps the next key, under the present one.
-    func write(next new: SymmetricKey, under old: SymmetricKey) throws(VaultError) {
-        guard let bytes = try? PendingKey.bytes(new, under: old, identity: identity) else {
+    /// Keeps the next key, under the present one; when committed, it counts from here on.
+    func write(next new: SymmetricKey, under old: SymmetricKey, isCommitted: Bool) throws(VaultError) {
+        let bytes = try? PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
+        guard let bytes else {
             throw .cannotWrite("\(file(PendingKey.fileName)) could not be sealed")
         }
         try write(PendingKey.fileName, bytes)

@@ -4,10 +4,11 @@ internal import Crypto
 
 /// The next vault key, while a rekeying goes on; sealed under the one before, in the local state only.
 ///
-/// It is written before the link that makes the new key count and removed when everything is sealed under it, so
-/// it is also the mark that says: finish this first.
+/// It is written before anything else and removed when everything is sealed under the new key, so it is also the mark
+/// that says: finish this first. Once it is written again as committed, the new key counts: that is decided here,
+/// because a sync server can withhold whatever stands in the vault's directory.
 ///
-/// File: magic (8) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID, info = `next key v1`)
+/// File: magic (8; another when committed) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID, info = `next key v1`)
 /// (12 + 32 + 16), associated data = all before and the vault's identity.
 struct PendingKey {
     /// Name of the file in the local state.
@@ -15,12 +16,18 @@ struct PendingKey {
     /// The only length there is.
     static let length = 24 + 60
 
-    private static let magic = Array("HYBNEXTK".utf8)
+    private static let begun = Array("HYBNEXTK".utf8)
+    private static let committed = Array("HYBNEXTC".utf8)
     private static let label = Array("next key v1".utf8)
 
     /// The content of the file.
-    static func bytes(_ new: SymmetricKey, under old: SymmetricKey, identity: VaultIdentity) throws -> [UInt8] {
-        let header = magic + KeyID(of: old, identity: identity).bytes
+    static func bytes(
+        _ new: SymmetricKey,
+        under old: SymmetricKey,
+        isCommitted: Bool,
+        identity: VaultIdentity
+    ) throws -> [UInt8] {
+        let header = (isCommitted ? committed : begun) + KeyID(of: old, identity: identity).bytes
         let wrapping = Sealing.derive(old, identity: identity, info: label)
         return try new.withUnsafeBytes { key in
             let box = try AES.GCM.seal(key, using: wrapping, authenticating: header + identity.associatedData)
@@ -33,8 +40,9 @@ struct PendingKey {
         _ bytes: [UInt8],
         ring: KeyRing,
         identity: VaultIdentity
-    ) -> (old: SymmetricKey, new: SymmetricKey)? {
-        guard bytes.count == length, bytes.starts(with: magic) else { return nil }
+    ) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
+        let isCommitted = bytes.starts(with: committed)
+        guard bytes.count == length, isCommitted || bytes.starts(with: begun) else { return nil }
         let header = Array(bytes.prefix(24))
         for old in ring.keys where KeyID(of: old, identity: identity).bytes == Array(header.suffix(KeyID.length)) {
             let new = try? Sealing.open(
@@ -42,7 +50,7 @@ struct PendingKey {
                 key: Sealing.derive(old, identity: identity, info: label),
                 associatedData: header + identity.associatedData
             ) { SymmetricKey(data: $0) }
-            if let new { return (old, new) }
+            if let new { return (old, new, isCommitted) }
         }
         return nil
     }
