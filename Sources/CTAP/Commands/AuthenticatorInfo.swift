@@ -56,7 +56,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
             maximumMessageSize = try fields.optional(5, "maxMsgSize", as: \.integer)
             transports = try fields.texts(9, "transports")
             algorithms = try [COSEAlgorithm](fields.maps(10, "algorithms"))
-            attestationFormats = try fields.texts(22, "attestationFormats")
+            // Young, and nobody decides by it: in another shape it is like any member that is not known.
+            attestationFormats = (try? fields.texts(22, "attestationFormats")) ?? []
         } catch {
             throw CTAPResponseError(error)
         }
