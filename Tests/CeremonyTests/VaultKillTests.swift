@@ -9,11 +9,14 @@ import Testing
 @Suite("hybrid-auth vault, killed anywhere", .serialized)
 struct VaultKillTests {
     private static let python = ProcessInfo.processInfo.environment["HYBRID_TEST_PYTHON"]
+    /// Whether the programs are optimized; if not, scrypt alone takes a quarter of an hour.
+    private static let isQuick =
+        Thoroughness.isFull || ProcessInfo.processInfo.environment["HYBRID_TEST_PROGRAMS"] != nil
     private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
 
     @Test(
         "kill -9 and a full disk at any system call lose nothing, and every write is synced in order",
-        .enabled(if: python != nil && hasStrace, "needs HYBRID_TEST_PYTHON and strace")
+        .enabled(if: python != nil && hasStrace && isQuick, "needs HYBRID_TEST_PYTHON, release programs and strace")
     )
     func killAnywhere() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hybrid-kill-\(UUID().uuidString.prefix(8))"
