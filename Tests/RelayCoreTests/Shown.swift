@@ -2,7 +2,8 @@
 
 /// Every way in which a value may show itself by accident.
 enum Shown {
-    private struct Wrapped<Value> {
+    /// Not private: the name of a private type is printed with an address, in which any digits may stand.
+    struct Wrapped<Value> {
         let value: Value
     }
 
