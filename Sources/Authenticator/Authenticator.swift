@@ -164,17 +164,24 @@ public actor Authenticator {
         }
     }
 
+    /// Whether the answer carries a self attestation.
+    ///
+    /// A client that names formats gets the first of them that is known here. Most browsers name none, whatever the
+    /// site asked for, and take the statement away themselves unless it asked for one: so they are given it.
+    private func givesPacked(_ request: MakeCredentialRequest) -> Bool {
+        guard !request.attestationFormats.isEmpty else { return true }
+        let supported = Self.info.attestationFormats
+        return request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
+    }
+
     private func creation(
         _ passkey: Passkey,
         for request: MakeCredentialRequest,
         _ opened: any UnlockedCredentialStore
     ) throws(AuthenticatorFailure) -> MakeCredentialResponse {
         let data = authenticatorData(for: passkey, opened, isNew: true)
-        let supported = Self.info.attestationFormats
-        let isPacked =
-            request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
         var response =
-            isPacked
+            givesPacked(request)
             ? MakeCredentialResponse(
                 authenticatorData: data,
                 selfAttestation: try sign(data, request.clientDataHash, with: passkey),

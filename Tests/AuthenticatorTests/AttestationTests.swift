@@ -9,9 +9,9 @@ import Testing
 @Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(1)))
 struct AttestationTests {
     @Test(
-        "packed is given to who prefers it to none; to all others none",
+        "packed is given to who prefers it to none or says nothing; to all others none",
         arguments: [
-            ([], "none"), (["none"], "none"), (["packed"], "packed"), (["tpm", "packed", "none"], "packed"),
+            ([], "packed"), (["none"], "none"), (["packed"], "packed"), (["tpm", "packed", "none"], "packed"),
             (["none", "packed"], "none"), (["tpm", "android-key"], "none"), (["Packed", "packed "], "none"),
         ] as [([String], String)]
     )

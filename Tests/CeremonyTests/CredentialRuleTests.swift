@@ -23,6 +23,9 @@ struct CredentialRuleTests {
         #expect(made.format == "packed")
         let plain = try await props.create(user: "packed@example.com", with: ["attestationFormats": ["tpm"]])
         #expect(plain.format == "none")
+        // Without a list it is the desktop that takes it away, unless the site asked for it.
+        let direct = try await props.create(user: "packed@example.com", with: ["attestation": "direct"])
+        #expect(direct.format == "packed")
     }
 
     @Test("a passkey that need not be discoverable answers only who names it")

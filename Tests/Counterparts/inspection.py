@@ -55,7 +55,8 @@ class Inspection:
         members = {1, 2, 3} if ceremony.prf is None else {1, 2, 3, 6}
         self.expect(set(answer) == members, f"members {sorted(answer)} in a creation's answer")
         data = self._data(answer, ceremony.rp_id, ctap.ATTESTED)
-        if next((name for name in ceremony.formats if name in ("none", "packed")), "none") == "packed":
+        wished = ceremony.formats or ("packed",)
+        if next((name for name in wished if name in ("none", "packed")), "none") == "packed":
             self.self_attestation(answer, data, ceremony.parameters[1])
         else:
             self.expect(

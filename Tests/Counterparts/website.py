@@ -50,6 +50,8 @@ class Ceremony:
         self.prf = None if prf is None else prf_inputs(prf)
         extensions = None if prf is None else {"prf": self.prf}
         self.formats = options.get("attestationFormats", [])
+        # As browsers do, the statement is taken away from a site that did not ask for one.
+        self.wants_attestation = options.get("attestation", "none") != "none" or bool(self.formats)
         if self.is_creation:
             user = {**options["user"], "id": from_base64url(options["user"]["id"])}
             wanted = options.get("authenticatorSelection", {}).get("residentKey") != "discouraged"
@@ -76,7 +78,9 @@ class Ceremony:
         if self.is_creation:
             identifier = ctap.AuthenticatorData.read(answer[2]).credential_id
             members = {
-                "attestationObject": cbor.canonical({"fmt": answer[1], "authData": answer[2], "attStmt": answer[3]}),
+                "attestationObject": cbor.canonical({
+                    "fmt": answer[1] if self.wants_attestation else "none", "authData": answer[2],
+                    "attStmt": answer[3] if self.wants_attestation else {}}),
                 "authenticatorData": answer[2],
             }
         else:

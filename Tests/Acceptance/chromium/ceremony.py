@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 
-from relying_party import Refused
+from relying_party import ACCOUNT, Refused
 from scenarios import Registered
 from waiting import Failed
 
@@ -20,6 +20,8 @@ class Outcome:
     had_vault: bool = False
     # Whether the account has a passkey whose place a new one takes.
     replaces: bool = False
+    # How many accounts a sign-in can choose from.
+    accounts: int = 1
     dialogues: list = field(default_factory=list)
     phone_status: int | None = None
     phone_said: str = ""
@@ -45,7 +47,10 @@ class Ceremony:
     def perform(self):
         stage, scenario, outcome = self._stage, self._scenario, Outcome()
         outcome.had_vault = stage.phone.has_vault
-        outcome.replaces = isinstance(scenario.outcome, Registered) and bool(stage.site.known)
+        account = scenario.options.get("account", ACCOUNT)
+        outcome.replaces = (isinstance(scenario.outcome, Registered) and scenario.outcome.is_discoverable
+                            and stage.site.has_passkey(account))
+        outcome.accounts = stage.site.accounts if scenario.options.get("allow") == "any" else 1
         outcome.records_before = stage.phone.records()
         dialogues_before = len(stage.phone.dialogues())
         begun, ended = self._advert_calls()

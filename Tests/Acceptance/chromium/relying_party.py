@@ -2,6 +2,7 @@
 """The site's server. Two libraries that are not ours judge each response and must agree: python-fido2, py_webauthn."""
 import json
 import secrets
+from dataclasses import dataclass
 
 import webauthn
 from fido2 import cbor
@@ -19,24 +20,37 @@ class Refused(Exception):
     """A library refused the response, or the two read it differently."""
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a site keeps of a credential."""
+    data: object
+    key: bytes
+    handle: str
+    discoverable: bool
+
+
 class RelyingParty:
     """Options for the page, judgements on what it returns, and what a site keeps in between."""
 
     def __init__(self, origin, log):
         self._origin = origin
         self._log = log
-        self.user = encode(secrets.token_bytes(16))
+        # Account name -> user handle.
+        self._users = {}
+        # Credential ID -> what a site keeps of it.
         self._credentials = {}
-        self._challenge = ""
+        self._challenge, self._asked_for = "", {}
         self._server = Fido2Server(PublicKeyCredentialRpEntity(id=RP_ID, name="Acceptance test"),
                                    verify_origin=lambda other: other == origin)
 
-    def creation_options(self, *, exclude_known=False, attestation="none", resident_key="required", extensions=None,
-                         hints=("hybrid",)):
+    def creation_options(self, *, account=ACCOUNT, exclude_known=False, attestation="none", resident_key="required",
+                         extensions=None, hints=("hybrid",)):
         """PublicKeyCredentialCreationOptionsJSON."""
+        handle = self._users.setdefault(account, encode(secrets.token_bytes(16)))
+        self._asked_for = {"handle": handle, "discoverable": resident_key == "required"}
         return self._asked({
             "rp": {"id": RP_ID, "name": "Acceptance test"},
-            "user": {"id": self.user, "name": ACCOUNT, "displayName": "Ada L."},
+            "user": {"id": handle, "name": account, "displayName": "Ada L."},
             "challenge": self._new_challenge(),
             "pubKeyCredParams": [{"type": "public-key", "alg": alg} for alg in (-7, -257)],
             "excludeCredentials": [self._descriptor(i) for i in self._credentials] if exclude_known else [],
@@ -50,8 +64,8 @@ class RelyingParty:
         })
 
     def request_options(self, *, allow="known", extensions=None, hints=("hybrid",)):
-        """PublicKeyCredentialRequestOptionsJSON; `allow` is `known`, `unknown` or `any`."""
-        allowed = {"known": list(self._credentials), "unknown": [encode(secrets.token_bytes(32))], "any": []}[allow]
+        """PublicKeyCredentialRequestOptionsJSON; `allow` is `known` (the last one), `unknown` or `any`."""
+        allowed = {"known": [self.last[0]] if self._credentials else [], "unknown": [encode(secrets.token_bytes(32))], "any": []}[allow]
         return self._asked({
             "rpId": RP_ID,
             "challenge": self._new_challenge(),
@@ -78,7 +92,11 @@ class RelyingParty:
                     (second.credential_device_type == "multi_device", second.credential_backed_up))
         parsed = RegistrationResponse.from_dict(response).response.attestation_object
         self._agree("format", parsed.fmt, second.fmt)
-        self._credentials[encode(new.credential_id)] = (new, second.credential_public_key)
+        if self._asked_for["discoverable"]:
+            # The account's new passkey has taken the place of the old.
+            self._credentials = {i: known for i, known in self._credentials.items()
+                                 if not (known.discoverable and known.handle == self._asked_for["handle"])}
+        self._credentials[encode(new.credential_id)] = Known(new, second.credential_public_key, **self._asked_for)
         return self._accepted({
             "id": encode(new.credential_id), "format": str(parsed.fmt), "statement": dict(parsed.att_stmt),
             "aaguid": second.aaguid, "flags": int(first.flags), "count": first.counter,
@@ -88,14 +106,14 @@ class RelyingParty:
         """The same for a sign-in; a passkey of which this site does not know is refused."""
         if response["id"] not in self._credentials:
             raise Refused(f"the passkey {response['id']} is not one of this site's")
-        known, key = self._credentials[response["id"]]
+        known = self._credentials[response["id"]]
         parsed = AuthenticationResponse.from_dict(response)
         data = parsed.response.authenticator_data
         self._judged("python-fido2", response, lambda: self._server.authenticate_complete(
-            {"challenge": self._challenge, "user_verification": "required"}, [known], parsed))
+            {"challenge": self._challenge, "user_verification": "required"}, [known.data], parsed))
         second = self._judged("py_webauthn", response, lambda: webauthn.verify_authentication_response(
             credential=response, expected_challenge=decode(self._challenge), expected_rp_id=RP_ID,
-            expected_origin=self._origin, credential_public_key=key, credential_current_sign_count=0,
+            expected_origin=self._origin, credential_public_key=known.key, credential_current_sign_count=0,
             require_user_verification=True))
         self._agree("count", data.counter, second.new_sign_count)
         self._agree("backup", (bool(data.flags & 8), bool(data.flags & 16)),
@@ -105,9 +123,19 @@ class RelyingParty:
             "handle": response["response"].get("userHandle")})
 
     @property
-    def known(self):
-        """The IDs of the credentials that were registered, the last one last."""
-        return list(self._credentials)
+    def last(self):
+        """The credential that was registered last: its ID and what is known of it."""
+        return list(self._credentials.items())[-1]
+
+    def has_passkey(self, account):
+        """Whether the account has a passkey whose place a new discoverable one takes."""
+        handle = self._users.get(account)
+        return any(known.discoverable and known.handle == handle for known in self._credentials.values())
+
+    @property
+    def accounts(self):
+        """How many accounts a sign-in can choose from that names no credentials."""
+        return sum(known.discoverable for known in self._credentials.values())
 
     @staticmethod
     def _descriptor(credential):

@@ -10,6 +10,8 @@ VIRTUAL = "VIRTUAL RADIO: no proximity proof"
 AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
 ES256 = -7
 UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40
+# In the place of 32 bytes that nobody can foretell.
+SECRET = "a secret"
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,19 @@ def is_told(sentence):
 
 
 CREATE, SIGN_IN = pin_for("Create a passkey for this site?"), pin_for("Sign in to this site?")
-SAVE, USE = (
-    confirms(f'Save a passkey for this account?\n"{ACCOUNT}"'), confirms(f'Sign in as this account?\n"{ACCOUNT}"'))
+
+
+def save(account):
+    return confirms(f'Save a passkey for this account?\n"{account}"')
+
+
+SAVE, USE = save(ACCOUNT), confirms(f'Sign in as this account?\n"{ACCOUNT}"')
+
+
+def use_first_of(count):
+    """What is asked instead of USE where there are several accounts; the last that was made comes first."""
+    return confirms(f'Sign in as this account? (1 of {count})\n"{ACCOUNT}"')
+
 
 # What is asked instead of SAVE where the account has a passkey.
 REPLACE = confirms(f'Replace the passkey of this account by a new one?\nThe old is deleted for ever.\n"{ACCOUNT}"')
@@ -48,7 +61,7 @@ REPLACE = confirms(f'Replace the passkey of this account by a new one?\nThe old 
 class Registered:
     """The page gets a new credential."""
     format: str = "none"
-    statement: dict = field(default_factory=dict)
+    is_discoverable: bool = True
     # The vault is not backed up: BE, not BS.
     flags: int = UP | UV | BE | AT
     extensions: dict = field(default_factory=lambda: {"credProps": {"rk": True}})
@@ -97,6 +110,21 @@ SCENARIOS = {
         "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
         dialogues=(CREATE, is_told("There is a passkey for this site already")), phone_status=77,
         needs_passkey=True),
+    # A site that wants to know what made the passkey: the new key's own word for it.
+    "register-packed": Scenario(
+        "create", ANSWERED, Registered(format="packed"), {"attestation": "direct", "account": "carol@example.com"},
+        dialogues=(CREATE, save("carol@example.com"))),
+    # One that only answers who names it; it takes no other's place. Chromium lets the user choose the way then, as it
+    # might be kept on a security key.
+    "register-nonresident": Scenario(
+        "create", f"kMechanismSelection {ANSWERED}", Registered(is_discoverable=False, extensions={"credProps": {"rk": False}}),
+        {"resident_key": "discouraged", "account": "dan@example.com"}, dialogues=(CREATE, save("dan@example.com"))),
+    "register-prf": Scenario(
+        "create", ANSWERED, Registered(extensions={"credProps": {"rk": True}, "prf": {"enabled": True}}),
+        {"extensions": {"credProps": True, "prf": {}}}, dialogues=(CREATE, SAVE)),
+    "login-prf": Scenario(
+        "get", ANSWERED, SignedIn(tells_user=False, extensions={"prf": {"results": {"first": SECRET}}}),
+        {"extensions": {"prf": {"eval": {"first": "c2FsdA"}}}}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "login-unknown": Scenario(
         "get", ANSWERED, Rejected("NotAllowedError"), {"allow": "unknown"},
         dialogues=(SIGN_IN, is_told("None of the passkeys here is one that this site asks for.")), phone_status=77),
@@ -106,4 +134,6 @@ SCENARIOS = {
         "get", ANSWERED, Rejected("NotAllowedError"), person=Person(answer="no"), dialogues=(SIGN_IN, USE),
         phone_status=77, needs_passkey=True),
 }
-DEFAULT = ("register", "login", "login-discoverable")
+DEFAULT = (
+    "register", "register-excluded", "login", "login-unknown", "login-cancel", "login-declined", "register-packed",
+    "register-nonresident", "register-prf", "login-prf", "login-discoverable")

@@ -2,7 +2,9 @@
 """Compares what came of a ceremony with what its scenario says. Every difference is a sentence."""
 import re
 
-from scenarios import AAGUID, ES256, NEW_VAULT, REPLACE, SAVE, VIRTUAL, Registered, Rejected, SignedIn
+from scenarios import (AAGUID, ES256, NEW_VAULT, REPLACE, SAVE, SECRET, USE, VIRTUAL, Registered, Rejected, SignedIn,
+                       use_first_of)
+from webauthn.helpers import base64url_to_bytes as decode
 
 
 def flags(value):
@@ -44,7 +46,8 @@ class Verdict:
     def _registered(self, expected, outcome):
         response, facts = outcome.page["response"], outcome.facts
         self._same("attestation format", expected.format, facts["format"])
-        self._same("attestation statement", expected.statement, facts["statement"])
+        self._same("attestation statement", {"alg": ES256, "sig": bytes} if expected.format == "packed" else {},
+                   {name: bytes if name == "sig" and value else value for name, value in facts["statement"].items()})
         self._same("AAGUID", AAGUID, facts["aaguid"])
         self._same("algorithm", ES256, facts["algorithm"])
         self._same("algorithm by the browser", ES256, response["response"].get("publicKeyAlgorithm"))
@@ -52,8 +55,9 @@ class Verdict:
         self._common(expected, outcome)
 
     def _signed_in(self, expected, outcome):
-        self._same("credential ID", self._site.known[-1], outcome.facts["id"])
-        self._same("userHandle", self._site.user if expected.tells_user else None, outcome.facts["handle"])
+        credential, known = self._site.last
+        self._same("credential ID", credential, outcome.facts["id"])
+        self._same("userHandle", known.handle if expected.tells_user else None, outcome.facts["handle"])
         self._common(expected, outcome)
 
     def _common(self, expected, outcome):
@@ -62,7 +66,14 @@ class Verdict:
         self._same("signature count", 0, facts["count"])
         self._same("rawId", facts["id"], response["rawId"])
         self._same("authenticatorAttachment", "cross-platform", response.get("authenticatorAttachment"))
-        self._same("clientExtensionResults", expected.extensions, response["clientExtensionResults"])
+        self._same("clientExtensionResults", expected.extensions, self._known(response["clientExtensionResults"]))
+
+    @staticmethod
+    def _known(extensions):
+        """The results, without secrets that are as long as they should be."""
+        results = extensions.get("prf", {}).get("results", {})
+        known = {name: SECRET if len(decode(value)) == 32 else value for name, value in results.items()}
+        return {**extensions, "prf": {**extensions["prf"], "results": known}} if results else extensions
 
     def _dialog(self, scenario, outcome):
         steps = " ".join(outcome.steps)
@@ -73,7 +84,12 @@ class Verdict:
         self._same("hybrid-auth's exit status", scenario.phone_status, outcome.phone_status)
         if scenario.phone_status is not None:
             self._same("hybrid-auth's first line", f"hybrid-auth: {VIRTUAL}", outcome.phone_said.split("\n")[0])
-        expected = [REPLACE if outcome.replaces and asked == SAVE else asked for asked in scenario.dialogues]
+        instead = {}
+        if outcome.replaces:
+            instead[SAVE] = REPLACE
+        if outcome.accounts > 1:
+            instead[USE] = use_first_of(outcome.accounts)
+        expected = [instead.get(asked, asked) for asked in scenario.dialogues]
         if expected and not outcome.had_vault:
             expected.insert(0, NEW_VAULT)
         self._same("questions at the phone", [asked.questions for asked in expected],
