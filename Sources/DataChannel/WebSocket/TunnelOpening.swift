@@ -64,7 +64,7 @@ struct TunnelOpening: Sendable {
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(Int64(location.timeouts.connect)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // OpeningObserver closes instead.
+            // So that an answer is read to its end; OpeningObserver closes instead.
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(host: target.host, port: target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -86,7 +86,10 @@ struct TunnelOpening: Sendable {
         try pipeline.addHandler(observer)
         let upgrade = WebSocketUpgrade(host: location.domain.host, path: path, bearerToken: bearerToken)
         let result = try upgrade.start(on: channel) { channel, routingID in
-            OpenedTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
+            // A tunnel has no half that could stay open. NIOSSL, which is told that one may, would let five seconds pass
+            // at the end if the relay's goodbye and the end of its input come in one piece.
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+            return OpenedTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
         }
         let deadline = channel.eventLoop.scheduleTask(
             in: .seconds(Int64(location.timeouts.connect + location.timeouts.open))

@@ -9,6 +9,8 @@ enum TunnelTLS {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
+        // The close frames have said goodbye; a person waits for the answer.
+        configuration.shutdownTimeout = .milliseconds(250)
         if let path {
             let certificates: [NIOSSLCertificate]
             do {
