@@ -34,10 +34,13 @@ public final class BluetoothRadio: Sendable {
 
     private let link: BlueZLink
     private let shelf: AdvertShelf
+    /// How it was opened, for when it must be again.
+    private let origin: (adapter: AdapterName?, role: Role, address: BusAddress)
 
-    private init(link: BlueZLink, shelf: AdvertShelf) {
+    private init(link: BlueZLink, shelf: AdvertShelf, origin: (AdapterName?, Role, BusAddress)) {
         self.link = link
         self.shelf = shelf
+        self.origin = origin
         adapter = link.adapter
         isVirtual = !link.connection.isSystemsOwn
     }
@@ -71,11 +74,32 @@ public final class BluetoothRadio: Sendable {
             shelf.admit(owner)
             return BluetoothRadio(
                 link: BlueZLink(connection: connection, owner: owner, adapter: adapter),
-                shelf: shelf
+                shelf: shelf,
+                origin: (wanted, role, address)
             )
         } catch {
             await connection.close()
             throw error
+        }
+    }
+
+    /// How long to wait before Bluetooth is looked for again.
+    private static let pause = Duration.milliseconds(500)
+
+    /// Waits until Bluetooth can be used again, after it was switched off, unplugged or restarted: a new radio.
+    ///
+    /// An adapter that was not named when this one was opened may be another then.
+    ///
+    /// - Throws: `RadioError` if it fails in a way that does not pass by itself, `CancellationError`.
+    public func reopened() async throws -> BluetoothRadio {
+        while true {
+            do throws(RadioError) {
+                return try await Self.open(adapter: origin.adapter, for: origin.role, on: origin.address)
+            } catch {
+                guard error.mayPass else { throw error }
+            }
+            // Nothing can be listened to where the bus or the service itself may be away.
+            try await Task.sleep(for: Self.pause)
         }
     }
 

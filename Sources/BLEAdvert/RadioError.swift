@@ -23,6 +23,15 @@ public enum RadioError: Error, Equatable, Sendable {
     /// Anything else; with bluetoothd's words.
     case failed(String)
 
+    /// Whether it may pass by itself or by what the user does: Bluetooth was switched off, an adapter unplugged, the
+    /// service restarted.
+    public var mayPass: Bool {
+        switch self {
+        case .noBluetoothService, .noAdapter, .adapterNotFound, .adapterOff, .bluetoothServiceGone, .timedOut: true
+        case .noSystemBus, .notPermitted, .noFreeAdvertisingSlot, .failed: false
+        }
+    }
+
     /// One line that says the cause and the remedy.
     public var sentence: String {
         switch self {

@@ -222,6 +222,10 @@ struct Scan: AsyncParsableCommand {
 
 extension CommandFailure {
     init(_ failure: some ExplainedFailure) {
-        self.init(failure.sentence, status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software)
+        self.init(
+            failure.sentence,
+            code: failure.code,
+            status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software
+        )
     }
 }

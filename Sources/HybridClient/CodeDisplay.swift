@@ -6,49 +6,69 @@ internal import HybridSession
 internal import QRCode
 internal import ServiceSupport
 
-/// Shows the code and what happens, on standard error or as a picture.
+/// Shows the code and what happens: on standard error, as a picture, or as events for a program.
 ///
 /// The picture holds the secret of one ceremony: it is made for its owner's eyes only and removed at the end.
 final class CodeDisplay: Sendable {
+    private let report: ProgressReport
     private let printsText: Bool
     private let picture: PictureFile?
 
     /// Makes the picture's file at once, so that a path that can't be written is known before anything begins.
-    init(printsText: Bool, file: String?) throws {
+    init(_ report: ProgressReport, printsText: Bool, file: String?) throws {
+        self.report = report
         self.printsText = printsText
         picture = try file.map(PictureFile.init)
     }
 
     @Sendable func show(_ event: ClientEvent) {
         switch event {
-        case .drawn(let offer): draw(offer.text)
-        case .phoneHeard: say("a phone is near")
-        case .connecting(let domain): say("connecting through \(domain.host)")
-        case .waitingForUser: say("confirm on the phone")
+        case .drawn(let offer):
+            draw(offer.text)
+            report.enter(Self.scanning(picture?.path))
+        case .radioLost(let error):
+            let failure = CommandFailure(error)
+            report.tell(
+                ProgressState(
+                    "radio-lost",
+                    "\(failure.message); waiting for it (\(failure.remedy ?? "it may come back by itself"))",
+                    details: [("code", failure.code)]
+                )
+            )
+        case .radioBack: report.tell(ProgressState("radio-back", "Bluetooth is back; the code is still good"))
+        case .phoneHeard: report.enter(ProgressState("phone-found", "phone found"))
+        case .connecting(let domain):
+            report.enter(
+                ProgressState("connecting", "connecting through \(domain.host)", details: [("relay", domain.host)])
+            )
+        case .waitingForUser: report.enter(ProgressState("confirm", "confirm on your phone"))
+        case .answered: break
         }
     }
 
     /// Takes the picture away.
     func cleanUp() { picture?.remove() }
 
+    private static func scanning(_ path: String?) -> ProgressState {
+        guard let path else { return ProgressState("scan", "scan the code with your phone") }
+        return ProgressState("scan", "scan the code in \(path) with your phone", details: [("file", path)])
+    }
+
     private func draw(_ text: String) {
-        if printsText { StandardError.writeLine(text) }
-        guard !printsText || picture != nil else { return }
+        report.event("qr", [("text", text)])
+        if printsText, report.manner != .json { StandardError.writeLine(text) }
+        guard picture != nil || !printsText && report.manner != .json else { return }
         guard let matrix = try? QRMatrix(text: text) else {
-            say("the code can't be drawn; its text is \(text)")
+            report.tell(ProgressState("code-not-drawn", "the code can't be drawn; its text is \(text)"))
             return
         }
         if let picture {
             picture.write(matrix.svg())
-            say("the code is in \(picture.path); scan it with the phone")
         } else {
             let (columns, rows) = Terminal.size
-            StandardError.writeText(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
-            say("scan this code with the phone")
+            report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
         }
     }
-
-    private func say(_ text: String) { StandardError.writeLine("\(HybridClient.programName): \(text)") }
 }
 
 /// What standard error can show.

@@ -54,6 +54,9 @@ struct ShowQR: AsyncParsableCommand {
     )
     var adapter: AdapterName?
 
+    @Flag(help: "Tell what happens as JSON, one object a line, on standard error.")
+    var json = false
+
     @Option(help: ArgumentHelp("How long to wait for a phone, and then for its user, in seconds.", valueName: "s"))
     var timeout: Int = 120
 
@@ -65,24 +68,44 @@ struct ShowQR: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let report = ProgressReport(program: HybridClient.programName, manner: .fitting(json: json))
+        do {
+            try await answer(report)
+        } catch let failure as CommandFailure {
+            report.end(failure)
+            throw ExitCode(failure.status.rawValue)
+        }
+    }
+
+    private func answer(_ report: ProgressReport) async throws {
         let ceremony = try RequestInput(path: request, origin: origin).ceremony()
-        let display = try CodeDisplay(printsText: printUrl, file: qrOutput)
-        let ending = await withTerminationSignals { try await perform(ceremony, display) }
+        let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput)
+        let ending = await withTerminationSignals {
+            try await report.whileTicking { try await perform(ceremony, display, report) }
+        }
         display.cleanUp()
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
-        guard StandardOutput.writeLine(try ending.result.get()) else {
+        let answer = try ending.result.get()
+        report.end(ProgressState("done", "done"))
+        guard StandardOutput.writeLine(answer) else {
             throw CommandFailure("the answer could not be written to standard output", status: .ioError)
         }
     }
 
-    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay) async throws -> [UInt8] {
+    private func perform(
+        _ ceremony: Ceremony,
+        _ display: CodeDisplay,
+        _ report: ProgressReport
+    ) async throws -> [UInt8] {
         let radio: BluetoothRadio
         do {
             radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual { StandardError.writeLine("hybrid-client: VIRTUAL RADIO: no proximity proof") }
+        if radio.isVirtual {
+            report.tell(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof"))
+        }
         do {
             let answer = try await perform(ceremony, display, radio)
             await radio.close()
@@ -122,6 +145,10 @@ struct ShowQR: AsyncParsableCommand {
 
 extension CommandFailure {
     init(_ failure: some ExplainedFailure) {
-        self.init(failure.sentence, status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software)
+        self.init(
+            failure.sentence,
+            code: failure.code,
+            status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software
+        )
     }
 }

@@ -46,7 +46,7 @@ public struct ClientSession: Sendable {
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
         let drawn = DrawnOffer(hint: request.hint)
-        let heard = try await drawn.awaitPhone(radio, timeouts.untilHeard) { events(.drawn(drawn.offer)) }
+        let heard = try await drawn.awaitPhone(radio, timeouts.untilHeard, events: events)
         events(.phoneHeard)
         let location = try heard.location(route)
         events(.connecting(location.domain))
@@ -56,7 +56,7 @@ public struct ClientSession: Sendable {
                 let phone = try await connected.meet(timeouts.handshake)
                 events(.waitingForUser)
                 let response = try await phone.exchange(request, timeouts.untilAnswered)
-                await phone.shutDown()
+                events(.answered)
                 return ClientResult(response: response, info: phone.info)
             }
         }
@@ -84,14 +84,20 @@ public struct ClientTimeouts: Sendable {
     public init() {}
 }
 
-/// What happened; each comes once.
+/// What happened; each comes once, but for the radio's.
 public enum ClientEvent: Sendable {
     /// The radio listens: the QR may be shown now.
     case drawn(QROffer)
+    /// Bluetooth can't be used any more; it is waited for.
+    case radioLost(RadioError)
+    /// The radio listens again.
+    case radioBack
     /// An advert opened under this QR's key.
     case phoneHeard
     /// The tunnel at this relay is being joined.
     case connecting(TunnelDomain)
     /// The request is sent; the phone asks its user.
     case waitingForUser
+    /// The phone has answered.
+    case answered
 }

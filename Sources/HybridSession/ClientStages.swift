@@ -23,25 +23,27 @@ struct DrawnOffer: Sendable {
     }
 
     /// Listens first and shows then, so that no advert is missed; the first that opens decides.
+    ///
+    /// Bluetooth that goes away meanwhile is waited for, within the same limit: the code on the screen stays good.
     func awaitPhone(
         _ radio: BluetoothRadio,
         _ limit: Duration,
-        listening: @escaping @Sendable () -> Void
+        events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> HeardPhone {
         let key = offer.secret.eidKey
+        let ear = Ear(radio)
         do {
             let eid = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
-                try await radio.withScan { adverts in
-                    listening()
-                    for try await heard in adverts {
-                        if let eid = EID.open(heard.advert, with: key) { return eid }
-                    }
-                    throw RadioError.bluetoothServiceGone
+                try await ear.listen(for: key) { isFirst in events(isFirst ? .drawn(offer) : .radioBack) } lost: {
+                    events(.radioLost($0))
                 }
             }
             return HeardPhone(offer: offer, clientKey: clientKey, eid: eid)
         } catch let error as RadioError {
             throw ClientFailure.radio(error)
+        } catch ClientFailure.phoneNotNearby {
+            // Who was deaf to the end can't say that nobody was near.
+            throw ear.deafness.map(ClientFailure.radio) ?? ClientFailure.phoneNotNearby
         }
     }
 }
@@ -99,7 +101,20 @@ struct ReadyPhone: Sendable {
     /// News from the phone may come at any time and are no answer.
     static let mostUpdates = 16
 
+    /// Asks, waits for the answer, and says goodbye, whether one came or not: so that a question that nobody waits for
+    /// is taken down on the phone.
     func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
+        do {
+            let response = try await ask(request, limit)
+            await shutDown()
+            return response
+        } catch {
+            await shutDown()
+            throw error
+        }
+    }
+
+    private func ask(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
         try await channel.send(.ctap(CTAPPayload(bytes: request.encoded)))
         return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
             for _ in 0...Self.mostUpdates {
@@ -116,9 +131,14 @@ struct ReadyPhone: Sendable {
         }
     }
 
-    /// Tells the phone that the ceremony is over; it may be gone already, which is as good.
-    func shutDown() async {
-        try? await channel.send(.shutdown)
+    /// Tells the phone that the ceremony is over, also from a cancelled task; it may be gone already, which is as good.
+    private func shutDown() async {
+        let channel = channel
+        await Task {
+            try? await withDeadline(.seconds(1), orThrow: ClientFailure.phoneVanished) {
+                try await channel.send(.shutdown)
+            }
+        }.value
     }
 }
 

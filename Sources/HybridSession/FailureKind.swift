@@ -18,7 +18,9 @@ public enum FailureKind: Int32, Sendable {
 
 /// A failure that a person can be told: one sentence with cause and remedy, and its sort.
 public protocol ExplainedFailure: Error {
-    /// Cause and remedy in one line, without a full stop.
+    /// The cause for programs: lower-case words with hyphens between them; it never changes.
+    var code: String { get }
+    /// Cause and remedy in one line, without a full stop; the remedy stands behind the first semicolon.
     var sentence: String { get }
     /// What sort of failure it is.
     var kind: FailureKind { get }

@@ -6,13 +6,35 @@ private import Glibc
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// Cause and remedy; becomes one line on standard error.
     public let sentence: String
+    /// The cause for programs: lower-case words with hyphens between them. It never changes.
+    public let code: String
     /// The exit code.
     public let status: ExitStatus
 
     /// Puts a failure together; the sentence needs no program name and no newline.
-    public init(_ sentence: String, status: ExitStatus) {
+    ///
+    /// - Parameters:
+    ///   - sentence: the cause, and behind the first semicolon the remedy.
+    ///   - code: the cause's name; the status's where it has none of its own.
+    ///   - status: the exit code.
+    public init(_ sentence: String, code: String? = nil, status: ExitStatus) {
         self.sentence = sentence
+        self.code = code ?? status.name
         self.status = status
+    }
+
+    /// The sentence's first part: the cause.
+    public var message: String { parts.message }
+    /// What to do, where there is something to do.
+    public var remedy: String? { parts.remedy }
+
+    private var parts: (message: String, remedy: String?) {
+        let bytes = Array(sentence.utf8)
+        guard let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
+        else { return (sentence, nil) }
+        return (
+            String(decoding: bytes[..<cut], as: UTF8.self), String(decoding: bytes[(cut + 2)...], as: UTF8.self)
+        )
     }
 
     /// The sentence.

@@ -26,4 +26,21 @@ public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case configuration = 78
     /// Interrupted by a signal.
     case interrupted = 130
+
+    /// The status in words for programs, where a cause has no name of its own.
+    public var name: String {
+        switch self {
+        case .done: "done"
+        case .usage: "usage"
+        case .dataError: "bad-data"
+        case .noInput: "no-input"
+        case .unavailable: "unavailable"
+        case .software: "internal-fault"
+        case .ioError: "not-written"
+        case .temporary: "temporary"
+        case .notPermitted: "not-permitted"
+        case .configuration: "configuration"
+        case .interrupted: "interrupted"
+        }
+    }
 }

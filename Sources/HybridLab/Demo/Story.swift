@@ -34,6 +34,7 @@ final class Story: Sendable {
             say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .coloured : .plainOnDark))
         case .phoneHeard: step("desktop", "hears an advert that the code's key opens: a phone is near")
         case .connecting(let domain): step("desktop", "joins the tunnel at \(domain.host); TLS outside, Noise inside")
+        case .radioLost, .radioBack, .answered: break
         case .waitingForUser: step("desktop", "handshake done, sends its request through the encrypted channel")
         }
     }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BLEAdvert
+internal import CaBLE
+internal import Synchronization
+
+/// Listens for one phone's advert for as long as it takes, also over a time without Bluetooth.
+final class Ear: Sendable {
+    private struct State {
+        var hasListened = false
+        var lost: RadioError?
+    }
+
+    private let radio: BluetoothRadio
+    private let state = Mutex(State())
+
+    init(_ radio: BluetoothRadio) { self.radio = radio }
+
+    /// Why it hears nothing now, if that is so.
+    var deafness: RadioError? { state.withLock { $0.lost } }
+
+    /// Returns the first advert that opens under the key.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the code that is shown.
+    ///   - listening: called each time that the radio listens; `true` the first time.
+    ///   - lost: called each time that it does so no more.
+    /// - Throws: `RadioError` if Bluetooth fails in a way that does not pass, or at once; `CancellationError`.
+    func listen(
+        for key: EIDKey,
+        listening: @escaping @Sendable (_ isFirst: Bool) -> Void,
+        lost report: @Sendable (RadioError) -> Void
+    ) async throws -> EID {
+        let heard: @Sendable () -> Void = { [self] in
+            listening(
+                state.withLock { state in
+                    defer { state = State(hasListened: true) }
+                    return !state.hasListened
+                }
+            )
+        }
+        var present = radio
+        while true {
+            do {
+                let eid = try await Self.listen(to: present, for: key, listening: heard)
+                await close(present)
+                return eid
+            } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasListened }) {
+                state.withLock { $0.lost = error }
+                report(error)
+                await close(present)
+                present = try await present.reopened()
+            } catch {
+                await close(present)
+                throw error
+            }
+        }
+    }
+
+    /// The radio that was given is its owner's to close.
+    private func close(_ radio: BluetoothRadio) async {
+        if radio !== self.radio { await radio.close() }
+    }
+
+    private static func listen(
+        to radio: BluetoothRadio,
+        for key: EIDKey,
+        listening: @escaping @Sendable () -> Void
+    ) async throws -> EID {
+        try await radio.withScan { adverts in
+            listening()
+            for try await heard in adverts {
+                if let eid = EID.open(heard.advert, with: key) { return eid }
+            }
+            throw RadioError.bluetoothServiceGone
+        }
+    }
+}
