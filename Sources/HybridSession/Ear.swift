@@ -72,6 +72,8 @@ final class Ear: Sendable {
             for try await heard in adverts {
                 if let eid = EID.open(heard.advert, with: key) { return eid }
             }
+            // The adverts of a cancelled task end, too.
+            try Task.checkCancellation()
             throw RadioError.bluetoothServiceGone
         }
     }
