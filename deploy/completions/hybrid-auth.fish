@@ -1,0 +1,184 @@
+function __hybrid-auth_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-auth_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __hybrid-auth_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-auth_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __hybrid-auth_parse_tokens -S
+    set -l unparsed_tokens (__hybrid-auth_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'hybrid-auth'
+        __hybrid-auth_parse_subcommand 0 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'scan'
+            __hybrid-auth_parse_subcommand 1 'url=' 'link=' 'image=' 'camera' 'screen' 'vault=' 'tunnel-domain=' 'pinentry=' 'tunnel-token-file=' 'cacert=' 'connect-to=' 'adapter=' 'timeout=' 'version' 'h/help'
+        case 'setup'
+            __hybrid-auth_parse_subcommand 0 'tunnel-domain=' 'tunnel-token-file=' 'cacert=' 'connect-to=' 'no-check' 'version' 'h/help'
+        case 'vault'
+            __hybrid-auth_parse_subcommand 0 'version' 'h/help'
+            switch $unparsed_tokens[1]
+            case 'init'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'version' 'h/help'
+            case 'status'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'json' 'version' 'h/help'
+            case 'change-pin'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'forgotten' 'version' 'h/help'
+            case 'add-passphrase'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'replace' 'version' 'h/help'
+            case 'recovery-code'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'replace' 'version' 'h/help'
+            case 'backup'
+                __hybrid-auth_parse_subcommand 1 'vault=' 'pinentry=' 'version' 'h/help'
+            case 'restore'
+                __hybrid-auth_parse_subcommand 1 'vault=' 'pinentry=' 'version' 'h/help'
+            case 'rekey'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'version' 'h/help'
+            case 'accept'
+                __hybrid-auth_parse_subcommand 0 'vault=' 'pinentry=' 'version' 'h/help'
+            end
+        case 'help'
+            __hybrid-auth_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __hybrid-auth_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __hybrid-auth_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __hybrid-auth_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __hybrid-auth_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__hybrid-auth_tokens -p)
+    if test -z "$(__hybrid-auth_tokens -t)"
+        set -l index (count (__hybrid-auth_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'hybrid-auth' -f
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth" -eq 1' -fa 'scan' -d 'Answer a sign-in code that another device shows.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth" -eq 1' -fa 'setup' -d 'Choose a relay, check it, and remember it.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth" -eq 1' -fa 'vault' -d 'Look after the vault that keeps the passkeys.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" url' -l 'url' -d 'The text of the code. Other users may see it; prefer standard input.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" link' -l 'link' -d 'The text of the code, from a link that was opened: asks before anything else is done.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" image' -l 'image' -d 'A picture of the code, PNG or JPEG: a photograph, or a whole desktop.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" camera' -l 'camera' -d 'Look through the camera /dev/video0; another one is named behind it.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" screen' -l 'screen' -d 'Look at this device\'s own screen, through the desktop\'s portal.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" tunnel-domain' -l 'tunnel-domain' -d 'The relay to use, by number or host name.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" pinentry' -l 'pinentry' -d 'The program that asks for PIN and consent; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" tunnel-token-file' -l 'tunnel-token-file' -d 'A file with the relay\'s token.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" cacert' -l 'cacert' -d 'Trust these certificates (PEM) instead of the system\'s.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" connect-to' -l 'connect-to' -d 'Connect elsewhere, as curl does.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" adapter' -l 'adapter' -d 'The Bluetooth adapter.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" timeout' -l 'timeout' -d 'How long to wait for the other device, in seconds.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" tunnel-domain' -l 'tunnel-domain' -d 'The relay to use, by number or host name.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" tunnel-token-file' -l 'tunnel-token-file' -d 'A file with the relay\'s token, remembered too.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" cacert' -l 'cacert' -d 'Trust these certificates (PEM) instead of the system\'s; remembered too.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" connect-to' -l 'connect-to' -d 'For the check: connect elsewhere, as curl does.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" no-check' -l 'no-check' -d 'Write without looking at the relay.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth setup" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'init' -d 'Make a vault, or open a copied one on this device.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'status' -d 'Tell where the vault is and what opens it; asks for nothing.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'change-pin' -d 'Choose another PIN for this device.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'add-passphrase' -d 'Add a passphrase that opens the vault anywhere.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'recovery-code' -d 'Make a recovery code that opens the vault anywhere.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'backup' -d 'Write the whole vault to one new file.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'restore' -d 'Put a backup where no vault is, or unite it with the same vault.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'rekey' -d 'Give the vault another key and seal everything anew.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_positional "hybrid-auth vault" -eq 1' -fa 'accept' -d 'Take a rolled-back vault as it is.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault init" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault init" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault init" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault init" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault status" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault status" json' -l 'json' -d 'One JSON object on standard output.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault status" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault status" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault change-pin" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault change-pin" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault change-pin" forgotten' -l 'forgotten' -d 'Ask for the passphrase or recovery code in place of the PIN.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault change-pin" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault change-pin" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault add-passphrase" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault add-passphrase" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault add-passphrase" replace' -l 'replace' -d 'Delete the passphrases before.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault add-passphrase" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault add-passphrase" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault recovery-code" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault recovery-code" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault recovery-code" replace' -l 'replace' -d 'Delete the recovery codes before.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault recovery-code" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault recovery-code" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault backup" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault backup" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault backup" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault backup" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault restore" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault restore" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault restore" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault restore" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault rekey" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault rekey" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault rekey" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault rekey" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault accept" vault' -l 'vault' -d 'Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault accept" pinentry' -l 'pinentry' -d 'The program that asks; default pinentry.' -rfka ''
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault accept" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth vault accept" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth help" version' -l 'version' -d 'Show the version.'

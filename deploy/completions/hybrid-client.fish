@@ -1,0 +1,97 @@
+function __hybrid-client_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-client_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __hybrid-client_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-client_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __hybrid-client_parse_tokens -S
+    set -l unparsed_tokens (__hybrid-client_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'hybrid-client'
+        __hybrid-client_parse_subcommand 0 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'show-qr'
+            __hybrid-client_parse_subcommand 0 'request=' 'origin=' 'qr-output=' 'print-url' 'cacert=' 'connect-to=' 'adapter=' 'json' 'timeout=' 'version' 'h/help'
+        case 'help'
+            __hybrid-client_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __hybrid-client_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __hybrid-client_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __hybrid-client_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __hybrid-client_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__hybrid-client_tokens -p)
+    if test -z "$(__hybrid-client_tokens -t)"
+        set -l index (count (__hybrid-client_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'hybrid-client' -f
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_positional "hybrid-client" -eq 1' -fa 'show-qr' -d 'Show a code, let a phone answer it, print the answer.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_positional "hybrid-client" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" request' -l 'request' -d 'The website\'s request; a dash reads standard input.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" origin' -l 'origin' -d 'The website, such as https://example.com.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" qr-output' -l 'qr-output' -d 'Write the code as a picture instead of drawing it here.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" print-url' -l 'print-url' -d 'Print the text of the code on a line of its own instead of drawing it.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" cacert' -l 'cacert' -d 'Trust these certificates (PEM) instead of the system\'s.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" connect-to' -l 'connect-to' -d 'Connect elsewhere, as curl does.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" adapter' -l 'adapter' -d 'The Bluetooth adapter.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" json' -l 'json' -d 'Tell what happens as JSON, one object a line, on standard error.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" timeout' -l 'timeout' -d 'How long to wait for a phone, and then for its user, in seconds.' -rfka ''
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client show-qr" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-client' -n '__hybrid-client_should_offer_completions_for_flags_or_options "hybrid-client help" version' -l 'version' -d 'Show the version.'

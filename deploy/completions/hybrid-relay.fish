@@ -1,0 +1,202 @@
+function __hybrid-relay_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-relay_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __hybrid-relay_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __hybrid-relay_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __hybrid-relay_parse_tokens -S
+    set -l unparsed_tokens (__hybrid-relay_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'hybrid-relay'
+        __hybrid-relay_parse_subcommand 0 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'serve'
+            __hybrid-relay_parse_subcommand 0 'config=' 'listen=+' 'tls-cert=' 'tls-key=' 'plaintext' 'insecure-public-plaintext' 'proxy-protocol-from=+' 'admin-listen=' 'node=' 'cluster' 'new-token-file=' 'check-origin' 'drain-grace=' 'event-loops=' 'log-format=' 'log-level=' 'max-message=' 'max-early=' 'max-tunnel-bytes=' 'waiting-timeout=' 'idle-timeout=' 'max-lifetime=' 'waiting-per-tunnel=' 'max-tunnels=' 'max-connections=' 'max-buffered=' 'head-timeout=' 'max-head=' 'source-open=' 'source-new-per-minute=' 'ping-interval=' 'ping-misses=' 'version' 'h/help'
+        case 'check-config'
+            __hybrid-relay_parse_subcommand 0 'config=' 'listen=+' 'tls-cert=' 'tls-key=' 'plaintext' 'insecure-public-plaintext' 'proxy-protocol-from=+' 'admin-listen=' 'node=' 'cluster' 'new-token-file=' 'check-origin' 'drain-grace=' 'event-loops=' 'log-format=' 'log-level=' 'max-message=' 'max-early=' 'max-tunnel-bytes=' 'waiting-timeout=' 'idle-timeout=' 'max-lifetime=' 'waiting-per-tunnel=' 'max-tunnels=' 'max-connections=' 'max-buffered=' 'head-timeout=' 'max-head=' 'source-open=' 'source-new-per-minute=' 'ping-interval=' 'ping-misses=' 'json' 'version' 'h/help'
+        case 'new-token'
+            __hybrid-relay_parse_subcommand 1 'file=' 'version' 'h/help'
+        case 'domain'
+            __hybrid-relay_parse_subcommand 0 'version' 'h/help'
+            switch $unparsed_tokens[1]
+            case 'show'
+                __hybrid-relay_parse_subcommand 1 'version' 'h/help'
+            case 'list'
+                __hybrid-relay_parse_subcommand 0 'from=' 'to=' 'suffix=' 'limit=' 'version' 'h/help'
+            case 'plan'
+                __hybrid-relay_parse_subcommand 1 'version' 'h/help'
+            end
+        case 'check'
+            __hybrid-relay_parse_subcommand 1 'cacert=' 'connect-to=' 'tunnel-token-file=' 'json' 'timeout=' 'slow' 'contact' 'version' 'h/help'
+        case 'help'
+            __hybrid-relay_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __hybrid-relay_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __hybrid-relay_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __hybrid-relay_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __hybrid-relay_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__hybrid-relay_tokens -p)
+    if test -z "$(__hybrid-relay_tokens -t)"
+        set -l index (count (__hybrid-relay_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'hybrid-relay' -f
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'serve' -d 'Run the relay.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'check-config' -d 'Print every setting with its value and where it comes from.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'new-token' -d 'Make a token for phones, and note it in the file of serve --new-token-file.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'domain' -d 'Print the number and the host of a tunnel domain; list them; plan a relay.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'check' -d 'Look at any relay from outside.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" config' -l 'config' -d 'A file with HYBRID_* variables; else /etc/hybrid/relay.env, if it is there.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve"' -l 'listen' -d 'Where to listen, HOST:PORT; may be given more than once. A service manager\'s sockets need none.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" tls-cert' -l 'tls-cert' -d 'Certificate chain in PEM, the relay\'s own first.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" tls-key' -l 'tls-key' -d 'Private key in PEM, not encrypted.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" plaintext' -l 'plaintext' -d 'Speak without TLS: on loopback addresses, or behind a balancer.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" insecure-public-plaintext' -l 'insecure-public-plaintext' -d 'Allow --plaintext where other machines can reach it.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve"' -l 'proxy-protocol-from' -d 'Balancers, as addresses or blocks; their connections must begin with a PROXY header, v1 or v2.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" admin-listen' -l 'admin-listen' -d 'Where to answer /metrics, /healthz and /readyz: HOST:PORT, or PORT on this machine alone.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" node' -l 'node' -d 'This relay\'s number among several, 0 to 65535.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" cluster' -l 'cluster' -d 'One of several relays behind a balancer; needs --node.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" new-token-file' -l 'new-token-file' -d 'Let only those phones open tunnels that have a token of this file; see hybrid-relay new-token.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" check-origin' -l 'check-origin' -d 'Refuse requests whose Origin, if they have one, names another host.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" drain-grace' -l 'drain-grace' -d 'How long SIGTERM lets tunnels finish, in seconds. (default: 60)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" event-loops' -l 'event-loops' -d 'How many threads carry tunnels; as many as there are cores.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" log-format' -l 'log-format' -d 'Log lines. (default: console)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" log-level' -l 'log-level' -d 'From which level on lines are written. (default: info)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-message' -l 'max-message' -d 'Largest message, in bytes. (default: 1MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-early' -l 'max-early' -d 'What a phone may send before its client has come; then it is not read any further. (default: 64KiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-tunnel-bytes' -l 'max-tunnel-bytes' -d 'What one tunnel may carry. (default: 16MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" waiting-timeout' -l 'waiting-timeout' -d 'How long a phone may wait for its client. In seconds. (default: 120)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" idle-timeout' -l 'idle-timeout' -d 'How long a tunnel may carry nothing. In seconds. (default: 300)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-lifetime' -l 'max-lifetime' -d 'How long a tunnel may live. In seconds. (default: 600)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" waiting-per-tunnel' -l 'waiting-per-tunnel' -d 'Phones that may wait for one client. (default: 4)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-tunnels' -l 'max-tunnels' -d 'How many tunnels there may be. (default: 10000)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-connections' -l 'max-connections' -d 'How many connections there may be; twice the tunnels and 1,000, as far as descriptors reach.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-buffered' -l 'max-buffered' -d 'What all tunnels may hold in memory before senders have to wait. (default: 256MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" head-timeout' -l 'head-timeout' -d 'Time for TLS and the request together. In seconds. (default: 5)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" max-head' -l 'max-head' -d 'Longest request head. (default: 8KiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" source-open' -l 'source-open' -d 'Connections of one IPv4 address or IPv6 /64; 0 is no limit. (default: 64)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" source-new-per-minute' -l 'source-new-per-minute' -d 'Tunnels that one IPv4 address or IPv6 /64 may open a minute; 0 is no limit. (default: 60)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" ping-interval' -l 'ping-interval' -d 'How long an end may be silent before it is pinged. In seconds. (default: 25)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" ping-misses' -l 'ping-misses' -d 'Pings without an answer before a tunnel ends. (default: 2)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay serve" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" config' -l 'config' -d 'A file with HYBRID_* variables; else /etc/hybrid/relay.env, if it is there.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config"' -l 'listen' -d 'Where to listen, HOST:PORT; may be given more than once. A service manager\'s sockets need none.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" tls-cert' -l 'tls-cert' -d 'Certificate chain in PEM, the relay\'s own first.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" tls-key' -l 'tls-key' -d 'Private key in PEM, not encrypted.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" plaintext' -l 'plaintext' -d 'Speak without TLS: on loopback addresses, or behind a balancer.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" insecure-public-plaintext' -l 'insecure-public-plaintext' -d 'Allow --plaintext where other machines can reach it.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config"' -l 'proxy-protocol-from' -d 'Balancers, as addresses or blocks; their connections must begin with a PROXY header, v1 or v2.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" admin-listen' -l 'admin-listen' -d 'Where to answer /metrics, /healthz and /readyz: HOST:PORT, or PORT on this machine alone.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" node' -l 'node' -d 'This relay\'s number among several, 0 to 65535.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" cluster' -l 'cluster' -d 'One of several relays behind a balancer; needs --node.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" new-token-file' -l 'new-token-file' -d 'Let only those phones open tunnels that have a token of this file; see hybrid-relay new-token.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" check-origin' -l 'check-origin' -d 'Refuse requests whose Origin, if they have one, names another host.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" drain-grace' -l 'drain-grace' -d 'How long SIGTERM lets tunnels finish, in seconds. (default: 60)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" event-loops' -l 'event-loops' -d 'How many threads carry tunnels; as many as there are cores.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" log-format' -l 'log-format' -d 'Log lines. (default: console)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" log-level' -l 'log-level' -d 'From which level on lines are written. (default: info)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-message' -l 'max-message' -d 'Largest message, in bytes. (default: 1MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-early' -l 'max-early' -d 'What a phone may send before its client has come; then it is not read any further. (default: 64KiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-tunnel-bytes' -l 'max-tunnel-bytes' -d 'What one tunnel may carry. (default: 16MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" waiting-timeout' -l 'waiting-timeout' -d 'How long a phone may wait for its client. In seconds. (default: 120)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" idle-timeout' -l 'idle-timeout' -d 'How long a tunnel may carry nothing. In seconds. (default: 300)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-lifetime' -l 'max-lifetime' -d 'How long a tunnel may live. In seconds. (default: 600)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" waiting-per-tunnel' -l 'waiting-per-tunnel' -d 'Phones that may wait for one client. (default: 4)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-tunnels' -l 'max-tunnels' -d 'How many tunnels there may be. (default: 10000)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-connections' -l 'max-connections' -d 'How many connections there may be; twice the tunnels and 1,000, as far as descriptors reach.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-buffered' -l 'max-buffered' -d 'What all tunnels may hold in memory before senders have to wait. (default: 256MiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" head-timeout' -l 'head-timeout' -d 'Time for TLS and the request together. In seconds. (default: 5)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" max-head' -l 'max-head' -d 'Longest request head. (default: 8KiB)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" source-open' -l 'source-open' -d 'Connections of one IPv4 address or IPv6 /64; 0 is no limit. (default: 64)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" source-new-per-minute' -l 'source-new-per-minute' -d 'Tunnels that one IPv4 address or IPv6 /64 may open a minute; 0 is no limit. (default: 60)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" ping-interval' -l 'ping-interval' -d 'How long an end may be silent before it is pinged. In seconds. (default: 25)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" ping-misses' -l 'ping-misses' -d 'Pings without an answer before a tunnel ends. (default: 2)' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" json' -l 'json' -d 'Print one JSON array.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check-config" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay new-token" file' -l 'file' -d 'The file of tokens; made if it is not there.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay new-token" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay new-token" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay domain" -eq 1' -fa 'show' -d 'Print the number and the host of a tunnel domain.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay domain" -eq 1' -fa 'list' -d 'List numbers and their hosts.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_positional "hybrid-relay domain" -eq 1' -fa 'plan' -d 'Print what to do to run a relay under a number.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain show" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain show" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" from' -l 'from' -d 'The first number.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" to' -l 'to' -d 'The last number.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" suffix' -l 'suffix' -d 'Only hosts that end so.' -rfka 'com org net info'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" limit' -l 'limit' -d 'Print so many at most; 0 prints all.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain list" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain plan" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay domain plan" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" cacert' -l 'cacert' -d 'Trust these certificates (PEM) instead of the system\'s.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" connect-to' -l 'connect-to' -d 'Connect elsewhere, as curl does.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" tunnel-token-file' -l 'tunnel-token-file' -d 'A file with the relay\'s token.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" json' -l 'json' -d 'Print one JSON object.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" timeout' -l 'timeout' -d 'How long each check may take, in seconds.' -rfka ''
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" slow' -l 'slow' -d 'Wait for the relay to give up half a request, as long as --timeout says.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" contact' -l 'contact' -d 'The relay serves linked phones: 410 is its right answer about one it does not know.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" version' -l 'version' -d 'Show the version.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay check" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'hybrid-relay' -n '__hybrid-relay_should_offer_completions_for_flags_or_options "hybrid-relay help" version' -l 'version' -d 'Show the version.'
