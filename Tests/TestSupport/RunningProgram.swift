@@ -67,6 +67,9 @@ public final class RunningProgram: Sendable {
     /// Standard error, so far.
     public var errors: String { Self.contents(errorPath) }
 
+    /// Its process ID, for as long as it runs.
+    public var identifier: Int32 { process.identifier }
+
     /// Sends a signal.
     public func send(_ signal: Int32) { process.send(signal) }
 
