@@ -130,6 +130,15 @@ public actor UnlockedVault: UnlockedCredentialStore {
     /// A backup has just been written.
     func noteBackup() { backedUp.withLock { $0 = true } }
 
+    /// Does something whose failure is nobody's cause for anything else.
+    func besides<Value: Sendable>(
+        _ body: () async throws(StoreFailure) -> Value
+    ) async throws(StoreFailure) -> Value {
+        let before = failure.value
+        defer { failure.value = before }
+        return try await body()
+    }
+
     /// Does blocking work with the key on a thread of its own.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
@@ -145,7 +154,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
     }
 
     /// Damage is damage whatever was tried; of other failures the operation says what they mean.
-    private func asStore<Value: Sendable>(
+    func asStore<Value: Sendable>(
         otherwise failure: @Sendable (String) -> StoreFailure,
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(StoreFailure) -> Value {
