@@ -127,6 +127,9 @@ public actor UnlockedVault: UnlockedCredentialStore {
     /// From now on another key is the vault key.
     func replaceKey(_ new: SymmetricKey) { key = new }
 
+    /// There is something that no backup has.
+    func noteUnsaved() { backedUp.withLock { $0 = false } }
+
     /// A backup has just been written.
     func noteBackup() { backedUp.withLock { $0 = true } }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Authenticator
 internal import CBOR
 internal import CTAP
 internal import Crypto
@@ -31,7 +32,9 @@ extension PasskeyBody {
     /// - Parameter blobs: What of ``foreignExtensions`` has a place.
     func rest(besides blobs: ForeignExtensions?) -> CBORMap {
         var rest = members
-        for name in ["id", "rp", "alg", "key", "be", "rk", "order", "created"] as [CBORValue] { rest[name] = nil }
+        for name in ["id", "rp", "alg", "key", "be", "order"] as [CBORValue] { rest[name] = nil }
+        if rest["rk"]?.boolean != nil { rest["rk"] = nil }
+        if case .unsigned? = rest["created"] { rest["created"] = nil }
         if passkey?.prfSecret != nil { rest["prf"] = nil }
         if passkey?.prfSecret != nil, rest[Self.otherSecret]?.bytes?.count == 32 { rest[Self.otherSecret] = nil }
         if blobs != nil { rest[Self.foreignExtensions] = nil }
