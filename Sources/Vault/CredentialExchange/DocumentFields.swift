@@ -20,7 +20,7 @@ struct DocumentFields: Decodable {
         let version = try container.decode(Version.self, forKey: .version)
         // Minor versions only add.
         guard version.major == ExchangeFormat.major else {
-            throw VaultError.exchangeDamaged("it has version \(version.major) of the format; this program reads 1")
+            throw ExchangeFile.Refusal(words: "it has version \(version.major) of the format; this program reads 1")
         }
         accounts = try container.decode([AccountFields].self, forKey: .accounts)
     }

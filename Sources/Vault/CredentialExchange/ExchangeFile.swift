@@ -14,44 +14,33 @@ public struct ExchangeFile: Sendable {
     /// How many passkeys there are to be kept.
     public var count: Int { passkeys.count }
 
-    /// Reads a document of at most 16 MiB.
-    ///
-    /// - Throws: ``VaultError/exchangeUnreadable(_:)`` or ``VaultError/exchangeDamaged(_:)``.
-    public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
-        try await OwnThread.run { () throws(VaultError) in
-            let (folder, name) = try VaultBackup.split(path)
-            let bytes: [UInt8]
-            do throws(FileFailure) {
-                bytes = try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
-            } catch {
-                throw .exchangeUnreadable("\(path): \(error.words)")
-            }
-            return try ExchangeFile(json: bytes)
-        }
+    /// Why a document is refused whole; the words stand in a sentence.
+    struct Refusal: Error, Equatable {
+        let words: String
     }
 
-    /// Reads a document.
+    /// Reads a document of at most 16 MiB.
     ///
-    /// Members that are not known here are ignored, as the format has it.
-    init(json: [UInt8]) throws(VaultError) {
-        guard json.count <= ExchangeFormat.maximumLength else { throw .exchangeDamaged("it is longer than 16 MiB") }
+    /// Members that are not known here are ignored, as the format has it. Of members that come twice the first counts.
+    init(json: [UInt8]) throws(Refusal) {
+        guard json.count <= ExchangeFormat.maximumLength else { throw Refusal(words: "it is longer than 16 MiB") }
         let header: DocumentFields
         do {
             header = try JSONDecoder().decode(DocumentFields.self, from: Data(json))
-        } catch let refusal as VaultError {
+        } catch let refusal as Refusal {
             throw refusal
         } catch let error as DecodingError {
-            throw .exchangeDamaged(error.exchangeWords)
+            throw Refusal(words: error.exchangeWords)
         } catch {
-            throw .exchangeDamaged("it is not JSON")
+            throw Refusal(words: "it is not JSON")
         }
         var tally = Tally()
         for item in header.accounts.flatMap(\.items) {
             let only = item.credentials.count { $0.isPasskey } == 1 ? item.own : nil
             for credential in item.credentials { tally.take(credential, created: item.created, own: only) }
         }
-        guard tally.passkeys.count <= Records.maximumCount else {
-            throw .exchangeDamaged("it has more than \(Records.maximumCount) passkeys, which no vault holds")
+        guard tally.passkeys.count <= ExchangeFormat.maximumPasskeys else {
+            throw Refusal(words: "it has more than \(ExchangeFormat.maximumPasskeys) passkeys, which no vault holds")
         }
         passkeys = tally.passkeys
         skipped = tally.skipped.ordered

@@ -16,6 +16,8 @@
 enum ExchangeFormat {
     /// The longest document that is read or written, in bytes; 10,000 passkeys fit.
     static let maximumLength = 16 << 20
+    /// The most passkeys that are read; no vault has more records.
+    static let maximumPasskeys = 10000
     /// The major version that is read and written.
     static let major = 1
     /// Who writes these files. The format wants a domain; `.invalid` (RFC 6761) can be nobody's.

@@ -11,6 +11,28 @@ public struct PasskeyImport: Equatable, Sendable {
     public let present: Int
 }
 
+extension ExchangeFile {
+    /// Reads a document of at most 16 MiB.
+    ///
+    /// - Throws: ``VaultError/exchangeUnreadable(_:)`` or ``VaultError/exchangeDamaged(_:)``.
+    public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
+        try await OwnThread.run { () throws(VaultError) in
+            let (folder, name) = try VaultBackup.split(path)
+            let bytes: [UInt8]
+            do throws(FileFailure) {
+                bytes = try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
+            } catch {
+                throw .exchangeUnreadable("\(path): \(error.words)")
+            }
+            do throws(Refusal) {
+                return try ExchangeFile(json: bytes)
+            } catch {
+                throw .exchangeDamaged(error.words)
+            }
+        }
+    }
+}
+
 extension UnlockedVault {
     /// Adds the passkeys of a file that are not in the vault; what is there is never changed.
     ///
