@@ -90,7 +90,8 @@ struct ExchangeFileTests {
             (#"{"version":{"major":1,"minor":0},"accounts":[{}]}"#, "accounts[0].items is missing"),
             (#"{"version":{"major":1},"accounts":[{"items":[{"title":""}]}]}"#, "accounts[0].items[0].credentials"),
             (#"{"version":{"major":1},"accounts":[{"items":[7]}]}"#, "accounts[0].items[0] has the wrong type"),
-            (#"{"version":{"major":1e99},"accounts":[]}"#, "version.major"),
+            (#"{"version":{"major":"1"},"accounts":[]}"#, "version.major has the wrong type"),
+            (#"{"version":{"major":1e99},"accounts":[]}"#, "not JSON"),
         ]
     )
     func shapes(json: String, words: String) throws {

@@ -89,15 +89,15 @@ struct PrivateKeyInfoTests {
         #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read([0x30, 0x82, 0] + long.dropFirst()) }
     }
 
-    @Test("no truncation is a key, and no turned bit is another's")
+    @Test("no truncation is a key, and no turned bit makes another")
     func damaged() {
         let whole = Array(key.derRepresentation)
         for part in Damage.truncations(of: whole) {
             #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read(part) }
         }
         for changed in Damage.bitFlips(of: whole) {
-            // The public key inside holds the private one to account.
-            #expect(throws: PrivateKeyInfo.Refusal.self) { try read(changed) }
+            // The public key inside holds the private one to account; of the version, two are right.
+            if let read = try? read(changed) { #expect(read == Array(key.rawRepresentation)) }
         }
     }
 }
