@@ -37,7 +37,9 @@ struct ImportCommand: AsyncParsableCommand {
             let result = try await opened.add(document)
             await opened.lock()
             if result.present > 0 { say("\(Self.passkeys(result.present)) left as they are here already") }
-            say("added \(Self.passkeys(result.added)); delete \(file) if nothing else needs it, its keys are in the clear")
+            say(
+                "added \(Self.passkeys(result.added)); delete \(file) if nothing else needs it, its keys are in the clear"
+            )
         }
     }
 

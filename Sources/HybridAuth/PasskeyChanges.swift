@@ -91,7 +91,8 @@ struct PasskeysDelete: AsyncParsableCommand {
     /// The site alone on the first line, the account alone on its own, as in the questions of a scan.
     private static func question(_ entry: VaultEntry) -> String {
         let site = entry.relyingParty?.text ?? "A passkey that this version can't read"
-        return "\(site)\n\nDelete the passkey of this account for ever?\n\(PasskeyText.account(entry))\nIt goes on every "
+        return
+            "\(site)\n\nDelete the passkey of this account for ever?\n\(PasskeyText.account(entry))\nIt goes on every "
             + "device, and nothing brings it back. Without another way to sign in you lose the account.\n\n"
             + "ID \(entry.record)"
     }

@@ -4,7 +4,9 @@ internal import CTAP
 internal import ServiceSupport
 internal import Vault
 
-/// Passkeys and their uses for programs. Names are whole; what is not known is `null`.
+/// Passkeys and their uses for programs.
+///
+/// Names are whole; what is not known is `null`.
 enum PasskeyJSON {
     /// A passkey in a list.
     static func entry(_ entry: VaultEntry, _ history: PasskeyHistory) -> JSONText {

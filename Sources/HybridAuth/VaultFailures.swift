@@ -16,7 +16,8 @@ extension VaultError {
         case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen, .backupUnreadable,
             .exchangeUnreadable:
             .noInput
-        case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault, .exchangeDamaged: .dataError
+        case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault, .exchangeDamaged:
+            .dataError
         case .cannotWrite, .cannotWriteBackup, .cannotWriteExport, .tooLarge, .fileExists: .ioError
         case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,

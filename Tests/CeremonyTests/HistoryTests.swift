@@ -35,7 +35,9 @@ struct CeremonyHistoryTests {
     ) async throws -> Answer {
         let ending = try await RunningProgram(
             "hybrid-auth",
-            ["passkeys"] + command + ["--json", "--vault", stage.vault, "--pinentry", try Person.program(in: stage.folder)],
+            ["passkeys"] + command + [
+                "--json", "--vault", stage.vault, "--pinentry", try Person.program(in: stage.folder),
+            ],
             in: stage.folder,
             environment: stage.environment(Person().variables(stage))
         ).ending()
@@ -73,7 +75,12 @@ struct CeremonyHistoryTests {
             #expect(try await waiting.ending().status == 75)
 
             let uses = try await Self.ask(stage, ["history"], as: History.self).history
-            func use(_ outcome: String, _ operation: String = "sign-in", at site: String = "example.com", _ passkey: String? = nil) -> Use {
+            func use(
+                _ outcome: String,
+                _ operation: String = "sign-in",
+                at site: String = "example.com",
+                _ passkey: String? = nil
+            ) -> Use {
                 Use(rpId: site, operation: operation, outcome: outcome, passkey: passkey)
             }
             #expect(
@@ -86,7 +93,9 @@ struct CeremonyHistoryTests {
             #expect(own.map(\.outcome) == ["done", "done"])
             let after = try #require(try await Self.ask(stage, ["list"], as: List.self).passkeys.first)
             #expect(try #require(after.lastUsed) >= record.created)
-            #expect(try await Self.ask(stage, ["history", "--last", "2"], as: History.self).history == Array(uses.prefix(2)))
+            #expect(
+                try await Self.ask(stage, ["history", "--last", "2"], as: History.self).history == Array(uses.prefix(2))
+            )
         }
     }
 

@@ -84,7 +84,11 @@ struct PasskeyCommandTests {
             let json = try await program(["show", "shop.example.org", "--json"], of: "passkeys", typing: [Self.pin])
             let shown = try JSONDecoder().decode(Listed.self, from: Data(json.output.utf8))
             #expect(shown.id == listed[1].id && json.output.contains(#""history":[]"#))
-            Self.expect(try await program(["show", "nobody.example"], of: "passkeys", typing: [Self.pin]), 77, "no such")
+            Self.expect(
+                try await program(["show", "nobody.example"], of: "passkeys", typing: [Self.pin]),
+                77,
+                "no such"
+            )
             Self.expect(try await program(["show", "abc"], of: "passkeys", typing: [Self.pin]), 77, "no such")
             Self.expect(try await program(["list"], of: "passkeys", typing: ["000000"]), 77, "cancelled")
             Self.expect(try await program(["history"], of: "passkeys", typing: [Self.pin]), 0, "nothing was asked")
@@ -144,7 +148,9 @@ struct PasskeyCommandTests {
                 typing: typed
             )
             #expect(renamed.status == 0, "\(renamed)")
-            for command in [["list"], ["show", "example.com"], ["list", "--json"], ["show", "example.com", "--json"]] {
+            for command in [
+                ["list"], ["show", "example.com"], ["list", "--json"], ["show", "example.com", "--json"],
+            ] {
                 let ending = try await program(command, of: "passkeys", typing: typed)
                 #expect(ending.status == 0, "\(command)")
                 for text in [ending.output, ending.errors, renamed.errors] {
@@ -161,13 +167,21 @@ struct PasskeyCommandTests {
                 #expect(isJSON || line?.contains("[2J]0;xevilID fake") == true, "\(command): \(ending.output)")
             }
             #expect(try await Self.list(program).last?.userName == name, "a program gets the whole name")
-            let question = try await program(["delete", "example.com"], of: "passkeys", typing: typed, confirming: false)
+            let question = try await program(
+                ["delete", "example.com"],
+                of: "passkeys",
+                typing: typed,
+                confirming: false
+            )
             #expect(question.status == 77)
             #expect(program.log.split(separator: "\n").allSatisfy { $0.utf8.count < 1000 })
         }
     }
 
-    @Test("export: judged by the published structure, by a program that is not ours", .enabled(if: RelyingParty.interpreter != nil))
+    @Test(
+        "export: judged by the published structure, by a program that is not ours",
+        .enabled(if: RelyingParty.interpreter != nil)
+    )
     func export() async throws {
         try await Self.withPasskeys { program in
             let file = program.folder + "/export.json"
@@ -225,7 +239,10 @@ struct PasskeyCommandTests {
                 }
                 let accounts: [Account]
             }
-            let source = try JSONDecoder().decode(Source.self, from: Data(contentsOf: URL(fileURLWithPath: Self.foreign)))
+            let source = try JSONDecoder().decode(
+                Source.self,
+                from: Data(contentsOf: URL(fileURLWithPath: Self.foreign))
+            )
             for credential in source.accounts.flatMap(\.items).flatMap(\.credentials) {
                 guard let id = credential.credentialId, let found = judged[id] else { continue }
                 let bare = Extensions(hmacCredentials: nil, credBlob: nil, largeBlob: nil, payments: nil)
@@ -271,12 +288,19 @@ struct PasskeyCommandTests {
             let full = ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]
             let other = program.folder + "/other.json"
             let all = try String(contentsOfFile: Self.foreign, encoding: .utf8)
-            try all.replacing("example.com\"", with: "example.edu\"").write(toFile: other, atomically: true, encoding: .utf8)
+            try all.replacing("example.com\"", with: "example.edu\"").write(
+                toFile: other,
+                atomically: true,
+                encoding: .utf8
+            )
             let refused = try await program(["import", other], of: nil, typing: [Self.pin], under: full)
             #expect(refused.status == 74, "\(refused)")
-            #expect(program.snapshot(program.vault).filter { $0.key.hasPrefix("records/") } == before.filter {
-                $0.key.hasPrefix("records/")
-            })
+            #expect(
+                program.snapshot(program.vault).filter { $0.key.hasPrefix("records/") }
+                    == before.filter {
+                        $0.key.hasPrefix("records/")
+                    }
+            )
             let export = program.folder + "/export.json"
             let unwritten = try await program(["export", export], of: nil, typing: [Self.pin], under: full)
             #expect(unwritten.status == 74 && !FileManager.default.fileExists(atPath: export), "\(unwritten)")

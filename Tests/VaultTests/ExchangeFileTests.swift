@@ -23,7 +23,9 @@ struct ExchangeFileTests {
     @Test("another manager's file: what can be kept, and each thing that can't by its name")
     func otherManager() async throws {
         let file = try ExchangeFile(json: try Exchange.otherManager())
-        #expect(file.passkeys.map(\.name.relyingParty.text) == ["example.com", "shop.example.org", "login.example.net"])
+        #expect(
+            file.passkeys.map(\.name.relyingParty.text) == ["example.com", "shop.example.org", "login.example.net"]
+        )
         #expect(
             skipped(file) == [
                 .otherType("basic-auth"): 1, .otherType("totp"): 1, .otherType("note"): 1,
@@ -63,7 +65,9 @@ struct ExchangeFileTests {
         var (taken, refused) = (0, 0)
         for _ in 0..<Thoroughness.rounds(400, thorough: 20_000) {
             var damaged = bytes
-            for _ in 0..<random.number(1...3) { damaged[random.number(0...bytes.count - 1)] ^= 1 << random.number(0...7) }
+            for _ in 0..<random.number(1...3) {
+                damaged[random.number(0...bytes.count - 1)] ^= 1 << random.number(0...7)
+            }
             guard let file = try? ExchangeFile(json: damaged) else {
                 refused += 1
                 continue
@@ -82,7 +86,8 @@ struct ExchangeFileTests {
     @Test(
         "a document of another shape is refused whole, and the place is named",
         arguments: [
-            ("", "not JSON"), ("{", "not JSON"), ("[]", "the document has the wrong type"), ("{}", "version is missing"),
+            ("", "not JSON"), ("{", "not JSON"), ("[]", "the document has the wrong type"),
+            ("{}", "version is missing"),
             (#"{"version":1,"accounts":[]}"#, "version has the wrong type"),
             (#"{"version":{"major":2,"minor":0},"accounts":[]}"#, "version 2"),
             (#"{"version":{"major":1,"minor":0}}"#, "accounts is missing"),
@@ -107,7 +112,8 @@ struct ExchangeFileTests {
     func later() throws {
         let json = Exchange.document(
             credentials: Exchange.passkey(["later": "[1,2]"]),
-            item: #""favorite":"perhaps","later":{},"extensions":[5,{"name":7},{"name":"a.example/b","backupEligible":false}],"#,
+            item:
+                #""favorite":"perhaps","later":{},"extensions":[5,{"name":7},{"name":"a.example/b","backupEligible":false}],"#,
             version: #"{"major":1,"minor":255,"patch":1}"#
         )
         let file = try ExchangeFile(json: json)
@@ -190,8 +196,11 @@ struct ExchangeFileTests {
             let bytes = random.bytes(count)
             #expect(Base64URL.bytes(Base64URL.text(bytes), atMost: count) == bytes, "\(random)")
             #expect(count == 0 || Base64URL.bytes(Base64URL.text(bytes), atMost: count - 1) == nil, "\(random)")
-            #expect(Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-                .replacing("=", with: "") == Base64URL.text(bytes), "\(random)")
+            #expect(
+                Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                    .replacing("=", with: "") == Base64URL.text(bytes),
+                "\(random)"
+            )
         }
     }
 
@@ -222,20 +231,27 @@ struct ExchangeFileTests {
 
     @Test("our extension speaks of the one passkey beside it, and of nothing that the format says")
     func ownExtension() throws {
-        let rest: CBORMap = ["later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1]]
+        let rest: CBORMap = [
+            "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],
+        ]
         let text = Base64URL.text(CBOREncoder.encode(rest))
-        let own = #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
+        let own =
+            #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
         let body = try #require(try read(Exchange.passkey(), item: own).passkeys.first?.body(order: 3, now: 4).members)
         #expect(body["later"] == 1 && body["rp"] == "example.com" && body["alg"] == -7 && body["order"] == 3)
         #expect(body["be"] == false && body["rk"] == false && body["user"]?.map?["x"] == 1)
         #expect(PasskeyBody(members: body).passkey?.isBackupEligible == false)
         let two = try read(Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#]), item: own)
         #expect(two.passkeys.allSatisfy { $0.body(order: 1, now: 1).members?["be"] == true })
-        for bad in ["AA", "!", "oA", Base64URL.text([0xA1, 0x61]), Base64URL.text([UInt8](repeating: 0x81, count: 9999))] {
+        for bad in [
+            "AA", "!", "oA", Base64URL.text([0xA1, 0x61]), Base64URL.text([UInt8](repeating: 0x81, count: 9999)),
+        ] {
             let damaged = own.replacing(text, with: bad)
             #expect(try read(Exchange.passkey(), item: damaged).count == 1, "\(bad)")
         }
-        let huge = Base64URL.text(CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap))
+        let huge = Base64URL.text(
+            CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap)
+        )
         #expect(skipped(try read(Exchange.passkey(), item: own.replacing(text, with: huge))) == [.tooLarge: 1])
     }
 }

@@ -25,7 +25,8 @@ enum Exchange {
     private static let folder = PackageFolder.path + "/Tests/CredentialExchange"
 
     /// A document with one item that has these credentials.
-    static func document(credentials: String, item: String = "", version: String = #"{"major":1,"minor":0}"#) -> [UInt8] {
+    static func document(credentials: String, item: String = "", version: String = #"{"major":1,"minor":0}"#) -> [UInt8]
+    {
         let items = #"[{"id":"AA","title":"",\#(item)"credentials":[\#(credentials)]}]"#
         let account = #"{"id":"AA","username":"","email":"","collections":[],"items":\#(items)}"#
         let header = #""exporterRpId":"a.example","exporterDisplayName":"A","timestamp":1"#
@@ -65,7 +66,9 @@ enum Exchange {
     /// does not know.
     static func randomBody(_ random: inout SeededGenerator) -> CBORMap {
         func text() -> String {
-            let kinds = ["", "ada@example.com", "Ada \u{2013} \u{1F511}", "\"\\\u{0}\u{1F}\u{7F}\n", "\u{202E}evil", "e\u{301}"]
+            let kinds = [
+                "", "ada@example.com", "Ada \u{2013} \u{1F511}", "\"\\\u{0}\u{1F}\u{7F}\n", "\u{202E}evil", "e\u{301}",
+            ]
             let text = kinds[random.number(0...kinds.count - 1)]
             return random.number(0...20) == 0 ? String(repeating: "\u{1D11E}", count: 16_000) : text
         }

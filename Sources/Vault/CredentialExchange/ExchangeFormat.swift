@@ -20,7 +20,9 @@ enum ExchangeFormat {
     static let maximumPasskeys = 10000
     /// The major version that is read and written.
     static let major = 1
-    /// Who writes these files. The format wants a domain; `.invalid` (RFC 6761) can be nobody's.
+    /// Who writes these files.
+    ///
+    /// The format wants a domain; `.invalid` (RFC 6761) can be nobody's.
     static let exporter = "hybrid-auth.invalid"
     /// What carries the members of a record that the format does not have.
     static let extensionName = exporter + "/passkey"

@@ -7,8 +7,9 @@ internal import Crypto
 
 /// What a passkey's record says beyond what a passkey needs to sign here, kept so that it can be handed on.
 extension PasskeyBody {
-    /// The member that has the other secret of `hmac-secret`, for users who were not verified. Nobody is served by it
-    /// here; it is handed on as it came.
+    /// The member that has the other secret of `hmac-secret`, for users who were not verified.
+    ///
+    /// Nobody is served by it here; it is handed on as it came.
     static let otherSecret: CBORValue = "prf0"
     /// The member that has what came in `fido2Extensions` and means nothing here.
     static let foreignExtensions: CBORValue = "cxf"

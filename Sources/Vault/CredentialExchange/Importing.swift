@@ -60,7 +60,9 @@ extension VaultFiles {
             )
             let new = passkeys.filter { known.insert($0.name).inserted }
             guard records.all.count + new.count <= Records.maximumCount else {
-                throw .tooLarge("it would have \(Records.maximumCount) records, deleted ones included; nothing was added")
+                throw .tooLarge(
+                    "it would have \(Records.maximumCount) records, deleted ones included; nothing was added"
+                )
             }
             let device = try state.device().id
             var seen = try state.seen(KeyRing(key))
@@ -81,9 +83,10 @@ extension VaultFiles {
         }
     }
 
-    /// The name of a record for an imported passkey: the same on all devices, so that two that import one file before
-    /// they hear of each other have one record of each passkey, not two. A server that knows credential IDs can't tell
-    /// the names, because the vault key is in them.
+    /// The name of a record for an imported passkey: the same on all devices.
+    ///
+    /// So two that import one file before they hear of each other have one record of each passkey, not two. A server that
+    /// knows credential IDs can't tell the names, because the vault key is in them.
     ///
     /// A deleted record stays deleted, so a passkey that is imported after that gets the next name.
     private func recordID(for name: ImportedPasskey.Name, besides records: Records, key: SymmetricKey) -> RecordID {

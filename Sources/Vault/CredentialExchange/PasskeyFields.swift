@@ -71,7 +71,8 @@ struct PasskeyFields {
         _ container: KeyedDecodingContainer<CodingKeys>,
         _ limit: Int
     ) throws(PrivateKeyInfo.Refusal) -> [UInt8] {
-        guard let text = try? container.decode(String.self, forKey: .key), let bytes = Base64URL.bytes(text, atMost: limit)
+        guard let text = try? container.decode(String.self, forKey: .key),
+            let bytes = Base64URL.bytes(text, atMost: limit)
         else { throw .malformed }
         return bytes
     }
