@@ -9,10 +9,10 @@ internal import Crypto
 /// ``UserInteraction``. Passkeys lie in a ``CredentialStore``, locked.
 ///
 /// **Steps**, for each request anew: the user is asked for the PIN under the name of the relying party; the PIN
-/// opens the store; passkeys are looked up; the user confirms the account; a key is made or used; the store is
-/// locked. Only where a new passkey takes the place of another, the store stays open until ``delivered()``, because
-/// the other is the one that signs in as long as the client has not heard of the new. What the client must not learn without consent (whether there is a passkey, whether it is excluded) is
-/// told to the user first.
+/// opens the store; passkeys are looked up; the user confirms the account; a key is made or used. The store stays open
+/// until ``delivered()`` or ``ended()`` say whether the client has the answer: only then it is true what the history
+/// is told, and only then the passkey goes whose place a new one takes. Then it is locked. What the client must not
+/// learn without consent (whether there is a passkey, whether it is excluded) is told to the user first.
 ///
 /// **Trust.** The relying party's ID is vouched for by the client alone, which is why the user sees it before
 /// anything happens. Requests are hostile until then: they were parsed within bounds and change nothing.
@@ -43,13 +43,15 @@ public actor Authenticator {
 
     private let store: any CredentialStore
     private let user: any UserInteraction
-    /// What a new passkey replaces, with the store open for that, until the client has the answer.
-    private var replacement: (store: any UnlockedCredentialStore, replaced: [CredentialID])?
+    /// The request that opened the store last, until it is known whether the client has the answer.
+    private var answered: AnsweredRequest?
 
     /// Why the last request was not fulfilled, if it was not.
     public private(set) var lastFailure: AuthenticatorFailure?
     /// How many requests created or used a passkey.
     public private(set) var fulfilled = 0
+    /// Why the history could not be written to, if it could not.
+    public private(set) var historyFailure: StoreFailure?
 
     /// An authenticator over a store and a person.
     public init(store: any CredentialStore, user: any UserInteraction) {
@@ -59,7 +61,7 @@ public actor Authenticator {
 
     /// Answers one request; a cancelled task answers *cancelled* and changes nothing.
     public func answer(_ request: CTAPRequest) async -> CTAPResponse {
-        await keepReplaced()
+        await ended()
         do throws(AuthenticatorFailure) {
             let response: CTAPResponse
             switch request {
@@ -84,28 +86,38 @@ public actor Authenticator {
         }
     }
 
-    /// The client has the last answer: what the new passkey in it replaces is deleted now.
+    /// The client has the last answer: the history is told, and what the new passkey in it replaces is deleted now.
     ///
-    /// Without this call nothing is deleted.
+    /// Without this call nothing is deleted. A history that can't be written changes nothing; see ``historyFailure``.
     ///
     /// - Throws: ``StoreFailure``; then some that were to be deleted are still there, and the new passkey is as well.
     public func delivered() async throws(StoreFailure) {
-        guard let (store, replaced) = replacement else { return }
-        replacement = nil
+        guard let request = answered else { return }
+        answered = nil
         do throws(StoreFailure) {
-            try await store.delete(replaced)
-            await store.lock()
+            if !request.replaced.isEmpty { try await request.store.delete(request.replaced) }
         } catch {
-            await store.lock()
+            await conclude(request, wasHeard: true)
             throw error
         }
+        await conclude(request, wasHeard: true)
     }
 
-    /// Locks a store that was open for what was not delivered.
-    private func keepReplaced() async {
-        guard let (store, _) = replacement else { return }
-        replacement = nil
-        await store.lock()
+    /// The client hears nothing more: the history is told what came of the last request, if it was not yet.
+    public func ended() async {
+        guard let request = answered else { return }
+        answered = nil
+        await conclude(request, wasHeard: false)
+    }
+
+    /// Writes the history and locks the store.
+    private func conclude(_ request: AnsweredRequest, wasHeard: Bool) async {
+        do throws(StoreFailure) {
+            try await request.store.note(request.served(wasHeard: wasHeard))
+        } catch {
+            historyFailure = error
+        }
+        await request.store.lock()
     }
 
     /// Who said no is not asked again by the same client.
@@ -121,8 +133,9 @@ public actor Authenticator {
     ) async throws(AuthenticatorFailure) -> MakeCredentialResponse {
         guard request.algorithms.contains(.es256) else { throw .noSupportedAlgorithm }
         let relyingParty = request.relyingParty.id
-        let opened = try await verifiedStore(for: .create(relyingParty))
-        return try await locking(opened) { () async throws(AuthenticatorFailure) in
+        let operation = RequestedOperation.create(relyingParty)
+        let opened = try await verifiedStore(for: operation)
+        return try await keeping(opened, for: operation) { () async throws(AuthenticatorFailure) in
             let excluded = Set(request.excludeList.filter(\.isPublicKey).map(\.id))
             let existing = try await self.passkeys(in: opened, for: relyingParty)
             guard !existing.contains(where: { excluded.contains($0.id) }) else {
@@ -159,8 +172,7 @@ public actor Authenticator {
             } catch {
                 throw AuthenticatorFailure(error)
             }
-            if !replaced.isEmpty { self.replacement = (opened, replaced.map(\.id)) }
-            return response
+            return Fulfilled(response: response, credential: passkey.id, replaced: replaced.map(\.id))
         }
     }
 
@@ -202,8 +214,9 @@ public actor Authenticator {
         // A silent look for passkeys would tell a client what the user has not agreed to tell.
         guard request.userPresence else { throw .silentRequest }
         let relyingParty = request.relyingPartyID
-        let opened = try await verifiedStore(for: .signIn(relyingParty))
-        return try await locking(opened) { () async throws(AuthenticatorFailure) in
+        let operation = RequestedOperation.signIn(relyingParty)
+        let opened = try await verifiedStore(for: operation)
+        return try await keeping(opened, for: operation) { () async throws(AuthenticatorFailure) in
             let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
             let candidates = try await self.passkeys(in: opened, for: relyingParty)
                 .filter { request.allowList.isEmpty ? $0.isDiscoverable : allowed.contains($0.id) }
@@ -216,7 +229,8 @@ public actor Authenticator {
             }
             guard candidates.indices.contains(index) else { throw .declined }
             try self.checkCancellation()
-            return try self.assertion(by: candidates[index], for: request, opened)
+            let response = try self.assertion(by: candidates[index], for: request, opened)
+            return Fulfilled(response: response, credential: candidates[index].id)
         }
     }
 
@@ -303,17 +317,24 @@ extension Authenticator {
         throw .wrongPIN
     }
 
-    /// Runs `body` and locks the store, whatever happens, unless it is still to delete what was replaced.
-    private func locking<Result: Sendable>(
+    /// Runs `body` and keeps the store for what follows the answer, whatever that is.
+    private func keeping<Response: Sendable>(
         _ opened: any UnlockedCredentialStore,
-        _ body: () async throws(AuthenticatorFailure) -> Result
-    ) async throws(AuthenticatorFailure) -> Result {
+        for operation: RequestedOperation,
+        _ body: () async throws(AuthenticatorFailure) -> Fulfilled<Response>
+    ) async throws(AuthenticatorFailure) -> Response {
         do throws(AuthenticatorFailure) {
-            let result = try await body()
-            if replacement == nil { await opened.lock() }
-            return result
+            let fulfilled = try await body()
+            answered = AnsweredRequest(
+                store: opened,
+                operation: operation,
+                outcome: .done,
+                credential: fulfilled.credential,
+                replaced: fulfilled.replaced
+            )
+            return fulfilled.response
         } catch {
-            await opened.lock()
+            answered = AnsweredRequest(store: opened, operation: operation, outcome: .init(error))
             throw error
         }
     }

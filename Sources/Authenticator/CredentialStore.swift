@@ -14,6 +14,8 @@ public protocol CredentialStore: Sendable {
 }
 
 /// A store that a verified user has opened, for one request.
+///
+/// It is open until the history knows what became of the request.
 public protocol UnlockedCredentialStore: Sendable {
     /// Every passkey of a relying party, the last created first.
     func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey]
@@ -23,6 +25,9 @@ public protocol UnlockedCredentialStore: Sendable {
 
     /// Deletes passkeys for ever; those that are gone already are passed over.
     func delete(_ credentials: [CredentialID]) async throws(StoreFailure)
+
+    /// Adds what became of a request to the history, if the store keeps one; it is durable when this returns.
+    func note(_ request: ServedRequest) async throws(StoreFailure)
 
     /// Whether the passkeys exist in a second place now (flag BS).
     var isBackedUp: Bool { get }

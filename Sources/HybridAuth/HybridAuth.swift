@@ -13,7 +13,9 @@ struct HybridAuth: AsyncParsableCommand {
         commandName: programName,
         abstract: "Sign in on another device with a passkey kept here.",
         version: ProductVersion.text,
-        subcommands: [Scan.self, Setup.self, VaultCommand.self]
+        subcommands: [
+            Scan.self, Setup.self, VaultCommand.self, PasskeysCommand.self, ExportCommand.self, ImportCommand.self,
+        ]
     )
 
     static func main() async {

@@ -199,21 +199,33 @@ struct Scan: AsyncParsableCommand {
             bearerToken: token,
             timeouts: timeouts
         )
+        let end: Result<AuthenticatorEnd, any Error>
         do {
-            let end = try await session.serve(
-                offer,
-                info: Authenticator.info,
-                events: ScanProgress.show,
-                answer: { await authenticator.answer($0) },
-                delivered: {
-                    do throws(StoreFailure) {
-                        try await authenticator.delivered()
-                    } catch {
-                        StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notDeleted(error))")
+            end = .success(
+                try await session.serve(
+                    offer,
+                    info: Authenticator.info,
+                    events: ScanProgress.show,
+                    answer: { await authenticator.answer($0) },
+                    delivered: {
+                        do throws(StoreFailure) {
+                            try await authenticator.delivered()
+                        } catch {
+                            StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notDeleted(error))")
+                        }
                     }
-                }
+                )
             )
-            try await ScanOutcome(authenticator, vault).judge(end)
+        } catch {
+            end = .failure(error)
+        }
+        // However the session ended, what became of its last request belongs into the history.
+        await authenticator.ended()
+        if let failure = await authenticator.historyFailure {
+            StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notNoted(failure))")
+        }
+        do {
+            try await ScanOutcome(authenticator, vault).judge(end.get())
         } catch let failure as AuthenticatorSessionFailure {
             throw CommandFailure(failure)
         }

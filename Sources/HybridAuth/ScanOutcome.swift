@@ -18,12 +18,19 @@ struct ScanOutcome {
 
     /// What is said where the new passkey is good and one that it replaces is still there.
     static func notDeleted(_ failure: StoreFailure) -> String {
-        let cause =
-            switch failure {
-            case .damaged(let sentence), .notWritten(let sentence): sentence
-            case .locked: "the vault was locked too early"
-            }
-        return "the new passkey is saved, but the old could not be deleted and stays, too (\(cause))"
+        "the new passkey is saved, but the old could not be deleted and stays, too (\(cause(of: failure)))"
+    }
+
+    /// What is said where the history lacks what has just happened.
+    static func notNoted(_ failure: StoreFailure) -> String {
+        "what was asked and came of it could not be added to the history (\(cause(of: failure)))"
+    }
+
+    private static func cause(of failure: StoreFailure) -> String {
+        switch failure {
+        case .damaged(let sentence), .notWritten(let sentence): sentence
+        case .locked: "the vault was locked too early"
+        }
     }
 
     /// Returns if a request succeeded; else throws the cause of the last failure.

@@ -13,10 +13,12 @@ extension VaultError {
     /// The exit code of a vault that can't be used.
     var status: ExitStatus {
         switch self {
-        case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen, .backupUnreadable:
+        case .doesNotExist, .wasHereButIsEmpty, .incomplete, .notAVault, .notADirectory, .cannotOpen, .backupUnreadable,
+            .exchangeUnreadable:
             .noInput
-        case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault: .dataError
-        case .cannotWrite, .cannotWriteBackup, .tooLarge, .fileExists: .ioError
+        case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault, .exchangeDamaged:
+            .dataError
+        case .cannotWrite, .cannotWriteBackup, .cannotWriteExport, .tooLarge, .fileExists: .ioError
         case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
             .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked, .rekeyedElsewhere,

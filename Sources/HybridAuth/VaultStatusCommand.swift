@@ -44,7 +44,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
             ("wrong PINs", "\(status.wrongPINs)"),
         ]
         if status.waitSeconds > 0 { rows.append(("wait", "\(status.waitSeconds) s")) }
-        rows.append(("last backup", status.lastBackup.map(date) ?? "none from this device"))
+        rows.append(("last backup", status.lastBackup.map(LocalTime.text) ?? "none from this device"))
         if status.isRekeying { rows.append(("rekeying", "was cut short; the next PIN finishes it")) }
         return rows.map { name, value in name + String(repeating: " ", count: 16 - name.count) + value }
             .joined(separator: "\n")
@@ -75,16 +75,6 @@ struct VaultStatusCommand: AsyncParsableCommand {
             }
         }
         return quoted + "\""
-    }
-
-    /// Local time to the minute.
-    private static func date(_ seconds: UInt64) -> String {
-        var time = time_t(clamping: seconds)
-        var parts = tm()
-        guard localtime_r(&time, &parts) != nil else { return "\(seconds)" }
-        var buffer = [CChar](repeating: 0, count: 32)
-        let count = strftime(&buffer, buffer.count, "%Y-%m-%d %H:%M", &parts)
-        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private static func write(_ text: String) -> Bool {

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON value on its way out, with the fields of objects in the order in which they are given.
-indirect enum JSONText: Sendable, CustomStringConvertible {
+public indirect enum JSONText: Sendable, CustomStringConvertible {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case boolean(Bool)
+    /// A whole number.
     case number(Int)
     /// Not a number and infinity, which JSON does not have, become `null`.
     case decimal(Double)
+    /// A string; what a terminal could obey is escaped.
     case text(String)
+    /// An array.
     case list([JSONText])
+    /// An object.
     case object([(String, JSONText)])
 
     /// The value on one line, without spaces that mean nothing.
-    var description: String {
+    public var description: String {
         var output = ""
         write(to: &output)
         return output

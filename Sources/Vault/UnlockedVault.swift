@@ -127,8 +127,20 @@ public actor UnlockedVault: UnlockedCredentialStore {
     /// From now on another key is the vault key.
     func replaceKey(_ new: SymmetricKey) { key = new }
 
+    /// There is something that no backup has.
+    func noteUnsaved() { backedUp.withLock { $0 = false } }
+
     /// A backup has just been written.
     func noteBackup() { backedUp.withLock { $0 = true } }
+
+    /// Does something whose failure is nobody's cause for anything else.
+    func besides<Value: Sendable>(
+        _ body: () async throws(StoreFailure) -> Value
+    ) async throws(StoreFailure) -> Value {
+        let before = failure.value
+        defer { failure.value = before }
+        return try await body()
+    }
 
     /// Does blocking work with the key on a thread of its own.
     func perform<Value: Sendable>(
@@ -145,7 +157,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
     }
 
     /// Damage is damage whatever was tried; of other failures the operation says what they mean.
-    private func asStore<Value: Sendable>(
+    func asStore<Value: Sendable>(
         otherwise failure: @Sendable (String) -> StoreFailure,
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(StoreFailure) -> Value {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Authenticator
 public import CTAP
 internal import Crypto
 
@@ -19,6 +20,26 @@ extension VaultFiles {
         let directory: String
         let name: String
         let file: UseFile
+    }
+
+    /// Adds a use that ended now to this device's history, durably.
+    func append(
+        _ relyingParty: RelyingPartyID,
+        _ operation: PasskeyUse.Operation,
+        _ outcome: PasskeyUse.Outcome,
+        credential: CredentialID?,
+        key: SymmetricKey
+    ) throws(VaultError) {
+        var record: RecordID?
+        if let credential { record = try load(key: key).passkeys.first { $0.body.id == credential }?.id }
+        let use = PasskeyUse(
+            time: clock.now(),
+            relyingParty: relyingParty,
+            operation: operation,
+            outcome: outcome,
+            record: record
+        )
+        try append(use, key: key)
     }
 
     /// Adds one use to this device's history, durably.
@@ -155,6 +176,26 @@ extension VaultFiles {
 }
 
 extension UnlockedVault {
+    /// Adds what became of a request to this device's history; it is durable when this returns.
+    public func note(_ request: ServedRequest) async throws(StoreFailure) {
+        let (relyingParty, operation): (RelyingPartyID, PasskeyUse.Operation) =
+            switch request.operation {
+            case .create(let relyingParty): (relyingParty, .create)
+            case .signIn(let relyingParty): (relyingParty, .signIn)
+            }
+        try await besides { () async throws(StoreFailure) in
+            try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
+                try files.append(
+                    relyingParty,
+                    operation,
+                    PasskeyUse.Outcome(request.outcome),
+                    credential: request.credential,
+                    key: key
+                )
+            }
+        }
+    }
+
     /// Adds a use, or the try of one, to this device's history; it is durable when this returns.
     ///
     /// - Parameters:
@@ -170,17 +211,7 @@ extension UnlockedVault {
         credential: CredentialID? = nil
     ) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in
-            let record = try credential.map { id throws(VaultError) in
-                try files.load(key: key).passkeys.first { $0.body.id == id }?.id
-            }
-            let use = PasskeyUse(
-                time: files.clock.now(),
-                relyingParty: relyingParty,
-                operation: operation,
-                outcome: outcome,
-                record: record ?? nil
-            )
-            try files.append(use, key: key)
+            try files.append(relyingParty, operation, outcome, credential: credential, key: key)
         }
     }
 
@@ -189,5 +220,21 @@ extension UnlockedVault {
     /// - Throws: ``VaultError``.
     public func uses() async throws(VaultError) -> (uses: [PasskeyUse], notes: [VaultNote]) {
         try await perform { key, files throws(VaultError) in try files.uses(key: key) }
+    }
+}
+
+extension PasskeyUse.Outcome {
+    /// As the history writes how a request ended.
+    init(_ outcome: ServedRequest.Outcome) {
+        self =
+            switch outcome {
+            case .done: .done
+            case .declined: .declined
+            case .unanswered: .unanswered
+            case .noPasskey: .noPasskey
+            case .alreadyRegistered: .alreadyRegistered
+            case .clientGone: .clientGone
+            case .failed: .failed
+            }
     }
 }

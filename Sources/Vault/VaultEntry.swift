@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Authenticator
 public import CTAP
 
 /// A passkey in a list: everything but its key.
@@ -14,6 +15,10 @@ public struct VaultEntry: Sendable, Equatable {
     public let user: UserEntity?
     /// When it was made, in seconds since 1970 by the clock of the device that made it.
     public let created: UInt64
+    /// Whether it is offered to who signs in without saying who they are.
+    public let isDiscoverable: Bool
+    /// Whether it answers `prf`.
+    public let hasPRFSecret: Bool
     /// Whether this version can sign with it.
     public let isUsable: Bool
 
@@ -23,6 +28,9 @@ public struct VaultEntry: Sendable, Equatable {
         self.relyingParty = body.relyingParty
         self.user = body.user
         self.created = body.created
-        self.isUsable = body.passkey != nil
+        let passkey = body.passkey
+        self.isDiscoverable = passkey?.isDiscoverable ?? false
+        self.hasPRFSecret = passkey?.prfSecret != nil
+        self.isUsable = passkey != nil
     }
 }

@@ -68,6 +68,12 @@ public enum VaultError: Error, Equatable, Sendable {
     case backupDamaged(String)
     /// A backup is of another vault than the one that stands where it should go.
     case backupOfAnotherVault(path: String)
+    /// An export can't be written; says where and why.
+    case cannotWriteExport(String)
+    /// A file to import can't be read; says why.
+    case exchangeUnreadable(String)
+    /// A file to import is not in the Credential Exchange Format; says what is wrong.
+    case exchangeDamaged(String)
     /// The vault has a PIN on this device already.
     case hasPINHere(path: String)
     /// What this device remembers of the vault can't be read.
@@ -100,6 +106,11 @@ public enum VaultError: Error, Equatable, Sendable {
         case .backupDamaged(let what): "the backup is not what was written (\(what)); use another one"
         case .backupOfAnotherVault(let path):
             "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
+        case .cannotWriteExport(let what):
+            "the export can't be written (\(what)); choose a directory that is there and has room"
+        case .exchangeUnreadable(let what): "the file can't be read: \(what)"
+        case .exchangeDamaged(let what):
+            "the file is no export in the Credential Exchange Format (\(what)); nothing was added"
         case .hasPINHere(let path):
             "the vault at \(path) has a PIN on this device already; use hybrid-auth vault change-pin"
         default: sentenceWithoutPath

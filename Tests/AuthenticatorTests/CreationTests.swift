@@ -13,10 +13,12 @@ struct CreationTests {
         let response = try await desk.create(algorithms: [.rs256, .es256])
         #expect(response.status == .success)
         let stored = try #require(desk.store.passkeys.first)
+        try await desk.authenticator.delivered()
         #expect(
             desk.journal.events == [
                 .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .confirmed(try Desk.account("ada"), desk.relyingParty), .added(stored.id), .locked,
+                .confirmed(try Desk.account("ada"), desk.relyingParty), .added(stored.id),
+                .noted(ServedRequest(.create(desk.relyingParty), .done, credential: stored.id)), .locked,
             ]
         )
         #expect(stored.relyingParty == desk.relyingParty)
@@ -94,7 +96,8 @@ struct CreationTests {
         #expect(
             desk.journal.events == [
                 .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .told(.alreadyRegistered, desk.relyingParty), .locked,
+                .told(.alreadyRegistered, desk.relyingParty),
+                .noted(ServedRequest(.create(desk.relyingParty), .alreadyRegistered)), .locked,
             ]
         )
     }

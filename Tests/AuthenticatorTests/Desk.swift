@@ -118,6 +118,7 @@ struct Desk {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
         #expect(response.encoded == [status], sourceLocation: sourceLocation)
+        await authenticator.ended()
         #expect(await authenticator.lastFailure == failure, sourceLocation: sourceLocation)
         #expect(await authenticator.fulfilled == 0, sourceLocation: sourceLocation)
         #expect(store.passkeys.count == stored, sourceLocation: sourceLocation)

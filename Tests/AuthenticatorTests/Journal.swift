@@ -16,6 +16,7 @@ final class Journal: Sendable {
         case told(Notice, RelyingPartyID)
         case added(CredentialID)
         case deleted([CredentialID])
+        case noted(ServedRequest)
         case locked
     }
 

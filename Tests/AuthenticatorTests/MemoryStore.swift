@@ -14,6 +14,7 @@ final class MemoryStore: CredentialStore, Sendable {
         var look: StoreFailure?
         var add: StoreFailure?
         var delete: StoreFailure?
+        var note: StoreFailure?
         /// Called with the PIN accepted, before the store is handed out.
         var whileUnlocking: (@Sendable () async -> Void)?
     }
@@ -86,6 +87,12 @@ final class MemoryStore: CredentialStore, Sendable {
             if let fault = store.state.withLock({ $0.faults.delete }) { throw fault }
             store.journal.note(.deleted(credentials))
             store.state.withLock { $0.passkeys.removeAll { credentials.contains($0.id) } }
+        }
+
+        func note(_ request: ServedRequest) async throws(StoreFailure) {
+            if isLocked.withLock({ $0 }) { throw .locked }
+            if let fault = store.state.withLock({ $0.faults.note }) { throw fault }
+            store.journal.note(.noted(request))
         }
 
         func lock() async {

@@ -49,7 +49,8 @@ struct ReplacementTests {
             desk.journal.events == [
                 .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
                 .confirmed(account, desk.relyingParty, replacing: [old.user, older.user]),
-                .added(new.id), .deleted([old.id, older.id]), .locked,
+                .added(new.id), .deleted([old.id, older.id]),
+                .noted(ServedRequest(.create(desk.relyingParty), .done, credential: new.id)), .locked,
             ]
         )
         #expect(desk.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])

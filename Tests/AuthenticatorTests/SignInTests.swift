@@ -15,10 +15,12 @@ struct SignInTests {
         try desk.known("bob")
         let foreign = CredentialDescriptor(id: try #require(CredentialID(bytes: [1, 2, 3])))
         let response = await desk.sign(allow: [foreign, known.descriptor])
+        try await desk.authenticator.delivered()
         #expect(
             desk.journal.events == [
                 .askedPIN(.signIn(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .chose([known.user], desk.relyingParty), .locked,
+                .chose([known.user], desk.relyingParty),
+                .noted(ServedRequest(.signIn(desk.relyingParty), .done, credential: known.id)), .locked,
             ]
         )
         let parsed = try GetAssertionResponse(parsing: response.body)
@@ -134,7 +136,8 @@ struct SignInTests {
         #expect(
             desk.journal.events == [
                 .askedPIN(.signIn(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .told(.noPasskey, desk.relyingParty), .locked,
+                .told(.noPasskey, desk.relyingParty),
+                .noted(ServedRequest(.signIn(desk.relyingParty), .noPasskey)), .locked,
             ]
         )
     }

@@ -75,6 +75,11 @@ extension Stage {
         try await Waiting.until("a silent radio", within: limit) { try await air.activeAdverts().isEmpty }
     }
 
+    /// Every passkey's file: what stays as it is where a person typed the PIN and then nothing came of it.
+    ///
+    /// The history says that they did.
+    func passkeys() -> [String: Data] { snapshot(of: vault + "/records") }
+
     /// Every file below the vault with its contents, to see that nothing was changed.
     func snapshot(of path: String) -> [String: Data] {
         var files: [String: Data] = [:]

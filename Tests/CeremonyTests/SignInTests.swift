@@ -48,12 +48,12 @@ struct SignInTests {
         try await Stage.set { stage in
             let site = RelyingParty(stage)
             try await stage.register(site)
-            let before = stage.snapshot(of: stage.vault)
+            let before = stage.passkeys()
             let again = try await stage.perform(try await site.run("create-options", ["--exclude"]))
             #expect(again.client.status == 77 && again.authenticator.status == 77, "\(again)")
             #expect(again.client.lastLine.contains("has a passkey for this account"))
             #expect(Person.log(stage).contains("There is a passkey for this site already"))
-            #expect(stage.snapshot(of: stage.vault) == before)
+            #expect(stage.passkeys() == before)
             try await stage.expectSilence()
         }
     }
@@ -63,7 +63,7 @@ struct SignInTests {
         try await Stage.set { stage in
             let site = RelyingParty(stage)
             try await stage.register(site)
-            let before = stage.snapshot(of: stage.vault)
+            let before = stage.passkeys()
 
             let declined = try await stage.perform(
                 try await site.run("request-options"),
@@ -83,7 +83,7 @@ struct SignInTests {
             #expect(asked.status == 77 && asked.lastLine.contains("no passkey for other.example"), "\(asked)")
             #expect(answered.status == 77 && answered.lastLine.contains("no passkey"), "\(answered)")
 
-            #expect(stage.snapshot(of: stage.vault) == before)
+            #expect(stage.passkeys() == before)
             try await stage.expectSilence()
             let after = try await stage.perform(try await site.run("request-options"))
             #expect(after.client.status == 0, "the vault still works: \(after)")
@@ -99,7 +99,7 @@ struct SignInTests {
         try await Stage.set { stage in
             let site = RelyingParty(stage)
             try await stage.register(site)
-            let before = stage.snapshot(of: stage.vault)
+            let before = stage.passkeys()
             let asked = Person.log(stage).components(separatedBy: "CONFIRM").count
             let (client, code) = try await stage.startClient(try await site.run(command))
             // The person would agree as soon as they may, which is when everything is over.
@@ -116,7 +116,7 @@ struct SignInTests {
             let ended = try await phone.ending(within: .seconds(60))
             #expect(ended.status == 75 && ended.lastLine.contains("cancelled"), "\(ended)")
             try Data().write(to: URL(fileURLWithPath: stage.folder + "/go"))
-            #expect(stage.snapshot(of: stage.vault) == before)
+            #expect(stage.passkeys() == before)
             try await stage.expectSilence()
         }
     }

@@ -3,7 +3,7 @@
 import Foundation
 import TestSupport
 
-/// `hybrid-auth vault` with a folder of its own and a person who types prepared answers.
+/// `hybrid-auth vault`, or another command on a vault, with a folder of its own and a person who types prepared answers.
 struct VaultProgram: Sendable {
     let folder: String
 
@@ -30,6 +30,7 @@ struct VaultProgram: Sendable {
     /// Runs a subcommand to its end; each GETPIN is answered with the next of the answers, then cancelled.
     func callAsFunction(
         _ arguments: [String],
+        of command: String? = "vault",
         typing answers: [String] = [],
         confirming: Bool = true,
         variables: [String: String] = [:],
@@ -46,7 +47,7 @@ struct VaultProgram: Sendable {
         environment["TEST_CONFIRMS"] = confirming ? "yes" : "no"
         environment["TEST_LOG"] = folder + "/pinentry.log"
         environment.merge(variables) { $1 }
-        var line = ["vault"] + arguments + ["--vault", vault]
+        var line = [command].compactMap(\.self) + arguments + ["--vault", vault]
         if arguments.first != "status" { line += ["--pinentry", try person()] }
         let program = tracer.first ?? "hybrid-auth"
         let before = tracer.isEmpty ? [] : Array(tracer.dropFirst()) + [BuildFolder.program("hybrid-auth")]

@@ -30,15 +30,15 @@ extension UserEntity {
 }
 
 /// Names that a stranger chose.
-enum EntityName {
+public enum EntityName {
     /// The longest that is kept, in bytes.
     ///
     /// WebAuthn Level 3 §6.4.1 lets authenticators cut at 64; a name is kept whole here, and the bound is there for
     /// those that are none.
-    static let maximumBytes = 1 << 16
+    public static let maximumBytes = 1 << 16
 
     /// The name, cut between Unicode scalars if it is too long.
-    static func shortened(_ name: String) -> String {
+    public static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumBytes else { return name }
         var kept = String.UnicodeScalarView()
         var length = 0

@@ -43,6 +43,9 @@ actor MemoryCredentialStore: CredentialStore {
             await store.remove(credentials)
         }
 
+        /// The lab keeps no history.
+        func note(_ request: ServedRequest) async throws(StoreFailure) {}
+
         nonisolated var isBackedUp: Bool { false }
 
         func lock() async { store = nil }

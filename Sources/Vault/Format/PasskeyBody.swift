@@ -11,7 +11,7 @@ private import FoundationEssentials
 /// Members this version does not know stay in the map and are written back with it.
 struct PasskeyBody {
     /// ES256 in COSE (RFC 9053 §2.1).
-    private static let es256 = -7
+    static let es256 = -7
 
     /// All members, known or not.
     private(set) var members: CBORMap

@@ -13,6 +13,8 @@ struct RecordFile: Equatable {
     static let maximumLength = 256 * 1024
     /// Plaintexts are padded to a multiple of it.
     static let block = 512
+    /// The longest plaintext with its padding, in bytes.
+    static let maximumContent = (maximumLength - 42 - Sealing.nonceLength - Sealing.tagLength) / block * block
 
     private static let label = Array("record v1".utf8)
 

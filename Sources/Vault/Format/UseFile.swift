@@ -17,8 +17,10 @@ public struct PasskeyUse: Hashable, Sendable {
     public enum Outcome: String, Sendable {
         case done
         case declined
+        case unanswered
         case noPasskey = "no-passkey"
         case alreadyRegistered = "already-registered"
+        case clientGone = "client-gone"
         case failed
         case other
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Pinentry
+internal import ServiceSupport
+internal import Vault
+
+/// `export FILE`: every passkey, with its key, for another program.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write all passkeys to one new file for another program, keys in the clear.",
+        discussion: """
+            The file is in the Credential Exchange Format of the FIDO Alliance. Nothing protects it: whoever reads it \
+            can sign in as you. Delete it as soon as the other program has it. For a copy to keep, use vault backup.
+            """
+    )
+
+    @OptionGroup var options: VaultOptions
+
+    @Argument(help: ArgumentHelp("The file to write; it must not exist.", valueName: "file"))
+    var file: String
+
+    @Flag(help: "Don't ask whether; the PIN is asked for all the same.")
+    var yes = false
+
+    func run() async throws {
+        let (options, file, yes) = (options, file, yes)
+        try await administering {
+            let vault = try options.place.open()
+            let keeper = try options.keeper()
+            let opened = try await keeper.open(vault, to: "Write all passkeys of this vault to a file").vault
+            if !yes {
+                try await keeper.confirm(
+                    "Write all passkeys to this file, with their keys in the clear?\n\n\(SafeText(quoting: file))\n\n"
+                        + "Whoever reads the file can sign in as you, everywhere and for ever. Delete it as soon as the "
+                        + "other program has it.",
+                    ok: "Write"
+                )
+            }
+            let result = try await opened.exportPasskeys(to: file)
+            await opened.lock()
+            if result.unusable > 0 { say("left out: \(result.unusable) that this version can't use") }
+            say("wrote \(result.exported) passkeys to \(file); their keys are in the clear, so delete it soon")
+        }
+    }
+}

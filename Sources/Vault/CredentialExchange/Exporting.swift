@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// What went into an export.
+public struct PasskeyExport: Equatable, Sendable {
+    /// How many passkeys are in the file.
+    public let exported: Int
+    /// How many were left out, because this version can't use them.
+    public let unusable: Int
+}
+
+extension UnlockedVault {
+    /// Writes every usable passkey with its key **in the clear** to one new file, 0600, in the Credential Exchange
+    /// Format; it is durable when this returns.
+    ///
+    /// - Throws: ``VaultError``; ``VaultError/fileExists(path:)``, ``VaultError/cannotWriteExport(_:)``.
+    public func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
+        try await perform { key, files throws(VaultError) in try files.export(to: path, key: key) }
+    }
+}
+
+extension VaultFiles {
+    fileprivate func export(to path: String, key: SymmetricKey) throws(VaultError) -> PasskeyExport {
+        // The first made comes first, so that whoever imports the file keeps the order.
+        let passkeys = Array(try load(key: key).passkeys.reversed())
+        var writer = JSONWriter()
+        defer { writer.wipe() }
+        let exported = ExchangeDocument.write(passkeys, account: identity.id, time: clock.now(), to: &writer)
+        guard writer.bytes.count <= ExchangeFormat.maximumLength else {
+            throw .cannotWriteExport("it would be longer than 16 MiB, which nobody reads")
+        }
+        let (folder, name) = try VaultBackup.split(path)
+        do {
+            try Directory.open(path: folder).write(name, writer.bytes, replacing: false)
+        } catch .exists {
+            throw .fileExists(path: path)
+        } catch {
+            throw .cannotWriteExport("\(path): \(error.words)")
+        }
+        return PasskeyExport(exported: exported, unusable: passkeys.count - exported)
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+/// `hybrid-auth passkeys`, `export` and `import` on the real program.
+@Suite("hybrid-auth passkeys, export, import", .serialized)
+struct PasskeyCommandTests {
+    private static let pin = VaultProgram.pin
+    private static let folder = PackageFolder.path + "/Tests/CredentialExchange"
+    private static let foreign = folder + "/other-manager.json"
+
+    private struct Listed: Decodable {
+        let id: String
+        let rpId: String?
+        let credentialId: String?
+        let userHandle: String?
+        let userName: String?
+        let userDisplayName: String?
+        let created: Int
+        let usable: Bool
+        let discoverable: Bool?
+        let prf: Bool?
+        let lastUsed: Int?
+    }
+
+    private struct List: Decodable {
+        let passkeys: [Listed]
+    }
+
+    private static func expect(
+        _ ending: RunningProgram.Ending,
+        _ status: Int32,
+        _ words: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(ending.status == status, "\(ending)", sourceLocation: location)
+        #expect(ending.errors.contains(words), "\(ending)", sourceLocation: location)
+        #expect(ending.output.isEmpty, "\(ending)", sourceLocation: location)
+    }
+
+    /// A vault with the three passkeys of another manager.
+    private static func withPasskeys(_ body: @Sendable (VaultProgram) async throws -> Void) async throws {
+        try await VaultProgram.run { program in
+            expect(try await program(["init"], typing: [pin, pin]), 0, "made")
+            expect(try await program(["import", foreign], of: nil, typing: [pin]), 0, "added 3 passkeys")
+            try await body(program)
+        }
+    }
+
+    private static func list(_ program: VaultProgram) async throws -> [Listed] {
+        let ending = try await program(["list", "--json"], of: "passkeys", typing: [pin])
+        #expect(ending.status == 0, "\(ending)")
+        return try JSONDecoder().decode(List.self, from: Data(ending.output.utf8)).passkeys
+    }
+
+    @Test("list and show: a table for people, JSON for programs, and nobody without the PIN")
+    func listing() async throws {
+        try await VaultProgram.run { program in
+            Self.expect(try await program(["list"], of: "passkeys", typing: [Self.pin]), 66, "no vault")
+            Self.expect(try await program(["init"], typing: [Self.pin, Self.pin]), 0, "made")
+            Self.expect(try await program(["list"], of: "passkeys", typing: [Self.pin]), 0, "has no passkeys")
+            let empty = try await program(["list", "--json"], of: "passkeys", typing: [Self.pin])
+            #expect(empty.output == "{\"passkeys\":[]}\n")
+        }
+        try await Self.withPasskeys { program in
+            let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
+            let lines = table.output.split(separator: "\n")
+            #expect(lines.count == 4 && lines[0].hasPrefix("ID        CREATED           LAST USED  SITE"), "\(table)")
+            #expect(lines[1].hasSuffix(#"never      login.example.net  "eve@example.net""#), "\(table)")
+            let listed = try await Self.list(program)
+            #expect(listed.map(\.rpId) == ["login.example.net", "shop.example.org", "example.com"])
+            #expect(listed[2].created == 1_700_000_000 && listed[2].prf == true && listed[2].usable)
+            #expect(listed[2].userDisplayName == "Ada \u{2013} L\u{F6}ve \u{1F511}")
+            #expect(listed[1].userHandle == "AP8" && listed[1].userDisplayName == "")
+            #expect(listed.allSatisfy { $0.id.count == 32 && $0.lastUsed == nil && $0.discoverable == true })
+
+            for which in ["example.com", String(listed[2].id.prefix(4)), listed[2].id.uppercased()] {
+                let shown = try await program(["show", which], of: "passkeys", typing: [Self.pin])
+                #expect(shown.status == 0 && shown.output.contains("ID            \(listed[2].id)\n"), "\(shown)")
+                #expect(shown.output.contains("no uses yet"), "\(shown)")
+            }
+            let json = try await program(["show", "shop.example.org", "--json"], of: "passkeys", typing: [Self.pin])
+            let shown = try JSONDecoder().decode(Listed.self, from: Data(json.output.utf8))
+            #expect(shown.id == listed[1].id && json.output.contains(#""history":[]"#))
+            Self.expect(
+                try await program(["show", "nobody.example"], of: "passkeys", typing: [Self.pin]),
+                77,
+                "no such"
+            )
+            Self.expect(try await program(["show", "abc"], of: "passkeys", typing: [Self.pin]), 77, "no such")
+            Self.expect(try await program(["list"], of: "passkeys", typing: ["000000"]), 77, "cancelled")
+            Self.expect(try await program(["history"], of: "passkeys", typing: [Self.pin]), 0, "nothing was asked")
+            #expect(!program.log.contains(Self.pin), "a PIN was told to pinentry")
+        }
+    }
+
+    @Test("rename: the names and nothing else; delete: after a question that says what, and for ever")
+    func changes() async throws {
+        try await Self.withPasskeys { program in
+            let before = try await Self.list(program)
+            Self.expect(
+                try await program(["rename", "example.com", "lovelace"], of: "passkeys", typing: [Self.pin]),
+                0,
+                #"shown as "lovelace""#
+            )
+            let json = try await program(
+                ["rename", "shop.example.org", "robert", "--display-name", "Rob", "--json"],
+                of: "passkeys",
+                typing: [Self.pin]
+            )
+            #expect(json.output.contains(#""userName":"robert","userDisplayName":"Rob""#), "\(json)")
+            let renamed = try await Self.list(program)
+            #expect(renamed.map(\.userName) == ["eve@example.net", "robert", "lovelace"])
+            #expect(renamed[2].userDisplayName == before[2].userDisplayName)
+            #expect(renamed.map(\.credentialId) == before.map(\.credentialId))
+            #expect(try await program(["rename", "example.com", ""], of: "passkeys", typing: [Self.pin]).status == 64)
+
+            let delete = ["delete", "example.com"]
+            let no = try await program(delete, of: "passkeys", typing: [Self.pin], confirming: false)
+            Self.expect(no, 77, "nothing was changed")
+            #expect(
+                program.log.contains(
+                    #"SETDESC example.com%0A%0ADelete the passkey of this account for ever?%0A"lovelace"%0AIt goes on every"#
+                )
+            )
+            #expect(try await Self.list(program).count == 3)
+            Self.expect(try await program(delete, of: "passkeys", typing: [Self.pin]), 0, "remove it at the site, too")
+            Self.expect(try await program(delete, of: "passkeys", typing: [Self.pin]), 77, "no such passkey")
+            let asked = program.log.components(separatedBy: "CONFIRM").count
+            let yes = ["delete", "shop.example.org", "--yes", "--json"]
+            let deleted = try await program(yes, of: "passkeys", typing: [Self.pin])
+            #expect(deleted.status == 0 && deleted.output.contains(before[1].id), "\(deleted)")
+            #expect(program.log.components(separatedBy: "CONFIRM").count == asked, "--yes asks for the PIN alone")
+            #expect(try await Self.list(program).map(\.id) == [before[0].id])
+        }
+    }
+
+    @Test("names that a terminal would obey are shown harmless, in every place")
+    func hostileNames() async throws {
+        try await Self.withPasskeys { program in
+            let name = "\u{1B}[2J\u{1B}]0;x\u{7}\u{202E}evil\r\nID  fake\u{200B}" + String(repeating: "w", count: 5000)
+            let typed = [Self.pin]
+            let renamed = try await program(
+                ["rename", "example.com", name, "--display-name", name],
+                of: "passkeys",
+                typing: typed
+            )
+            #expect(renamed.status == 0, "\(renamed)")
+            for command in [
+                ["list"], ["show", "example.com"], ["list", "--json"], ["show", "example.com", "--json"],
+            ] {
+                let ending = try await program(command, of: "passkeys", typing: typed)
+                #expect(ending.status == 0, "\(command)")
+                for text in [ending.output, ending.errors, renamed.errors] {
+                    let bad = text.unicodeScalars.filter {
+                        ($0.value < 0x20 && $0 != "\n") || $0.properties.isBidiControl || $0.value == 0x7F
+                            || $0.properties.isDefaultIgnorableCodePoint
+                    }
+                    #expect(bad.isEmpty, "\(command)")
+                }
+                let isJSON = command.contains("--json")
+                let lengths = ending.output.split(separator: "\n").map(\.unicodeScalars.count)
+                #expect(isJSON || lengths.allSatisfy { $0 < 200 }, "\(command)")
+                let line = isJSON ? nil : ending.output.split(separator: "\n").first { $0.contains("fake") }
+                #expect(isJSON || line?.contains("[2J]0;xevilID fake") == true, "\(command): \(ending.output)")
+            }
+            #expect(try await Self.list(program).last?.userName == name, "a program gets the whole name")
+            let question = try await program(
+                ["delete", "example.com"],
+                of: "passkeys",
+                typing: typed,
+                confirming: false
+            )
+            #expect(question.status == 77)
+            #expect(program.log.split(separator: "\n").allSatisfy { $0.utf8.count < 1000 })
+        }
+    }
+
+    @Test(
+        "export: judged by the published structure, by a program that is not ours",
+        .enabled(if: RelyingParty.interpreter != nil)
+    )
+    func export() async throws {
+        try await Self.withPasskeys { program in
+            let file = program.folder + "/export.json"
+            let no = try await program(["export", file], of: nil, typing: [Self.pin], confirming: false)
+            Self.expect(no, 77, "nothing was changed")
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(program.log.contains("keys in the clear"))
+            Self.expect(try await program(["export", file], of: nil, typing: ["000000"]), 77, "cancelled")
+            Self.expect(try await program(["export", file], of: nil, typing: [Self.pin]), 0, "keys are in the clear")
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let yes = try await program(["export", file, "--yes"], of: nil, typing: [Self.pin], confirming: false)
+            Self.expect(yes, 74, "exists already")
+
+            let python = try #require(RelyingParty.interpreter)
+            let check = try await RunningProgram(
+                python,
+                [Self.folder + "/check_export.py", file],
+                in: program.folder,
+                environment: ProcessInfo.processInfo.environment
+            ).ending()
+            #expect(check.status == 0, "\(check)")
+            struct Judged: Decodable {
+                let rpId: String
+                let username: String
+                let `public`: String
+                let creationAt: Int?
+                let fido2Extensions: Extensions
+            }
+            struct Extensions: Decodable, Equatable {
+                struct Secrets: Decodable, Equatable {
+                    let credWithUV: String
+                    let credWithoutUV: String
+                }
+                struct Blob: Decodable, Equatable {
+                    let uncompressedSize: Int
+                    let data: String
+                }
+                let hmacCredentials: Secrets?
+                let credBlob: String?
+                let largeBlob: Blob?
+                let payments: Bool?
+            }
+            let judged = try JSONDecoder().decode([String: Judged].self, from: Data(check.output.utf8))
+            let publicKeys = try Data(contentsOf: URL(fileURLWithPath: Self.folder + "/other-manager.public.json"))
+            let known = try JSONDecoder().decode([String: String].self, from: publicKeys)
+            #expect(judged.mapValues(\.public) == known)
+            // What the other manager said of extensions is said on.
+            struct Source: Decodable {
+                struct Account: Decodable { let items: [Item] }
+                struct Item: Decodable { let credentials: [Credential] }
+                struct Credential: Decodable {
+                    let credentialId: String?
+                    let fido2Extensions: Extensions?
+                }
+                let accounts: [Account]
+            }
+            let source = try JSONDecoder().decode(
+                Source.self,
+                from: Data(contentsOf: URL(fileURLWithPath: Self.foreign))
+            )
+            for credential in source.accounts.flatMap(\.items).flatMap(\.credentials) {
+                guard let id = credential.credentialId, let found = judged[id] else { continue }
+                let bare = Extensions(hmacCredentials: nil, credBlob: nil, largeBlob: nil, payments: nil)
+                #expect(found.fido2Extensions == credential.fido2Extensions ?? bare, "\(found.rpId)")
+            }
+        }
+    }
+
+    @Test("import: what can't be kept is named; twice is once; what is wrong with a file is said before any question")
+    func importing() async throws {
+        try await VaultProgram.run { program in
+            Self.expect(try await program(["init"], typing: [Self.pin, Self.pin]), 0, "made")
+            let asked = program.log
+            let first = try await program(["import", Self.foreign], of: nil, typing: [Self.pin])
+            Self.expect(first, 0, "added 3 passkeys")
+            for words in [
+                #"left out: 1 of type "basic-auth""#, #"left out: 1 of type "totp""#, #"1 of type "from-the-future""#,
+                "left out: 3 passkeys with a key that this program can't use", "1 passkey whose rpId is missing or not",
+                "without hmacSecret, which this program can't keep: 1 passkey",
+            ] {
+                #expect(first.errors.contains(words), "\(words): \(first)")
+            }
+            #expect(program.log != asked && program.log.contains("Add 3 passkeys of a file to this vault"))
+            let before = program.snapshot(program.vault)
+            let again = try await program(["import", Self.foreign], of: nil, typing: [Self.pin])
+            Self.expect(again, 0, "3 passkeys left as they are here already")
+            #expect(program.snapshot(program.vault) == before)
+
+            let quiet = program.log
+            let bad = program.folder + "/bad.json"
+            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 66, "missing")
+            try Data("hello".utf8).write(to: URL(fileURLWithPath: bad))
+            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 65, "not JSON")
+            try Data(#"{"version":{"major":3,"minor":0},"accounts":[]}"#.utf8).write(to: URL(fileURLWithPath: bad))
+            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 65, "version 3")
+            try Data(#"{"version":{"major":1,"minor":0},"accounts":[]}"#.utf8).write(to: URL(fileURLWithPath: bad))
+            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 0, "no passkey in")
+            Self.expect(try await program(["import", "/dev/zero"], of: nil, typing: [Self.pin]), 66, "wrong kind")
+            #expect(program.log == quiet && program.snapshot(program.vault) == before)
+
+            Self.expect(try await program(["import", Self.foreign], of: nil, typing: ["000000"]), 77, "cancelled")
+            // No file can be made longer than nothing: what a full disk does to every write.
+            let full = ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]
+            let other = program.folder + "/other.json"
+            let all = try String(contentsOfFile: Self.foreign, encoding: .utf8)
+            try all.replacing("example.com\"", with: "example.edu\"").write(
+                toFile: other,
+                atomically: true,
+                encoding: .utf8
+            )
+            let refused = try await program(["import", other], of: nil, typing: [Self.pin], under: full)
+            #expect(refused.status == 74, "\(refused)")
+            #expect(
+                program.snapshot(program.vault).filter { $0.key.hasPrefix("records/") }
+                    == before.filter {
+                        $0.key.hasPrefix("records/")
+                    }
+            )
+            let export = program.folder + "/export.json"
+            let unwritten = try await program(["export", export], of: nil, typing: [Self.pin], under: full)
+            #expect(unwritten.status == 74 && !FileManager.default.fileExists(atPath: export), "\(unwritten)")
+        }
+    }
+
+    @Test("an export goes into another vault and out of it the same")
+    func roundTrip() async throws {
+        try await Self.withPasskeys { program in
+            let file = program.folder + "/export.json"
+            Self.expect(try await program(["export", file, "--yes"], of: nil, typing: [Self.pin]), 0, "wrote 3")
+            try await VaultProgram.run { other in
+                Self.expect(try await other(["init"], typing: [Self.pin, Self.pin]), 0, "made")
+                Self.expect(try await other(["import", file], of: nil, typing: [Self.pin]), 0, "added 3")
+                let (here, there) = (try await Self.list(program), try await Self.list(other))
+                #expect(here.map(\.credentialId) == there.map(\.credentialId), "in the same order")
+                #expect(here.map(\.created) == there.map(\.created))
+            }
+        }
+    }
+}

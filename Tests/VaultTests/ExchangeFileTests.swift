@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CBOR
+import CTAP
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Vault
+
+@Suite("Files to import")
+struct ExchangeFileTests {
+    private func read(_ credentials: String, item: String = "") throws -> ExchangeFile {
+        try ExchangeFile(json: Exchange.document(credentials: credentials, item: item))
+    }
+
+    private func skipped(_ file: ExchangeFile) -> [SkippedCredential: Int] {
+        Dictionary(uniqueKeysWithValues: file.skipped.map { ($0.what, $0.count) })
+    }
+
+    @Test("another manager's file: what can be kept, and each thing that can't by its name")
+    func otherManager() async throws {
+        let file = try ExchangeFile(json: try Exchange.otherManager())
+        #expect(
+            file.passkeys.map(\.name.relyingParty.text) == ["example.com", "shop.example.org", "login.example.net"]
+        )
+        #expect(
+            skipped(file) == [
+                .otherType("basic-auth"): 1, .otherType("totp"): 1, .otherType("note"): 1,
+                .otherType("from-the-future"): 1, .otherAlgorithm: 3, .malformed(member: "rpId"): 1,
+                .malformed(member: "credentialId"): 1, .malformed(member: "userHandle"): 1,
+                .malformed(member: "key"): 1, .malformed(member: "username"): 1,
+            ]
+        )
+        #expect(file.incomplete.map(\.what) == ["hmacSecret"])
+        let bodies = try file.passkeys.map { try #require($0.body(order: 1, now: 5).members) }
+        #expect(bodies[0]["created"] == 1_700_000_000 && bodies[1]["created"] == 5)
+        #expect(bodies.allSatisfy { $0["be"] == true && $0["rk"] == nil })
+        #expect(bodies[0]["user"]?.map?["displayName"] == "Ada \u{2013} L\u{F6}ve \u{1F511}")
+        #expect(bodies[0]["prf"] == .bytes(Array(SHA256.hash(data: Array("with".utf8)))))
+        #expect(bodies[0]["prf0"] == .bytes(Array(SHA256.hash(data: Array("without".utf8)))))
+        let blobs: CBORValue = [
+            "blob": .bytes(Array("a small blob".utf8)), "payments": true,
+            "large": ["size": 11, "data": .bytes([0x4B, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])],
+        ]
+        #expect(bodies[1]["cxf"] == blobs)
+        for body in bodies { #expect(PasskeyBody(members: body).passkey != nil) }
+    }
+
+    @Test("a file that is cut off anywhere is refused")
+    func truncated() throws {
+        let bytes = try Exchange.otherManager()
+        let end = try #require(bytes.lastIndex(of: UInt8(ascii: "}")))
+        for length in stride(from: 0, through: end, by: Thoroughness.isFull ? 1 : 37) {
+            #expect(throws: ExchangeFile.Refusal.self) { try ExchangeFile(json: Array(bytes.prefix(length))) }
+        }
+    }
+
+    @Test("whatever bits are turned over, every passkey that is taken is a whole one")
+    func flipped() throws {
+        var random = SeededGenerator()
+        let bytes = try Exchange.otherManager()
+        var (taken, refused) = (0, 0)
+        for _ in 0..<Thoroughness.rounds(400, thorough: 20_000) {
+            var damaged = bytes
+            for _ in 0..<random.number(1...3) {
+                damaged[random.number(0...bytes.count - 1)] ^= 1 << random.number(0...7)
+            }
+            guard let file = try? ExchangeFile(json: damaged) else {
+                refused += 1
+                continue
+            }
+            taken += 1
+            #expect(file.count <= 3, "\(random)")
+            for passkey in file.passkeys {
+                let body = passkey.body(order: 1, now: 1)
+                #expect(body.members.flatMap { PasskeyBody(members: $0).passkey } != nil, "\(random)")
+                #expect(body.padded.count <= RecordFile.maximumContent, "\(random)")
+            }
+        }
+        #expect(taken > 0 && refused > 0)
+    }
+
+    @Test(
+        "a document of another shape is refused whole, and the place is named",
+        arguments: [
+            ("", "not JSON"), ("{", "not JSON"), ("[]", "the document has the wrong type"),
+            ("{}", "version is missing"),
+            (#"{"version":1,"accounts":[]}"#, "version has the wrong type"),
+            (#"{"version":{"major":2,"minor":0},"accounts":[]}"#, "version 2"),
+            (#"{"version":{"major":1,"minor":0}}"#, "accounts is missing"),
+            (#"{"version":{"major":1,"minor":0},"accounts":{}}"#, "accounts has the wrong type"),
+            (#"{"version":{"major":1,"minor":0},"accounts":[{}]}"#, "accounts[0].items is missing"),
+            (#"{"version":{"major":1},"accounts":[{"items":[{"title":""}]}]}"#, "accounts[0].items[0].credentials"),
+            (#"{"version":{"major":1},"accounts":[{"items":[7]}]}"#, "accounts[0].items[0] has the wrong type"),
+            (#"{"version":{"major":"1"},"accounts":[]}"#, "version.major has the wrong type"),
+            (#"{"version":{"major":1e99},"accounts":[]}"#, "not JSON"),
+        ]
+    )
+    func shapes(json: String, words: String) throws {
+        do throws(ExchangeFile.Refusal) {
+            _ = try ExchangeFile(json: Array(json.utf8))
+            Issue.record("\(json) was taken")
+        } catch {
+            #expect(error.words.contains(words), "\(error.words)")
+        }
+    }
+
+    @Test("a later minor version and members that are not known change nothing")
+    func later() throws {
+        let json = Exchange.document(
+            credentials: Exchange.passkey(["later": "[1,2]"]),
+            item:
+                #""favorite":"perhaps","later":{},"extensions":[5,{"name":7},{"name":"a.example/b","backupEligible":false}],"#,
+            version: #"{"major":1,"minor":255,"patch":1}"#
+        )
+        let file = try ExchangeFile(json: json)
+        #expect(file.count == 1 && file.skipped.isEmpty)
+        #expect(file.passkeys[0].body(order: 1, now: 1).members?["be"] == true, "the extension is somebody else's")
+    }
+
+    @Test("nesting, repetition and size are bounded")
+    func absurd() throws {
+        for depth in [100, 10_000, 1_000_000] {
+            let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            let json = Exchange.document(credentials: Exchange.passkey(["later": nested]))
+            let file = try? ExchangeFile(json: json)
+            #expect((file != nil) == (depth == 100))
+        }
+        let deepItem = String(repeating: #"{"a":"#, count: 100_000)
+        #expect(throws: ExchangeFile.Refusal.self) { try ExchangeFile(json: Array(deepItem.utf8)) }
+        #expect(throws: ExchangeFile.Refusal(words: "it is longer than 16 MiB")) {
+            try ExchangeFile(json: [UInt8](repeating: UInt8(ascii: " "), count: (16 << 20) + 1))
+        }
+        let types = (0..<200).map { #"{"type":"t\#($0)"}"# }.joined(separator: ",")
+        let many = try read(types + #",7,null,{},{"type":3}"#)
+        #expect(many.skipped.count == 41 && many.skipped.reduce(0) { $0 + $1.count } == 204)
+        let long = try read(#"{"type":"\#(String(repeating: "x", count: 100_000))"}"#)
+        #expect(long.skipped.map(\.what) == [.otherType(String(repeating: "x", count: 64))])
+        let empty = String(repeating: "{},", count: 200_000) + "{}"
+        #expect(try read(empty).skipped.map(\.count) == [200_001])
+    }
+
+    @Test("of a member that comes twice the first counts, and nothing else happens")
+    func twice() throws {
+        let doubled = Exchange.passkey().dropLast() + #","rpId":"evil.example","username":"eve"}"#
+        let file = try read(String(doubled))
+        #expect(file.passkeys.map(\.name.relyingParty.text) == ["example.com"])
+    }
+
+    @Test(
+        "a member of another type or length costs this passkey alone",
+        arguments: [
+            ("credentialId", #""""#), ("credentialId", "7"), ("credentialId", #""A""#), ("credentialId", #""AB""#),
+            ("credentialId", #""AQ=""#), ("credentialId", #""AQID=""#), ("credentialId", #""AQ+D""#), ("rpId", "null"),
+            ("rpId", #""Example.com""#), ("rpId", #""example.com.""#), ("rpId", #""192.0.2.1""#), ("rpId", #""a b""#),
+            ("userHandle", #""""#), ("userHandle", "null"), ("username", "null"), ("username", "[]"),
+            ("userDisplayName", "false"), ("key", #""""#), ("key", "null"), ("key", #""AAAA""#),
+        ]
+    )
+    func members(name: String, value: String) throws {
+        let good = Exchange.passkey(["credentialId": #""AQIE""#])
+        for changed in [Exchange.passkey([name: value]), Exchange.passkey(leaving: name)] {
+            let file = try read(changed + "," + good)
+            #expect(file.count == 1)
+            #expect(skipped(file) == [.malformed(member: name): 1])
+        }
+    }
+
+    @Test("bounds: the longest that is taken, and one more")
+    func bounds() throws {
+        func taken(_ name: String, _ count: Int) throws -> Bool {
+            try read(Exchange.passkey([name: "\"\(Base64URL.text([UInt8](repeating: 1, count: count)))\""])).count == 1
+        }
+        #expect(try taken("credentialId", 1023) && !taken("credentialId", 1024))
+        #expect(try taken("userHandle", 64) && !taken("userHandle", 65))
+        let name = String(repeating: "\u{20AC}", count: 30_000)
+        let cut = try read(Exchange.passkey(["username": "\"\(name)\"", "userDisplayName": "\"\(name)\""]))
+        let user = cut.passkeys.first?.body(order: 1, now: 1).members?["user"]?.map
+        #expect(user?["name"]?.text?.utf8.count == 65_535, "between letters")
+        #expect(user?["displayName"]?.text?.utf8.count == 65_535)
+    }
+
+    @Test("padding is taken where it is right")
+    func padding() throws {
+        for (text, bytes) in [("AQ==", [1]), ("AQI=", [1, 2]), ("AQID", [1, 2, 3]), ("AQ", [1]), ("", [])] {
+            #expect(Base64URL.bytes(text, atMost: 9) == bytes.map { UInt8($0) }, "\(text)")
+        }
+        for text in ["AQ=", "=", "==", "A===", "AQI==", "AQID====", "AQ==AQ==", "A Q", "AR", "AQJ", "\u{E9}AQ"] {
+            #expect(Base64URL.bytes(text, atMost: 9) == nil, "\(text)")
+        }
+        var random = SeededGenerator()
+        for count in 0..<100 {
+            let bytes = random.bytes(count)
+            #expect(Base64URL.bytes(Base64URL.text(bytes), atMost: count) == bytes, "\(random)")
+            #expect(count == 0 || Base64URL.bytes(Base64URL.text(bytes), atMost: count - 1) == nil, "\(random)")
+            #expect(
+                Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                    .replacing("=", with: "") == Base64URL.text(bytes),
+                "\(random)"
+            )
+        }
+    }
+
+    @Test("what is not known of fido2Extensions is named, and the passkey is kept")
+    func extensions() throws {
+        let secret = Base64URL.text([UInt8](repeating: 1, count: 32))
+        func incomplete(_ json: String) throws -> [String] {
+            let file = try read(Exchange.passkey(["fido2Extensions": json]))
+            #expect(file.count == 1)
+            return file.incomplete.map(\.what)
+        }
+        #expect(try incomplete("{}") == [] && incomplete("null") == [] && incomplete(#"{"later":1}"#) == [])
+        let good = #"{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"\#(secret)"}"#
+        #expect(try incomplete(#"{"hmacCredentials":\#(good)}"#) == [])
+        for bad in [
+            "7", "{}", good.replacing("sha256", with: "sha512"), good.replacing(secret, with: "AQ"),
+            good.replacing(#""hmac-sha256""#, with: "1"),
+        ] {
+            #expect(try incomplete(#"{"hmacCredentials":\#(bad)}"#) == ["hmacCredentials"], "\(bad)")
+        }
+        let long = Base64URL.text([UInt8](repeating: 1, count: 70_000))
+        #expect(
+            try incomplete(
+                #"{"credBlob":"\#(long)","largeBlob":{"uncompressedSize":1,"data":"\#(long)"},"payments":"yes"}"#
+            ) == ["credBlob", "largeBlob", "payments"]
+        )
+    }
+
+    @Test("our extension speaks of the one passkey beside it, and of nothing that the format says")
+    func ownExtension() throws {
+        let rest: CBORMap = [
+            "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],
+        ]
+        let text = Base64URL.text(CBOREncoder.encode(rest))
+        let own =
+            #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
+        let body = try #require(try read(Exchange.passkey(), item: own).passkeys.first?.body(order: 3, now: 4).members)
+        #expect(body["later"] == 1 && body["rp"] == "example.com" && body["alg"] == -7 && body["order"] == 3)
+        #expect(body["be"] == false && body["rk"] == false && body["user"]?.map?["x"] == 1)
+        #expect(PasskeyBody(members: body).passkey?.isBackupEligible == false)
+        let two = try read(Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#]), item: own)
+        #expect(two.passkeys.allSatisfy { $0.body(order: 1, now: 1).members?["be"] == true })
+        for bad in [
+            "AA", "!", "oA", Base64URL.text([0xA1, 0x61]), Base64URL.text([UInt8](repeating: 0x81, count: 9999)),
+        ] {
+            let damaged = own.replacing(text, with: bad)
+            #expect(try read(Exchange.passkey(), item: damaged).count == 1, "\(bad)")
+        }
+        let huge = Base64URL.text(
+            CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap)
+        )
+        #expect(skipped(try read(Exchange.passkey(), item: own.replacing(text, with: huge))) == [.tooLarge: 1])
+    }
+}
