@@ -42,15 +42,16 @@ extension VaultFiles {
         var entries: [BackupFile.Entry] = []
         var rest = limit
         func collect(
-            _ directory: Directory?,
+            _ directory: Directory,
             _ path: String,
             names limit: Int,
             length: Int,
             _ isWanted: ([UInt8]) -> Bool
         ) throws(VaultError) {
-            for name in (try? directory?.names(limit: limit)) ?? [] {
+            for name in try Self.unlessBroken(path, try directory.names(limit: limit)) ?? [] {
                 let path = "\(path)/\(name)"
-                guard VaultPath(path) != nil, let content = try? directory?.read(name, limit: length),
+                guard VaultPath(path) != nil,
+                    let content = try Self.unlessBroken(path, try directory.read(name, limit: length)),
                     isWanted(content)
                 else { continue }
                 let entry = BackupFile.Entry(path: path, content: content)
@@ -60,17 +61,32 @@ extension VaultFiles {
                 entries.append(entry)
             }
         }
-        let keys = try? directory.subdirectory(VaultDirectory.keysName)
-        try collect(keys, VaultDirectory.keysName, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
-        let uses = try? directory.subdirectory(VaultDirectory.usesName)
-        for device in (try? uses?.names(limit: Self.maximumDevices)) ?? [] {
-            let path = "\(VaultDirectory.usesName)/\(device)"
-            let history = try? uses?.subdirectory(device)
+        let (keys, uses) = (VaultDirectory.keysName, VaultDirectory.usesName)
+        if let links = try Self.unlessBroken(keys, try directory.subdirectory(keys)) {
+            try collect(links, keys, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
+        }
+        guard let histories = try Self.unlessBroken(uses, try directory.subdirectory(uses)) else { return entries }
+        for device in try Self.unlessBroken(uses, try histories.names(limit: Self.maximumDevices)) ?? [] {
+            let path = "\(uses)/\(device)"
+            guard let history = try Self.unlessBroken(path, try histories.subdirectory(device)) else { continue }
             try collect(history, path, names: Self.maximumSegments, length: UseFile.maximumLength) {
                 UseFile(bytes: $0) != nil
             }
         }
         return entries
+    }
+
+    /// What is not there or not as we write it is left out; what the disk refuses must not be missing in a backup.
+    private static func unlessBroken<Value>(
+        _ path: String,
+        _ value: @autoclosure () throws(FileFailure) -> Value
+    ) throws(VaultError) -> Value? {
+        do throws(FileFailure) {
+            return try value()
+        } catch {
+            guard case .system = error else { return nil }
+            throw .damaged("\(path) can't be read: \(error.words)")
+        }
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws(VaultError) {

@@ -79,6 +79,10 @@ struct KeyRing: Sendable {
             let bytes: [UInt8]
             do {
                 bytes = try directory.read(name, limit: KeyLink.length)
+            } catch .system(let code) {
+                // The disk's fault: it may be the link that says that this key was replaced.
+                let words = FileFailure.system(code).words
+                throw .damaged("\(VaultDirectory.keysName)/\(name) can't be read: \(words)")
             } catch {
                 notes.append(VaultNote(path: "\(VaultDirectory.keysName)/\(name)", reason: error.words))
                 continue

@@ -31,7 +31,8 @@ extension VaultFiles {
             let device = try state.device()
             // Once it has begun, nothing but a full disk may stop it.
             for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
-            guard (try? state.pinSlot().open(pin: pin, device: device)) == old else { throw .wrongSecret }
+            let slot = try state.pinSlot()
+            guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
             guard try Slots(in: directory, identity: identity).all.count + secrets.count <= Slots.maximumCount else {
                 throw .tooLarge("it has no room for the new slots; delete files in slots/ that nobody needs")
             }
@@ -77,13 +78,8 @@ extension VaultFiles {
             }
             try writeLink(from: key, to: pending.new)
         }
-        let slot = try? PINSlot(
-            wrapping: pending.new,
-            pin: pin,
-            identity: identity,
-            device: try state.device(),
-            scrypt: scrypt
-        )
+        let device = try state.device()
+        let slot = try? PINSlot(wrapping: pending.new, pin: pin, identity: identity, device: device, scrypt: scrypt)
         guard let slot else { throw .outOfMemory }
         try state.write(slot)
         return pending.new

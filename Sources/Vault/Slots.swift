@@ -40,6 +40,9 @@ struct Slots {
             let bytes: [UInt8]
             do {
                 bytes = try directory.read(name, limit: PortableSlot.length)
+            } catch .system(let code) {
+                // The disk's fault: whoever replaces a passphrase must not be told that it is gone.
+                throw .damaged("\(path) can't be read: \(FileFailure.system(code).words)")
             } catch {
                 notes.append(VaultNote(path: path, reason: error.words))
                 continue

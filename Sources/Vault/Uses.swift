@@ -50,7 +50,7 @@ extension VaultFiles {
             let device = try state.device().id
             let name = Hex.text(device.bytes)
             var notes: [VaultNote] = []
-            let current = segments(&notes, of: name)
+            let current = try segments(&notes, of: name)
                 .filter { $0.name == "\($0.file.segment)" }
                 .max { $0.file.segment < $1.file.segment }?
                 .file
@@ -82,7 +82,7 @@ extension VaultFiles {
             var notes: [VaultNote] = []
             // The same entry may stand in a file and in its conflict copies.
             var found: [UseKey: Set<PasskeyUse>] = [:]
-            for segment in segments(&notes) {
+            for segment in try segments(&notes) {
                 var isWhole = true
                 for index in segment.file.entries.indices {
                     if let use = segment.file.use(at: index, key: key, identity: identity) {
@@ -109,7 +109,7 @@ extension VaultFiles {
     func sealUses(_ ring: KeyRing) throws(VaultError) {
         guard ring.keys.count > 1 else { return }
         var notes: [VaultNote] = []
-        for segment in segments(&notes) {
+        for segment in try segments(&notes, refusing: true) {
             let sealed = segment.file.resealed(from: Array(ring.keys.dropFirst()), to: ring.newest, identity: identity)
             guard sealed != segment.file else { continue }
             do {
@@ -135,23 +135,50 @@ extension VaultFiles {
     }
 
     /// All pieces of all histories, or of that of one device alone.
-    private func segments(_ notes: inout [VaultNote], of device: String? = nil) -> [Segment] {
-        guard let root = try? directory.subdirectory(VaultDirectory.usesName) else { return [] }
+    ///
+    /// - Parameter refusesBroken: Whether what the disk does not give is damage, not something to note: what is not
+    ///   sealed anew with the rest can't be read again.
+    private func segments(
+        _ notes: inout [VaultNote],
+        of device: String? = nil,
+        refusing refusesBroken: Bool = false
+    ) throws(VaultError) -> [Segment] {
+        func unlessBroken<Value>(
+            _ path: String,
+            _ reason: String?,
+            _ value: @autoclosure () throws(FileFailure) -> Value
+        ) throws(VaultError) -> Value? {
+            do throws(FileFailure) {
+                return try value()
+            } catch {
+                if refusesBroken, case .system = error { throw .damaged("\(path) can't be read: \(error.words)") }
+                if error != .absent { notes.append(VaultNote(path: path, reason: reason ?? error.words)) }
+                return nil
+            }
+        }
+        let top = VaultDirectory.usesName
+        guard let root = try unlessBroken(top, nil, try directory.subdirectory(top)) else { return [] }
         var segments: [Segment] = []
         let devices =
-            device.map { root.contains($0) ? [$0] : [] }
-            ?? names(in: root, VaultDirectory.usesName, Self.maximumDevices, &notes)
-        for name in devices {
-            let path = "\(VaultDirectory.usesName)/\(name)"
-            guard Hex.bytes(name, count: 8) != nil, let directory = try? root.subdirectory(name) else {
-                notes.append(VaultNote(path: path, reason: "not the history of a device"))
+            if let device {
+                root.contains(device) ? [device] : []
+            } else {
+                try unlessBroken(top, nil, try root.names(limit: Self.maximumDevices)) ?? []
+            }
+        for name in devices where !name.hasPrefix(".") {
+            let path = "\(top)/\(name)"
+            guard Hex.bytes(name, count: 8) != nil else {
+                notes.append(VaultNote(path: path, reason: Self.noHistory))
                 continue
             }
-            for file in names(in: directory, path, Self.maximumSegments, &notes) {
-                guard let bytes = try? directory.read(file, limit: UseFile.maximumLength),
-                    let read = UseFile(bytes: bytes), Hex.text(read.device.bytes) == name
-                else {
-                    notes.append(VaultNote(path: "\(path)/\(file)", reason: "not a piece of a history"))
+            guard let directory = try unlessBroken(path, Self.noHistory, try root.subdirectory(name)) else { continue }
+            for file in try unlessBroken(path, nil, try directory.names(limit: Self.maximumSegments)) ?? []
+            where !file.hasPrefix(".") {
+                let path = "\(path)/\(file)"
+                let bytes = try unlessBroken(path, Self.noPiece, try directory.read(file, limit: UseFile.maximumLength))
+                guard let bytes else { continue }
+                guard let read = UseFile(bytes: bytes), Hex.text(read.device.bytes) == name else {
+                    notes.append(VaultNote(path: path, reason: Self.noPiece))
                     continue
                 }
                 segments.append(Segment(directory: name, name: file, file: read))
@@ -160,19 +187,8 @@ extension VaultFiles {
         return segments
     }
 
-    private func names(
-        in directory: Directory,
-        _ path: String,
-        _ limit: Int,
-        _ notes: inout [VaultNote]
-    ) -> [String] {
-        do {
-            return try directory.names(limit: limit).filter { !$0.hasPrefix(".") }
-        } catch {
-            notes.append(VaultNote(path: path, reason: error.words))
-            return []
-        }
-    }
+    private static let noHistory = "not the history of a device"
+    private static let noPiece = "not a piece of a history"
 }
 
 extension UnlockedVault {

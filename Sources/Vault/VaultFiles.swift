@@ -98,13 +98,8 @@ struct VaultFiles: Sendable {
         guard pin.isLongEnough else { throw .pinTooShort }
         try state.locked { () throws(VaultError) in
             try checkCounts(key)
-            let slot = try? PINSlot(
-                wrapping: key,
-                pin: pin,
-                identity: identity,
-                device: try state.device(),
-                scrypt: scrypt
-            )
+            let device = try state.device()
+            let slot = try? PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: scrypt)
             guard let slot else { throw .outOfMemory }
             try state.write(slot)
         }

@@ -27,7 +27,7 @@ extension Stage {
         return (client, try await client.line { $0.hasPrefix("FIDO:/") })
     }
 
-    /// Starts the phone on a code.
+    /// Starts the phone on a code; under another program if that is given, with its arguments.
     func startAuthenticator(
         _ code: String,
         _ person: Person = Person(),
@@ -37,11 +37,12 @@ extension Stage {
         pinentry: String? = nil,
         link: Bool = false,
         extra: [String] = [],
-        variables: [String: String] = [:]
+        variables: [String: String] = [:],
+        under tracer: [String] = []
     ) throws -> RunningProgram {
         try RunningProgram(
-            "hybrid-auth",
-            [
+            tracer.first ?? "hybrid-auth",
+            (tracer.isEmpty ? [] : tracer.dropFirst() + [BuildFolder.program("hybrid-auth")]) + [
                 "scan", link ? "--link=\(code)" : "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
                 "--pinentry", try pinentry ?? Person.program(in: folder),
             ] + (network ?? self.network) + extra,

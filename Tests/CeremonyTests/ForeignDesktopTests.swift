@@ -94,7 +94,8 @@ struct ForeignDesktopTests {
             for: Person(confirms: "hang"),
             meets: "hostile_client.py",
             [attack.name],
-            asking: valid
+            asking: valid,
+            extra: attack.extra
         )
         let (desktop, phone) = (meeting.desktop, meeting.phone)
         #expect(phone.status == attack.status && phone.lastLine.contains(attack.words), "\(phone)")
@@ -117,6 +118,8 @@ struct ForeignDesktopTests {
         var answers = #""answers": []"#
         /// Whether a valid request goes ahead, on which the user may be asked until the tunnel ends.
         var beginsValid = false
+        /// More options for hybrid-auth.
+        var extra: [String] = []
 
         var testDescription: String { name }
 
@@ -141,37 +144,49 @@ struct ForeignDesktopTests {
         }
     }
 
-    static let attacks: [Attack] = [
-        .unverified("short first message"),
-        .unverified("long first message"),
-        .unverified("first message off the curve"),
-        .unverified("empty first message"),
-        .unverified("largest first message"),
-        .gone("oversized first message", "tunnel ended"),
-        .gone("text for a first message", "tunnel ended"),
-        .gone("left before the handshake", "tunnel ended"),
-        .gone("oversized frame", "left without asking"),
-        .gone("vanished", "left without asking"),
-        .broken("garbage for a frame", "can't be opened"),
-        .broken("short frame", "can't be opened"),
-        .broken("frames in the wrong order", "can't be opened"),
-        .broken("the same frame twice", "can't be opened", beginsValid: true),
-        .broken("impossible padding", "can't be opened"),
-        .broken("two requests at once", "asked again", beginsValid: true),
-        .broken("updates without end", "without end"),
-        .broken("empty message", "can't be read"),
-        .broken("unknown message type", "can't be read"),
-        .broken("JSON", "JSON"),
-        .broken("damaged update", "can't be read"),
-        .broken("update with a damaged link", "can't be read"),
-        .unusable("no command", 0x03),
-        .unusable("unknown command", 0x01),
-        .unusable("request that is not CBOR", 0x12),
-        .unusable("bytes behind the request", 0x12),
-        .unusable("request nested too deep", 0x12),
-        .unusable("request that is no map", 0x11),
-        .unusable("request without a hash", 0x14),
-        .unusable("relying party with a line break", 0x02),
-        .unusable("silent request", 0x2B, "without your consent"),
-    ]
+    static let attacks: [Attack] =
+        [
+            .unverified("short first message"),
+            .unverified("long first message"),
+            .unverified("first message off the curve"),
+            .unverified("first message that proves nothing"),
+            .unverified("empty first message"),
+            .unverified("largest first message"),
+            .gone("oversized first message", "tunnel ended"),
+            .gone("text for a first message", "tunnel ended"),
+            .gone("left before the handshake", "tunnel ended"),
+            Attack(
+                name: "silent before the handshake",
+                status: 75,
+                words: "did not hear this one",
+                extra: ["--timeout", "8"]
+            ),
+            .gone("oversized frame", "left without asking"),
+            .gone("text for a frame", "left without asking"),
+            .gone("vanished", "left without asking"),
+            .broken("garbage for a frame", "can't be opened"),
+            .broken("short frame", "can't be opened"),
+            .broken("truncated frame", "can't be opened"),
+            .broken("changed frame", "can't be opened"),
+            .broken("first message once more", "can't be opened"),
+            .broken("frames in the wrong order", "can't be opened"),
+            .broken("the same frame twice", "can't be opened", beginsValid: true),
+            .broken("impossible padding", "can't be opened"),
+            .broken("two requests at once", "asked again", beginsValid: true),
+            .broken("updates without end", "without end"),
+            .broken("empty message", "can't be read"),
+            .broken("unknown message type", "can't be read"),
+            .broken("JSON", "JSON"),
+            .broken("damaged update", "can't be read"),
+            .broken("update with a damaged link", "can't be read"),
+            .unusable("no command", 0x03),
+            .unusable("unknown command", 0x01),
+            .unusable("request that is not CBOR", 0x12),
+            .unusable("bytes behind the request", 0x12),
+            .unusable("request nested too deep", 0x12),
+            .unusable("request that is no map", 0x11),
+            .unusable("request without a hash", 0x14),
+            .unusable("relying party with a line break", 0x02),
+            .unusable("silent request", 0x2B, "without your consent"),
+        ] + (Thoroughness.isFull ? [.gone("silent after the handshake", "asked for nothing")] : [])
 }

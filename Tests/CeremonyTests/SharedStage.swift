@@ -55,10 +55,11 @@ extension SharedStage.Props {
         for person: Person = Person(),
         meets program: String = "client.py",
         _ arguments: [String],
-        asking requests: String
+        asking requests: String,
+        extra: [String] = []
     ) async throws -> Meeting {
         let desktop = try workshop.start(program, on: stage, arguments, input: requests)
-        let phone = try stage.startAuthenticator(try await desktop.firstLine(), person)
+        let phone = try stage.startAuthenticator(try await desktop.firstLine(), person, extra: extra)
         return Meeting(desktop: try await desktop.ending(), phone: try await phone.ending())
     }
 

@@ -57,7 +57,8 @@ class Desktop:
 
     def shake_hands(self, padding=channel.pad):
         handshake = self.initiate()
-        self.tunnel.send(handshake.message1)
+        self.first = handshake.message1
+        self.tunnel.send(self.first)
         result = handshake.finish(self.tunnel.receive())
         self.handshake_hash = result.handshake_hash
         self.channel = channel.Channel(result.client_to_phone, result.phone_to_client, padding)

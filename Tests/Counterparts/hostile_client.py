@@ -17,6 +17,8 @@ from tunnel import TunnelFailed
 from website import Ceremony
 
 TOO_LONG = channel.LONGEST_FRAME + 1
+# Longer than a phone waits for anything, in seconds.
+PATIENCE = 80
 
 
 def before_handshake(send):
@@ -50,6 +52,30 @@ def sending(message, **how):
 
 def off_curve(message1):
     return message1[:64] + bytes([message1[64] ^ 1]) + message1[65:]
+
+
+def unproven(message1):
+    """Of the right form, but its tag proves nothing."""
+    return message1[:-1] + bytes([message1[-1] ^ 1])
+
+
+def begin_again(desktop, _):
+    """The handshake's first message once more, where a frame is due."""
+    desktop.tunnel.send(desktop.first)
+
+
+def cut(desktop, message):
+    desktop.tunnel.send(desktop.channel.seal(message)[:-1])
+
+
+def flip(desktop, message):
+    frame = bytearray(desktop.channel.seal(message))
+    frame[len(frame) // 2] ^= 1
+    desktop.tunnel.send(bytes(frame))
+
+
+def wait(desktop, _=None):
+    """Says nothing more."""
 
 
 def replay(desktop, message):
@@ -96,11 +122,18 @@ ATTACKS = {
     "short first message": before_handshake(lambda desktop, message: desktop.tunnel.send(message[:-1])),
     "long first message": before_handshake(lambda desktop, message: desktop.tunnel.send(message + b"\0")),
     "first message off the curve": before_handshake(lambda desktop, message: desktop.tunnel.send(off_curve(message))),
+    "first message that proves nothing": before_handshake(lambda d, message: d.tunnel.send(unproven(message))),
     "empty first message": before_handshake(lambda desktop, _: desktop.tunnel.send(b"")),
     "largest first message": before_handshake(lambda desktop, _: desktop.tunnel.send(bytes(channel.LONGEST_FRAME))),
     "oversized first message": before_handshake(lambda desktop, _: desktop.tunnel.send(bytes(TOO_LONG))),
     "text for a first message": before_handshake(lambda desktop, _: desktop.tunnel.send("text")),
     "left before the handshake": before_handshake(leave),
+    "silent before the handshake": before_handshake(wait),
+    "first message once more": after_handshake(begin_again),
+    "text for a frame": after_handshake(lambda desktop, _: desktop.tunnel.send("text")),
+    "truncated frame": after_handshake(cut),
+    "changed frame": after_handshake(flip),
+    "silent after the handshake": after_handshake(wait),
     "garbage for a frame": after_handshake(lambda desktop, _: desktop.tunnel.send(secrets.token_bytes(80))),
     "short frame": after_handshake(lambda desktop, _: desktop.tunnel.send(bytes(16))),
     "oversized frame": after_handshake(lambda desktop, _: desktop.tunnel.send(bytes(TOO_LONG))),
@@ -147,7 +180,7 @@ def main():
     try:
         ATTACKS[options.attack](desktop, request)
         while True:
-            frame = desktop.tunnel.receive(30)
+            frame = desktop.tunnel.receive(PATIENCE)
             if desktop.channel is None:
                 sys.exit(f"the phone answered {len(frame)} bytes to a first message that does not verify")
             message = desktop.channel.open(frame)

@@ -235,6 +235,41 @@ class Vault:
         return header + seal(self.derive(key, b"backup v1"), nonce, plaintext, header)
 
 
+    # The local state
+
+    def pin_wrapping_key(self, pin, secret, log_n, p, salt):
+        stretched = hashlib.scrypt(pin.encode(), salt=salt, n=1 << log_n, r=8, p=p, maxmem=(1 << 31) - 1024, dklen=32)
+        return self.derive(stretched + secret, b"slot v1 pin")
+
+    def local_state(self, key, pin, device, seen, log_n=15):
+        """What a device keeps of this vault, as name → content; `seen` is record → (counter, device, deleted)."""
+        secret, salt = os.urandom(32), os.urandom(32)
+        header = b"HYBPINSL" + FORMAT + b"\x01" + self.id + bytes([self.test]) + device + bytes([log_n, 8, 1]) + salt
+        slot = header + seal(self.pin_wrapping_key(pin, secret, log_n, 1, salt), os.urandom(12), key, header)
+        entries = b"".join(r + struct.pack(">Q", c) + d + bytes([x]) for r, (c, d, x) in sorted(seen.items()))
+        aad = b"seen v1" + self.identity
+        checked = {
+            "pin": slot,
+            "device": b"HYBDEVIC" + FORMAT + device + secret,
+            "attempts": b"HYBTRIES" + FORMAT + bytes(12),
+        }
+        state = {name: content + hashlib.sha256(content).digest() for name, content in checked.items()}
+        state["seen"] = b"HYBSEENR" + seal(self.derive(key, b"seen v1"), os.urandom(12), entries, aad)
+        return state
+
+    def open_pin(self, slot, device, pin):
+        """The vault key from a PIN slot and the device's file."""
+        for data, length in ((slot, 163), (device, 82)):
+            if len(data) != length or hashlib.sha256(data[:-32]).digest() != data[-32:]:
+                raise Refused("a damaged file of the local state")
+        if slot[:11] != b"HYBPINSL" + FORMAT + b"\x01" or slot[11:27] != self.id or slot[28:36] != device[10:18]:
+            raise Refused("another PIN slot")
+        log_n, r, p = slot[36:39]
+        if not 15 <= log_n <= 20 or r != 8 or not 1 <= p <= 4:
+            raise Refused("cost")
+        return unseal(self.pin_wrapping_key(pin, device[18:50], log_n, p, slot[39:71]), slot[71:131], slot[:71])
+
+
 def recovery_secret(text):
     """The 16 bytes of a recovery code; None if the text is none."""
     letters = [c for c in text.upper().replace("O", "0").replace("I", "1").replace("L", "1") if c not in " -"]
@@ -268,14 +303,18 @@ def open_any(vault, slots, secret):
 
 def describe(vault, files, key):
     """What is in the files (path → content) of a vault."""
-    keys = [key]
-    for path in sorted(files):
-        if path.startswith("keys/"):
-            for known in list(keys):
+    keys, reached = [key], 0
+    # Each key leads to those before it, in whatever order the links stand.
+    while reached < len(keys):
+        for path in sorted(files):
+            if path.startswith("keys/"):
                 try:
-                    keys.append(vault.open_link(files[path], known))
+                    old = vault.open_link(files[path], keys[reached])
                 except Refused:
                     continue
+                if old not in keys:
+                    keys.append(old)
+        reached += 1
     records = {}
     for path in sorted(files):
         if not path.startswith("records/"):
@@ -306,7 +345,8 @@ def describe(vault, files, key):
     }
 
 
-def read_vault(path, secret):
+def read_files(path):
+    """Which vault it is, and its files, path → content."""
     text = open(os.path.join(path, "vault.json"), "rb").read()
     parsed = json.loads(text)
     vault = Vault(bytes.fromhex(parsed["vault"]), parsed["test"])
@@ -318,8 +358,20 @@ def read_vault(path, secret):
             if not name.startswith("."):
                 full = os.path.join(folder, name)
                 files[os.path.relpath(full, path)] = open(full, "rb").read()
+    return vault, files
+
+
+def read_vault(path, secret):
+    vault, files = read_files(path)
     key = open_any(vault, [files[p] for p in sorted(files) if p.startswith("slots/")], secret)
     return describe(vault, files, key)
+
+
+def read_with_pin(path, state, pin):
+    """The same through the local state, a folder for each vault below `state`."""
+    vault, files = read_files(path)
+    slot, device = (open(os.path.join(state, vault.id.hex(), name), "rb").read() for name in ("pin", "device"))
+    return describe(vault, files, vault.open_pin(slot, device, pin))
 
 
 def read_backup(path, secret):

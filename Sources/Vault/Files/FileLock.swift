@@ -15,7 +15,12 @@ struct FileLock: ~Copyable {
                 self.descriptor = file
                 return
             }
-            guard errno == EWOULDBLOCK || errno == EINTR else { break }
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                // Not another program: a file system without locks, or worse.
+                let failure = FileFailure.current
+                close(file)
+                throw failure
+            }
             // flock can't wait for a limited time, so the thread (its own one) asks a hundred times a second.
             usleep(10000)
         }

@@ -18,75 +18,83 @@ enum PassphraseStrength {
         case letter, digit, other, foreign
     }
 
+    /// Characters of one class in a row. It only points into the passphrase, so that nothing of it is put aside.
+    private struct Run {
+        let kind: Class
+        let bytes: UnsafeRawBufferPointer
+
+        /// The same without capitals.
+        var folded: some BidirectionalCollection<UInt8> { bytes.lazy.map(lower) }
+    }
+
     /// The estimate, in whole bits.
     static func bits(of text: UnsafeRawBufferPointer) -> Int {
         var total = 0.0
-        var before: Set<[UInt8]> = []
-        var previous: UInt8?
-        for (kind, run) in runs(of: text) {
-            let folded = run.map(lower)
-            defer { before.insert(folded) }
-            if before.contains(folded) {
+        let runs = runs(of: text)
+        for (index, run) in runs.enumerated() {
+            guard !runs[..<index].contains(where: { $0.folded.elementsEqual(run.folded) }) else {
                 // The same separator between all words is no news.
-                total += kind == .other || kind == .foreign ? 0 : 1
-                previous = folded.last
+                total += run.kind == .other || run.kind == .foreign ? 0 : 1
                 continue
             }
-            switch kind {
-            case .letter: total += letters(folded) + capitals(run)
-            case .digit: total += digits(folded, after: previous)
-            case .other: total += stepwise(folded, each: 5)
-            case .foreign: total += foreign(folded)
+            switch run.kind {
+            case .letter: total += letters(run.folded) + capitals(run.bytes)
+            case .digit: total += digits(run.folded)
+            case .other: total += stepwise(run.folded, each: 5)
+            case .foreign: total += foreign(run.bytes)
             }
-            previous = folded.last
         }
         return Int(total)
     }
 
-    private static func runs(of text: UnsafeRawBufferPointer) -> [(Class, [UInt8])] {
-        var runs: [(Class, [UInt8])] = []
-        for byte in text {
-            let kind: Class =
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): .letter
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
-                case 0x80...: .foreign
-                default: .other
-                }
-            if let last = runs.indices.last, runs[last].0 == kind {
-                runs[last].1.append(byte)
-            } else {
-                runs.append((kind, [byte]))
-            }
+    private static func runs(of text: UnsafeRawBufferPointer) -> [Run] {
+        var runs: [Run] = []
+        var start = 0
+        for index in text.indices {
+            let kind = kind(of: text[index])
+            guard index + 1 == text.count || Self.kind(of: text[index + 1]) != kind else { continue }
+            runs.append(Run(kind: kind, bytes: UnsafeRawBufferPointer(rebasing: text[start...index])))
+            start = index + 1
         }
         return runs
     }
 
-    private static func letters(_ word: [UInt8]) -> Double {
+    private static func kind(of byte: UInt8) -> Class {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): .letter
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
+        case 0x80...: .foreign
+        default: .other
+        }
+    }
+
+    private static func letters(_ word: some Collection<UInt8>) -> Double {
         let atoms = stepwise(word, each: 4.7)
-        if common.contains(String(decoding: word, as: UTF8.self)) { return min(4, atoms) }
+        if common.contains(where: { $0.elementsEqual(word) }) { return min(4, atoms) }
         guard canBeSpoken(word) else { return atoms }
         // One word up to nine letters; beyond that probably several without spaces.
         return min(atoms, word.count <= 9 ? 12.9 : 12.9 * Double(word.count) / 6.5)
     }
 
-    private static func digits(_ run: [UInt8], after previous: UInt8?) -> Double {
+    private static func digits(_ run: some Collection<UInt8>) -> Double {
         let atoms = stepwise(run, each: 3.3)
         let isYear = run.count == 4 && (run.starts(with: Array("19".utf8)) || run.starts(with: Array("20".utf8)))
         return isYear ? min(7, atoms) : atoms
     }
 
     /// Each character counts, but one that follows from the one before counts a bit.
-    private static func stepwise(_ run: [UInt8], each: Double) -> Double {
+    private static func stepwise(_ run: some Collection<UInt8>, each: Double) -> Double {
         var bits = 0.0
-        for (index, byte) in run.enumerated() {
-            bits += index > 0 && follows(byte, run[index - 1]) ? 1 : each
+        var previous: UInt8?
+        for byte in run {
+            bits += previous.map { follows(byte, $0) } == true ? 1 : each
+            previous = byte
         }
         return bits
     }
 
     /// Two to four bytes make a character; one that was there just before is little news.
-    private static func foreign(_ run: [UInt8]) -> Double {
+    private static func foreign(_ run: UnsafeRawBufferPointer) -> Double {
         run.indices.reduce(0) { bits, index in
             let isNews = (1...4).allSatisfy { index < $0 || run[index - $0] != run[index] }
             return bits + (isNews ? 3.5 : 0.5)
@@ -101,7 +109,7 @@ enum PassphraseStrength {
         }
     }
 
-    private static func capitals(_ word: [UInt8]) -> Double {
+    private static func capitals(_ word: UnsafeRawBufferPointer) -> Double {
         let count = word.count { $0 < UInt8(ascii: "a") }
         if count == 0 { return 0 }
         // All in capitals, or one in front, is one choice.
@@ -109,7 +117,7 @@ enum PassphraseStrength {
         return Double(min(count, word.count - count))
     }
 
-    private static func canBeSpoken(_ word: [UInt8]) -> Bool {
+    private static func canBeSpoken(_ word: some Collection<UInt8>) -> Bool {
         var (vowels, consonantsInRow, vowelsInRow) = (0, 0, 0)
         for letter in word {
             if "aeiouy".utf8.contains(letter) {
@@ -132,7 +140,7 @@ enum PassphraseStrength {
     private static let rows = ["qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm"]
         .map { Array($0.utf8) }
 
-    private static let common: Set<String> = Set(
+    private static let common =
         """
         a about after all also am an and any are as at back be because been before being best but by can come could day \
         dear did do down each even ever every find first for forever friend from game get girl give go god going good \
@@ -143,6 +151,6 @@ enum PassphraseStrength {
         some still such summer sun super take than that the their them then there these they thing think this thing \
         time to too two under up us very want was way we welcome well were what when where which who why will winter \
         with without work world would year yes you young your
-        """.split(separator: " ").map(String.init)
-    )
+        """
+        .split(separator: " ").map { Array($0.utf8) }
 }

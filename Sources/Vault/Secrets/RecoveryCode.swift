@@ -61,10 +61,13 @@ public struct RecoveryCode: Sendable {
 
     /// The code as it is shown, once: six groups of five with hyphens between.
     public var text: String {
-        var bytes: [UInt8] = []
-        key.withUnsafeBytes { bytes += $0 }
-        bytes += Self.checksum(key)
+        var bytes = [UInt8](repeating: 0, count: 19)
+        defer { bytes.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        key.withUnsafeBytes { key in bytes.withUnsafeMutableBytes { $0.copyMemory(from: key) } }
+        bytes.replaceSubrange(16..., with: Self.checksum(key))
         var text: [UInt8] = []
+        text.reserveCapacity(Self.characters + 5)
+        defer { text.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
         for index in 0..<Self.characters {
             if index > 0, index.isMultiple(of: 5) { text.append(UInt8(ascii: "-")) }
             var value = 0

@@ -25,9 +25,7 @@ func fuzzVault(_ input: [UInt8]) throws -> Bool {
     }
 }
 
-private let key = SymmetricKey(data: Array(0..<32) as [UInt8])
-private let vault = VaultIdentity(id: Array(0x20..<0x30), test: false)
-private let nonce = Array(0x50..<0x5C) as [UInt8]
+private let (key, vault, nonce) = (FuzzedVault.key, FuzzedVault.identity, FuzzedVault.nonce)
 
 private func record(_ bytes: [UInt8]) throws -> Bool {
     guard let file = RecordFile(bytes: bytes) else { return false }

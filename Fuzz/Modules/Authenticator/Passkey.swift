@@ -1,1 +1,0 @@
-../../../Sources/Authenticator/Passkey.swift

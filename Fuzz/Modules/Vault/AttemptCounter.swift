@@ -1,1 +1,0 @@
-../../../Sources/Vault/State/AttemptCounter.swift

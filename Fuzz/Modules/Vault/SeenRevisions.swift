@@ -1,1 +1,0 @@
-../../../Sources/Vault/State/SeenRevisions.swift

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Authenticator
+import CTAP
+import Crypto
+import TestSupport
+import Testing
+
+@testable import Vault
+
+/// A vault that has been through everything, on a server that has kept all of it, and knows every key but the last.
+@Suite("A hostile sync server and a vault with a past", .serialized)
+struct HostileServerTests {
+    @Test("It gets a refusal or a note, never a lost or resurrected passkey; what is done meanwhile is kept")
+    func rounds() async throws {
+        var random = SeededGenerator()
+        let lived = try await LivedVault.make()
+        var (opened, refused, worked) = (0, 0, 0)
+        for round in 0..<Thoroughness.rounds(40, thorough: 400) {
+            let bench = try lived.copy()
+            var deeds: [String] = []
+            var isHarmless = true
+            for _ in 0..<random.number(1...4) {
+                let deed = try lived.attack(bench.vault, &random)
+                deeds.append(deed.words)
+                isHarmless = isHarmless && deed.isHarmless
+            }
+            var expected = lived.names
+            var comment: Comment { "round \(round): \(deeds), \(random)" }
+            let before = try Self.contents(bench.vault)
+            var vault: UnlockedVault?
+            do {
+                let unlocked = try bench.unlock()
+                // What opens is exactly what was there.
+                #expect(try await Workbench.names(unlocked) == expected.values.sorted(), comment)
+                opened += 1
+                vault = unlocked
+                let deed = try await Self.work(unlocked, lived, &expected, &random)
+                deeds.append(deed)
+                #expect(try await Workbench.names(unlocked) == expected.values.sorted(), comment)
+                worked += 1
+            } catch let error as VaultError {
+                refused += 1
+                #expect(!isHarmless, "\(error) \(comment)")
+                #expect(!error.sentence.isEmpty && !error.sentence.contains("\n"), comment)
+            }
+            // The honest files are back, with what this device has written meanwhile.
+            let written = try Self.contents(bench.vault).filter { before[$0.key] != $0.value }
+            try FileSystem.run("sh", "-c", "rm -rf \(bench.vault) && cp -a \(lived.bench.vault) \(bench.vault)")
+            for (path, content) in written {
+                let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+                try FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + folder)
+                try FileSystem.write(bench.vault + "/" + path, content)
+            }
+            let key = try await vault?.perform { key, _ in key } ?? bench.key
+            let files = try bench.open().files
+            let records = try files.load(key: key)
+            let found = records.passkeys.map { $0.body.user?.name ?? "" }.sorted()
+            #expect(found == expected.values.sorted(), comment)
+        }
+        print("hostile rounds: \(opened) opened, \(worked) worked on, \(refused) refused")
+        #expect(opened > 0 && refused > 0 && worked > 0)
+    }
+
+    /// What a person does who has noticed nothing; gives what it was.
+    private static func work(
+        _ vault: UnlockedVault,
+        _ lived: LivedVault,
+        _ expected: inout [RecordID: String],
+        _ random: inout SeededGenerator
+    ) async throws -> String {
+        let entries = try await vault.entries()
+        let entry = entries[random.number(0...(entries.count - 1))]
+        switch random.number(0...6) {
+        case 0:
+            try await vault.add(.fresh(user: "new"))
+            let new = try #require(try await vault.entries().first { $0.user?.name == "new" })
+            expected[new.record] = "new"
+            return "added"
+        case 1:
+            try await vault.rename(entry.record, name: "renamed", displayName: "")
+            expected[entry.record] = "renamed"
+            return "renamed"
+        case 2:
+            try await vault.delete(entry.record)
+            expected[entry.record] = nil
+            return "deleted"
+        case 3:
+            try await vault.noteUse(for: try #require(entry.relyingParty), .signIn, .done)
+            return "used"
+        case 4:
+            try await vault.addPassphrase(.typed(), replacing: random.number(0...1) == 0, scrypt: Workbench.scrypt)
+            return "added a passphrase"
+        case 5:
+            let backup = try await VaultBackup.read(lived.backup)
+            let difference = try await vault.difference(unitedWith: backup)
+            // Nothing is missing, so there is nothing to accept; the backup is older than all that was done since.
+            #expect(difference.isEmpty, "\(difference)")
+            try await vault.unite(with: backup, expecting: difference)
+            return "united with a backup from under the key before"
+        default:
+            try await vault.rekey(
+                pin: .typed(LivedVault.pin),
+                passphrase: nil,
+                recoveryCode: nil,
+                scrypt: Workbench.scrypt
+            )
+            return "rekeyed"
+        }
+    }
+
+    /// Every file below a folder.
+    private static func contents(_ root: String) throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for path in try ConvergenceTests.files(in: root) { contents[path] = try FileSystem.read(root + "/" + path) }
+        return contents
+    }
+}
+
+/// A vault with everything in it, and what a server has of it.
+private struct LivedVault {
+    static let pin = "123456"
+
+    /// As it is now; its key is the third.
+    let bench: Workbench
+    /// As it was under each key before.
+    let past: [Workbench]
+    /// The keys before, which somebody got hold of.
+    let stolen: [SymmetricKey]
+    let identity: VaultIdentity
+    /// A backup from under the second key.
+    let backup: String
+    /// The accounts, by record.
+    let names: [RecordID: String]
+
+    static func make() async throws -> LivedVault {
+        let bench = try Workbench()
+        _ = try await bench.create(pin: pin)
+        let vault = try bench.unlock()
+        func rename(_ name: String, to other: String) async throws {
+            let record = try #require(try await vault.entries().first { $0.user?.name == name }).record
+            try await vault.rename(record, name: other, displayName: "")
+        }
+        func delete(_ name: String) async throws {
+            try await vault.delete(try #require(try await vault.entries().first { $0.user?.name == name }).record)
+        }
+        func rekey(_ text: String) async throws {
+            try await vault.rekey(
+                pin: .typed(pin),
+                passphrase: .typed(text),
+                recoveryCode: .random(),
+                scrypt: Workbench.scrypt
+            )
+        }
+        for user in ["ada", "bob", "cy", "dan", "gone"] { try await vault.add(.fresh(user: user)) }
+        try await vault.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        try await vault.addSlot(.recoveryCode(.random()), replacing: false, scrypt: Workbench.scrypt)
+        try await vault.noteUse(for: try #require(RelyingPartyID("example.com")), .signIn, .done)
+        let first = try bench.copy()
+        try await delete("gone")
+        try await rename("bob", to: "robert")
+        try await rekey("glider museum ochre tactful banjo")
+        try await vault.add(.fresh(user: "eve"))
+        let backup = bench.root + "/backup"
+        try await vault.backUp(to: backup)
+        let second = try bench.copy()
+        let stolen = try await vault.perform { key, _ in key }
+        try await delete("cy")
+        try await rename("dan", to: "daniel")
+        try await rekey("violin harvest copper meadow lantern")
+        try await vault.add(.fresh(user: "fay"))
+        try await vault.unite(with: VaultBackup.read(backup), expecting: nil)
+        try await vault.noteUse(for: try #require(RelyingPartyID("example.com")), .signIn, .declined)
+        let names = try await vault.entries().map { ($0.record, $0.user?.name ?? "") }
+        #expect(names.map(\.1).sorted() == ["ada", "daniel", "eve", "fay", "robert"])
+        let now = try Workbench(key: await vault.perform { key, _ in key })
+        try FileSystem.run("cp", "-a", bench.vault, bench.state, backup, now.root)
+        return LivedVault(
+            bench: now,
+            past: [first, second],
+            stolen: [bench.key, stolen],
+            identity: try bench.open().files.identity,
+            backup: now.root + "/backup",
+            names: Dictionary(uniqueKeysWithValues: names)
+        )
+    }
+
+    /// The vault as it is, with this device's state, to do something to.
+    func copy() throws -> Workbench { try bench.copy(withState: true) }
+
+    /// One deed of a server that can do everything but break the last key. What it only adds is harmless: the vault
+    /// opens and goes on working.
+    func attack(_ vault: String, _ random: inout SeededGenerator) throws -> (words: String, isHarmless: Bool) {
+        switch random.number(0...4) {
+        case 0: return (try plantRecord(vault, &random), true)
+        case 1: return (try plantLink(vault, &random), true)
+        case 2: return (try plantSlot(vault, &random), true)
+        case 3:
+            // A link may stand in the way of a folder.
+            let past = past[random.number(0...1)].vault
+            try FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/ 2> /dev/null || true")
+            return ("brought the past back beside the present", true)
+        default: return (try takeOrChange(vault, &random), false)
+        }
+    }
+
+    private func takeOrChange(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+        let files = try ConvergenceTests.files(in: vault)
+        guard let one = files.randomElement(using: &random) else { return "nothing left" }
+        let folder = ["records", "slots", "keys", "uses"][random.number(0...3)]
+        let before = past[random.number(0...1)].vault
+        switch random.number(0...9) {
+        case 0:
+            try FileSystem.run("rm", "\(vault)/\(one)")
+            return "withheld \(one)"
+        case 1:
+            try FileSystem.run("rm", "-rf", "\(vault)/\(folder)")
+            return "withheld \(folder)"
+        case 2:
+            try FileSystem.run("sh", "-c", "rm -rf \(vault)/\(folder); cp -a \(before)/\(folder) \(vault)/ || true")
+            return "replayed \(folder)"
+        case 3:
+            try FileSystem.run("sh", "-c", "rm -rf \(vault)/*; cp -a \(before)/. \(vault)/")
+            return "replayed all"
+        case 4:
+            var bytes = try FileSystem.read("\(vault)/\(one)")
+            guard !bytes.isEmpty else { return "flipped nothing" }
+            bytes[random.number(0...(bytes.count - 1))] ^= UInt8(random.number(1...255))
+            try FileSystem.write("\(vault)/\(one)", bytes)
+            return "flipped \(one)"
+        case 5:
+            let other = files[random.number(0...(files.count - 1))]
+            let bytes = try FileSystem.read("\(vault)/\(one)")
+            try FileSystem.write("\(vault)/\(one)", try FileSystem.read("\(vault)/\(other)"))
+            try FileSystem.write("\(vault)/\(other)", bytes)
+            return "swapped \(one) and \(other)"
+        case 6: return try changeIdentity(vault, &random)
+        case 7:
+            // Names without end, each for another limit.
+            try FileSystem.run("mkdir", "-p", "\(vault)/\(folder)")
+            try FileSystem.run("sh", "-c", "cd \(vault)/\(folder) && seq -f '%032.0f' 1 200 | xargs touch")
+            return "flooded \(folder)"
+        case 8:
+            // To a folder of the test's own, since later deeds of the same round follow it.
+            let elsewhere = vault + "-elsewhere"
+            try FileSystem.run("sh", "-c", "rm -rf \(elsewhere); cp -a \(before) \(elsewhere)")
+            try FileSystem.run("sh", "-c", "rm -rf \(vault)/\(folder); ln -s ../vault-elsewhere \(vault)/\(folder)")
+            return "made \(folder) a link"
+        default:
+            try FileSystem.run("truncate", "-s", "\(random.number(0...9_000_000))", "\(vault)/\(one)")
+            return "resized \(one)"
+        }
+    }
+
+    /// What somebody with an older key writes: a deletion, a forged passkey, a revision that none can follow.
+    private func plantRecord(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+        let records = names.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        let id = random.number(0...3) == 0 ? RecordID.random() : records[random.number(0...(records.count - 1))]
+        let device = try #require(DeviceID(bytes: random.bytes(8)))
+        let counter = [1, 2, 50, UInt64.max - 1, UInt64.max][random.number(0...4)]
+        let members = PasskeyBody(try .fresh(user: "forged"), order: .max, created: 1).members
+        let body = random.number(0...1) == 0 ? .deletion : RecordBody(kind: RecordBody.passkey, members: members)
+        let file = RecordFile(
+            sealing: body,
+            id: id,
+            revision: Revision(counter: counter, device: device),
+            key: stolen[random.number(0...1)],
+            identity: identity
+        )
+        let planted = try #require(file)
+        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/records/\(id)")
+        try FileSystem.write("\(vault)/records/\(id)/\(planted.revision.fileName)", planted.bytes)
+        return "planted a \(body.kind == RecordBody.tombstone ? "deletion" : "passkey") of counter \(counter)"
+    }
+
+    /// A link to a key of the thief's, from one of the stolen keys, or one that pretends to be from the last.
+    private func plantLink(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+        let thief = SymmetricKey(size: .bits256)
+        var link = try KeyLink(from: stolen[random.number(0...1)], to: thief, identity: identity).bytes
+        let pretends = random.number(0...1) == 0
+        if pretends { link.replaceSubrange(43..<59, with: KeyID(of: bench.key, identity: identity).bytes) }
+        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/keys")
+        try FileSystem.write("\(vault)/keys/\(Hex.text(random.bytes(16)))-\(Hex.text(random.bytes(16)))", link)
+        return pretends ? "forged a link from the last key" : "linked a stolen key to another"
+    }
+
+    /// Slots that open with what the thief knows, for a stolen key, under a new ID or that of a genuine one.
+    private func plantSlot(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+        let genuine = (try? FileSystem.names(vault + "/slots"))?.compactMap { Hex.bytes($0, count: 16) } ?? []
+        let takes = !genuine.isEmpty && random.number(0...1) == 0
+        let slot = try PortableSlot(
+            wrapping: stolen[random.number(0...1)],
+            secret: .passphrase(.typed("known")),
+            identity: identity,
+            scrypt: Workbench.scrypt,
+            id: takes ? genuine[random.number(0...(genuine.count - 1))] : random.bytes(16)
+        )
+        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/slots")
+        try FileSystem.write("\(vault)/slots/\(slot.fileName)\(takes ? " (copy)" : "")", slot.bytes)
+        return takes ? "planted a slot under another's ID" : "planted a slot"
+    }
+
+    /// `vault.json` of another vault, kind or time, or none.
+    private func changeIdentity(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+        let text = identity.text
+        let texts = [
+            VaultIdentity(id: identity.id, test: !identity.test).text, VaultIdentity.random(test: false).text,
+            text.replacing("\"format\":1", with: "\"format\":2"), String(text.dropLast()), " " + text, "",
+        ]
+        let chosen = texts[random.number(0...(texts.count - 1))]
+        try FileSystem.write(vault + "/vault.json", Array(chosen.utf8))
+        return "wrote vault.json \(chosen)"
+    }
+}
