@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import DataChannel
 internal import Glibc
 internal import HybridSession
 internal import QRCode
@@ -24,6 +25,7 @@ final class CodeDisplay: Sendable {
         case .drawn(let offer): draw(offer.text)
         case .phoneHeard: say("a phone is near")
         case .connecting(let domain): say("connecting through \(domain.host)")
+        case .redirected(let step): say("\(step.from) sends to \(step.to)")
         case .waitingForUser: say("confirm on the phone")
         }
     }
