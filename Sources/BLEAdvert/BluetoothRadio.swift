@@ -32,7 +32,7 @@ public final class BluetoothRadio: Sendable {
     /// Whether the bus is not the system's own, so that hearing an advert proves nothing about where the phone is.
     public let isVirtual: Bool
 
-    private let link: BlueZLink
+    let link: BlueZLink
     private let shelf: AdvertShelf
     /// How it was opened, for when it must be again.
     private let origin: (adapter: AdapterName?, role: Role, address: BusAddress)
@@ -69,8 +69,8 @@ public final class BluetoothRadio: Sendable {
             throw RadioError(error)
         }
         do throws(RadioError) {
-            let (owner, adapters) = try await findAdapters(connection)
-            let adapter = try AdapterState.choose(from: adapters, named: wanted, for: role)
+            let (owner, objects) = try await findObjects(connection)
+            let adapter = try AdapterState.choose(from: AdapterState.all(in: objects), named: wanted, for: role)
             shelf.admit(owner)
             return BluetoothRadio(
                 link: BlueZLink(connection: connection, owner: owner, adapter: adapter),
@@ -103,9 +103,8 @@ public final class BluetoothRadio: Sendable {
         }
     }
 
-    private static func findAdapters(
-        _ connection: BusConnection
-    ) async throws(RadioError) -> (owner: String, adapters: [AdapterState]) {
+    /// bluetoothd's unique name and its objects.
+    static func findObjects(_ connection: BusConnection) async throws(RadioError) -> (owner: String, objects: BusValue) {
         do throws(BusError) {
             // Asked by its well-known name first, because that makes the bus start bluetoothd where it can.
             let objects = try await connection.call(
@@ -118,7 +117,7 @@ public final class BluetoothRadio: Sendable {
             guard let owner = try await connection.owner(of: BlueZ.name), let table = objects.first else {
                 throw .refused(name: "org.freedesktop.DBus.Error.NameHasNoOwner", message: "")
             }
-            return (owner, AdapterState.all(in: table))
+            return (owner, table)
         } catch {
             throw RadioError(error)
         }

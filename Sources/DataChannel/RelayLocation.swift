@@ -6,37 +6,59 @@ public import CaBLE
 public struct RelayLocation: Sendable {
     /// The relay.
     public var domain: TunnelDomain
-    /// A detour, as curl's `--connect-to`; name and certificate checks stay those of the domain.
-    public var detour: Detour?
+    /// Detours, as curl's `--connect-to`, of which the first that applies is taken; name and certificate checks stay
+    /// those of the domain.
+    public var detours: [Detour]
     /// A file of certificates (PEM) trusted instead of the system's, as curl's `--cacert`.
     public var trustedCertificates: String?
+    /// Which proxies lead to which hosts.
+    public var proxies: ProxySettings
     /// How long each step may take.
     public var timeouts = Timeouts()
+    /// How names become addresses.
+    var lookup = NameLookup.system
 
     /// The port of every tunnel service.
     public static let port = 443
 
-    /// A relay reached by its name, or by a detour.
-    public init(domain: TunnelDomain, detour: Detour? = nil, trustedCertificates: String? = nil) {
+    /// A relay reached by its name, by a detour or through a proxy.
+    public init(
+        domain: TunnelDomain,
+        detours: [Detour] = [],
+        trustedCertificates: String? = nil,
+        proxies: ProxySettings = .none
+    ) {
         self.domain = domain
-        self.detour = detour
+        self.detours = detours
         self.trustedCertificates = trustedCertificates
+        self.proxies = proxies
     }
 
-    /// How long each step may take, in seconds.
+    /// How long each step may take, in seconds; where a relay sends to another, it counts anew for each.
     public struct Timeouts: Sendable {
         /// Name resolution and TCP.
         public var connect = 10
-        /// TLS and the WebSocket request together.
+        /// A proxy's answer, TLS and the WebSocket request together.
         public var open = 15
 
         /// The usual bounds.
         public init() {}
     }
 
-    var target: (host: String, port: Int) {
-        guard let detour, detour.applies(to: domain.host, port: Self.port) else { return (domain.host, Self.port) }
-        return (detour.toHost ?? domain.host, detour.toPort ?? Self.port)
+    /// Where connections to a host, the relay or one it sends to, go in the end.
+    func target(of host: String) -> Target {
+        guard let detour = detours.first(where: { $0.applies(to: host, port: Self.port) }) else {
+            return Target(host: host, port: Self.port, isChosen: false)
+        }
+        return Target(host: detour.toHost ?? host, port: detour.toPort ?? Self.port, isChosen: detour.toHost != nil)
+    }
+
+    /// The other end of a connection.
+    struct Target: Equatable {
+        let host: String
+        let port: Int
+        /// Whether a detour named the host.
+        let isChosen: Bool
     }
 }
 

@@ -44,7 +44,7 @@ struct Scan: AsyncParsableCommand {
             return detour
         }
     )
-    var connectTo: Detour?
+    var connectTo: [Detour] = []
 
     @Option(
         help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
@@ -193,9 +193,14 @@ struct Scan: AsyncParsableCommand {
     ) async throws {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = .seconds(timeout)
+        let route = RelayRoute(
+            detours: connectTo,
+            trustedCertificates: cacert,
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
         let session = AuthenticatorSession(
             radio: radio,
-            location: RelayRoute(detour: connectTo, trustedCertificates: cacert).location(of: domain),
+            location: route.location(of: domain),
             bearerToken: token,
             timeouts: timeouts
         )

@@ -2,6 +2,7 @@
 
 internal import CTAP
 internal import CaBLE
+internal import DataChannel
 internal import HybridSession
 internal import ServiceSupport
 
@@ -9,6 +10,7 @@ internal import ServiceSupport
 enum ScanProgress {
     @Sendable static func show(_ event: AuthenticatorEvent) {
         switch event {
+        case .redirected(let step): say("\(step.from) sends to \(step.to)")
         case .tunnelOpen(let domain): say("the relay \(domain.host) keeps a tunnel")
         case .advertising: say("telling the other device by Bluetooth that this one is near")
         case .clientVerified: say("the other device heard it; connected")

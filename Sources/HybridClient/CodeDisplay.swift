@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import DataChannel
 internal import Glibc
 internal import HybridSession
 internal import QRCode
@@ -40,6 +41,14 @@ final class CodeDisplay: Sendable {
         case .connecting(let domain):
             report.enter(
                 ProgressState("connecting", "connecting through \(domain.host)", details: [("relay", domain.host)])
+            )
+        case .redirected(let step):
+            report.tell(
+                ProgressState(
+                    "redirected",
+                    "\(step.from) sends to \(step.to)",
+                    details: [("from", step.from), ("to", step.to)]
+                )
             )
         case .waitingForUser: report.enter(ProgressState("confirm", "confirm on your phone"))
         case .answered: break

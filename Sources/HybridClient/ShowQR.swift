@@ -43,7 +43,7 @@ struct ShowQR: AsyncParsableCommand {
             return detour
         }
     )
-    var connectTo: Detour?
+    var connectTo: [Detour] = []
 
     @Option(
         help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
@@ -123,7 +123,11 @@ struct ShowQR: AsyncParsableCommand {
         timeouts.untilAnswered = .seconds(timeout)
         let session = ClientSession(
             radio: radio,
-            route: RelayRoute(detour: connectTo, trustedCertificates: cacert),
+            route: RelayRoute(
+                detours: connectTo,
+                trustedCertificates: cacert,
+                proxies: ProxySettings(environment: ProcessEnvironment.variables)
+            ),
             timeouts: timeouts
         )
         let result: ClientResult

@@ -66,7 +66,8 @@ public struct AuthenticatorSession: Sendable {
             try await WebSocketTunnel.withTunnel(
                 .new(offer.secret.tunnelID),
                 at: location,
-                bearerToken: bearerToken
+                bearerToken: bearerToken,
+                redirected: { events(.redirected($0)) }
             ) { tunnel in
                 events(.tunnelOpen(location.domain))
                 let waiting = try OpenTunnel(offer: offer, domain: location.domain, tunnel: tunnel)
@@ -92,6 +93,8 @@ public struct AuthenticatorTimeouts: Sendable {
 
 /// What happened.
 public enum AuthenticatorEvent: Sendable {
+    /// The relay sends to another host, which is asked next; comes up to five times.
+    case redirected(RedirectStep)
     /// The relay keeps a tunnel for us.
     case tunnelOpen(TunnelDomain)
     /// The advert is on the air.

@@ -4,7 +4,7 @@ public import BLEAdvert
 public import CTAP
 public import CaBLE
 internal import Crypto
-internal import DataChannel
+public import DataChannel
 
 /// The desktop's side of a ceremony, from a QR code to the phone's answer.
 ///
@@ -51,7 +51,8 @@ public struct ClientSession: Sendable {
         let location = try heard.location(route)
         events(.connecting(location.domain))
         return try await explaining {
-            try await WebSocketTunnel.withTunnel(heard.path, at: location) { tunnel in
+            try await WebSocketTunnel.withTunnel(heard.path, at: location, redirected: { events(.redirected($0)) }) {
+                tunnel in
                 let connected = try await heard.shakeHands(over: tunnel, timeouts.handshake)
                 let phone = try await connected.meet(timeouts.handshake)
                 events(.waitingForUser)
@@ -84,7 +85,7 @@ public struct ClientTimeouts: Sendable {
     public init() {}
 }
 
-/// What happened; each comes once, but for the radio's.
+/// What happened; each comes once, but for the radio's and redirections.
 public enum ClientEvent: Sendable {
     /// The radio listens: the QR may be shown now.
     case drawn(QROffer)
@@ -96,6 +97,8 @@ public enum ClientEvent: Sendable {
     case phoneHeard
     /// The tunnel at this relay is being joined.
     case connecting(TunnelDomain)
+    /// The relay sends to another host, which is asked next; comes up to five times.
+    case redirected(RedirectStep)
     /// The request is sent; the phone asks its user.
     case waitingForUser
     /// The phone has answered.

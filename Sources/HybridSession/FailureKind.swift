@@ -14,6 +14,8 @@ public enum FailureKind: Int32, Sendable {
     case temporary = 75
     /// Somebody said no.
     case refused = 77
+    /// A variable of the environment is wrong.
+    case configuration = 78
 }
 
 /// A failure that a person can be told: one sentence with cause and remedy, and its sort.

@@ -2,7 +2,7 @@
 
 public import BLEAdvert
 internal import CaBLE
-public import DataChannel
+internal import DataChannel
 
 extension ClientFailure: ExplainedFailure {
     /// Cause and remedy in one line, without a full stop.
@@ -68,43 +68,4 @@ extension AuthenticatorSessionFailure: ExplainedFailure {
 extension RadioError: ExplainedFailure {
     /// What sort of failure it is.
     public var kind: FailureKind { self == .timedOut ? .temporary : .unavailable }
-}
-
-extension TunnelError: ExplainedFailure {
-    /// Cause and remedy in one line, without a full stop.
-    public var sentence: String {
-        switch self {
-        case .hostNotFound(let host): "the relay \(host) has no address; check the network and the tunnel domain"
-        case .connectionRefused(let host): "nothing listens at the relay \(host); is it running?"
-        case .unreachable(let host, let reason): "the relay \(host) can't be reached: \(reason)"
-        case .timedOut(let stage): "the relay did not answer in time (\(stage.rawValue)); try again"
-        case .certificateNotTrusted(let host):
-            "the certificate of the relay \(host) is not trusted; if it is your own, name its authority with --cacert"
-        case .certificateForOtherHost(let host): "the relay's certificate is not for \(host)"
-        case .tlsFailed(let text): "TLS with the relay failed: \(text)"
-        case .trustAnchorsUnusable(let path): "\(path) can't be read as certificates (PEM)"
-        case .tunnelNotFound:
-            "the relay does not know the tunnel: it has expired or is taken; try again with a new code"
-        case .notAuthorised: "the relay wants a token, or another one; name its file with --tunnel-token-file"
-        case .relayBusy: "the relay is full or shutting down; try again in a minute"
-        case .refused(let status): "the relay refused with HTTP status \(status); is it a tunnel relay?"
-        case .relayMisbehaved(let how): "the relay broke the protocol: \(how)"
-        case .closed(let code): "the tunnel was closed (code \(code))"
-        case .stalled: "the relay stopped taking data; try again with a new code"
-        case .connectionLost: "the connection to the relay was lost"
-        case .messageRefused: "a message could not be opened"
-        }
-    }
-
-    /// What sort of failure it is.
-    public var kind: FailureKind {
-        switch self {
-        case .hostNotFound, .connectionRefused, .unreachable, .certificateNotTrusted, .certificateForOtherHost,
-            .tlsFailed, .notAuthorised, .relayBusy, .refused:
-            .unavailable
-        case .trustAnchorsUnusable: .noInput
-        case .timedOut, .tunnelNotFound, .closed, .stalled, .connectionLost: .temporary
-        case .relayMisbehaved, .messageRefused: .badData
-        }
-    }
 }

@@ -5,19 +5,27 @@ public import DataChannel
 
 /// How relays are reached from here, whichever the phone names.
 public struct RelayRoute: Sendable {
-    /// A detour, as curl's `--connect-to`.
-    public var detour: Detour?
+    /// Detours, as curl's `--connect-to`; the first that applies is taken.
+    public var detours: [Detour]
     /// A file of certificates trusted instead of the system's, as curl's `--cacert`.
     public var trustedCertificates: String?
+    /// Which proxies lead to which hosts.
+    public var proxies: ProxySettings
 
-    /// The ordinary road, or a detour.
-    public init(detour: Detour? = nil, trustedCertificates: String? = nil) {
-        self.detour = detour
+    /// The ordinary road, a detour, or the way through a proxy.
+    public init(detours: [Detour] = [], trustedCertificates: String? = nil, proxies: ProxySettings = .none) {
+        self.detours = detours
         self.trustedCertificates = trustedCertificates
+        self.proxies = proxies
     }
 
     /// Where a relay is.
     public func location(of domain: TunnelDomain) -> RelayLocation {
-        RelayLocation(domain: domain, detour: detour, trustedCertificates: trustedCertificates)
+        RelayLocation(
+            domain: domain,
+            detours: detours,
+            trustedCertificates: trustedCertificates,
+            proxies: proxies
+        )
     }
 }

@@ -35,6 +35,11 @@ public struct AirControl: Sendable {
         _ = try await call("SetPowered", [.string(adapter), .bool(isOn)])
     }
 
+    /// Blocks an adapter as rfkill does, which switches it off, or frees it, which leaves it off.
+    public func setBlocked(_ adapter: String, _ isBlocked: Bool) async throws(BusError) {
+        _ = try await call("SetBlocked", [.string(adapter), .bool(isBlocked)])
+    }
+
     /// Sets how many adverts an adapter sends at one time.
     public func setSlots(_ adapter: String, _ count: UInt32) async throws(BusError) {
         _ = try await call("SetSlots", [.string(adapter), .uint32(count)])

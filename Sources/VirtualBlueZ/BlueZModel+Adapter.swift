@@ -56,6 +56,12 @@ extension BlueZModel {
         }
     }
 
+    /// Blocks an adapter as rfkill does, or frees it; both leave it off.
+    mutating func setBlocked(_ adapter: String, _ isBlocked: Bool) {
+        setPowered(adapter, false)
+        set(adapter, Names.adapter, ["PowerState": .string(isBlocked ? "off-blocked" : "off")])
+    }
+
     mutating func properties(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
         guard let interface = call.body.first?.text, let properties = tree.objects[call.path]?[interface] else {
             return .invalidArgs("No such interface")
@@ -75,6 +81,8 @@ extension BlueZModel {
                 return .error(name: "org.freedesktop.DBus.Error.PropertyReadOnly", message: "Property is read-only")
             }
             if name == "Powered", let isOn = new.flag {
+                // mgmt's answer to SET_POWERED, handed on by bluetoothd.
+                if isOn, tree.get(call.path, Names.adapter, "PowerState") == .string("off-blocked") { return .blocked }
                 setPowered(call.path, isOn)
             } else {
                 set(call.path, interface, [name: new])

@@ -25,6 +25,7 @@ enum LabControl {
         case "InjectProperties": .reply(injectProperties(call, &model))
         case "Remove": .reply(remove(call, &model, now: now))
         case "SetPowered": .reply(setPowered(call, &model))
+        case "SetBlocked": .reply(setBlocked(call, &model))
         case "SetSlots": .reply(setSlots(call, &model))
         case "FailNext": .reply(failNext(call, &model))
         default: .reply(.unknownMethod)
@@ -84,6 +85,15 @@ enum LabControl {
             return .invalidArguments
         }
         model.setPowered(adapter, isOn)
+        return .done
+    }
+
+    /// SetBlocked(s adapter, b blocked): as rfkill does.
+    private static func setBlocked(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
+        guard let adapter = adapter(call, model), call.body.count == 2, let isBlocked = call.body[1].flag else {
+            return .invalidArguments
+        }
+        model.setBlocked(adapter, isBlocked)
         return .done
     }
 

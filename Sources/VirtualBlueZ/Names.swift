@@ -24,6 +24,7 @@ enum Names {
 extension BusReply {
     static let done = BusReply.values([])
     static let notReady = BusReply.error(name: "org.bluez.Error.NotReady", message: "Resource Not Ready")
+    static let blocked = BusReply.error(name: "org.bluez.Error.Blocked", message: "Blocked through rfkill")
     static let inProgress = BusReply.error(
         name: "org.bluez.Error.InProgress",
         message: "Operation already in progress"

@@ -49,7 +49,7 @@ struct ProximityTests {
             guard let domain = TunnelDomain(id: UInt16(Stage.domain)) else { throw CancellationError() }
             let location = RelayLocation(
                 domain: domain,
-                detour: Detour("\(domain.host):443:127.0.0.1:\(stage.relayPort)"),
+                detours: [Detour("\(domain.host):443:127.0.0.1:\(stage.relayPort)")].compactMap(\.self),
                 trustedCertificates: stage.folder + "/ca.pem"
             )
             return try await WebSocketTunnel.withTunnel(

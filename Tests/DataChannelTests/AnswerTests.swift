@@ -121,7 +121,7 @@ struct AnswerTests {
         "tells statuses apart",
         arguments: [
             (404, TunnelError.tunnelNotFound), (401, .notAuthorised), (403, .refused(status: 403)), (503, .relayBusy),
-            (429, .relayBusy), (500, .refused(status: 500)), (301, .refused(status: 301)), (200, .refused(status: 200)),
+            (429, .relayBusy), (500, .refused(status: 500)), (304, .refused(status: 304)), (200, .refused(status: 200)),
             (410, .refused(status: 410)), (426, .refused(status: 426)),
         ]
     )
@@ -168,6 +168,7 @@ struct AnswerTests {
         } client: {
             await Client.refusal(at: $0)
         }
-        #expect(refusal == .connectionLost)
+        let host = try #require(TestCertificates.domain?.host)
+        #expect(refusal == .hungUp(host: host, .upgrading))
     }
 }

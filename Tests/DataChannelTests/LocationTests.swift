@@ -54,9 +54,10 @@ struct LocationTests {
             var location = RelayLocation(domain: domain)
             if let detour {
                 let parsed: Detour = try #require(Detour(detour))
-                location.detour = parsed
+                location.detours = [parsed]
             }
-            return "\(location.target.host) \(location.target.port)"
+            let target = location.target(of: domain.host)
+            return "\(target.host) \(target.port)"
         }
         let own = "\(domain.host) 443"
         #expect(try target(nil) == own)

@@ -18,7 +18,7 @@ struct ReachingTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .certificateNotTrusted(host: host))
+        #expect(refusal == .certificateNotTrusted(host: host, issuer: "unknown"))
         #expect(said == [])
     }
 
@@ -44,7 +44,7 @@ struct ReachingTests {
             return await Client.refusal(at: location)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .certificateNotTrusted(host: host))
+        #expect(refusal == .certificateNotTrusted(host: host, issuer: "trusted"))
         #expect(said == [])
     }
 
@@ -68,7 +68,8 @@ struct ReachingTests {
         } client: {
             await Client.refusal(at: $0)
         }
-        #expect(refusal == .connectionLost)
+        let host = try #require(TestCertificates.domain?.host)
+        #expect(refusal == .hungUp(host: host, .securing))
     }
 
     @Test("reports which file of certificates is no use", arguments: ["missing", "empty", "a key"])

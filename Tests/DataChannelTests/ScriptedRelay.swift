@@ -53,7 +53,7 @@ enum ScriptedRelay {
         let detour: Detour = try #require(Detour("\(domain.host):443:\(host):\(port)"))
         return RelayLocation(
             domain: domain,
-            detour: detour,
+            detours: [detour],
             trustedCertificates: try TestCertificates.shared().authority
         )
     }

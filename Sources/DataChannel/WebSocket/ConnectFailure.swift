@@ -16,4 +16,17 @@ enum ConnectFailure {
         let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no route"
         return .unreachable(host: host, reason: reason)
     }
+
+    /// The same for a proxy, up to its answer.
+    static func atProxy(_ error: any Error, _ proxy: String, timedOut: Bool) -> TunnelError {
+        if timedOut { return .proxySilent(proxy) }
+        if let error = error as? ChannelError, case .connectTimeout = error { return .proxySilent(proxy) }
+        guard let error = error as? NIOConnectionError else { return .proxyHungUp(proxy) }
+        switch explained(error, host: proxy) {
+        case .hostNotFound: return .proxyNotFound(proxy)
+        case .connectionRefused: return .proxyConnectionRefused(proxy)
+        case .unreachable(_, let reason): return .proxyUnreachable(proxy: proxy, reason: reason)
+        default: return .proxySilent(proxy)
+        }
+    }
 }

@@ -11,8 +11,13 @@ final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let progress: (TunnelStage) -> Void
+    private let failing: (any Error) -> Void
 
-    init(progress: @escaping (TunnelStage) -> Void) { self.progress = progress }
+    /// `failing` is told of errors before anybody closes the connection.
+    init(progress: @escaping (TunnelStage) -> Void, failing: @escaping (any Error) -> Void) {
+        self.progress = progress
+        self.failing = failing
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         progress(.securing)
@@ -27,6 +32,11 @@ final class OpeningObserver: ChannelInboundHandler {
             return
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        failing(error)
+        context.fireErrorCaught(error)
     }
 }
 

@@ -28,16 +28,24 @@ public struct WebSocketTunnel: MessageChannel {
     /// Opens a tunnel for as long as `body` runs.
     ///
     /// Closes it afterwards, with code 1000 when `body` returned and 1001 when it threw, and waits up to two
-    /// seconds for the relay's answer, so that the last message is not lost.
+    /// seconds for the relay's answer, so that the last message is not lost. `redirected` is told where the relay sends
+    /// to, before anybody goes there.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`, and what `body` throws.
     public static func withTunnel<Result: Sendable>(
         _ path: TunnelPath,
         at location: RelayLocation,
         bearerToken: BearerToken? = nil,
+        redirected: @escaping @Sendable (RedirectStep) -> Void = { _ in },
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
-        let opened = try await TunnelOpening(location: location, path: path, bearerToken: bearerToken).open()
+        let opening = TunnelOpening(
+            location: location,
+            path: path,
+            bearerToken: bearerToken,
+            redirected: redirected
+        )
+        let opened = try await opening.open()
         let tunnel = WebSocketTunnel(opened)
         do {
             let result = try await body(tunnel)

@@ -8,8 +8,10 @@ internal import NIOWebSocket
 
 /// The WebSocket request to a relay on a connection that is secure already, and the relay's answer.
 struct WebSocketUpgrade: Sendable {
-    /// The relay's name.
+    /// The host's name: the relay's, or of one to which it sends.
     let host: String
+    /// Path and query of the request: those of `path`, unless a relay has sent elsewhere.
+    let uri: String
     /// What is asked for.
     let path: TunnelPath
     /// By what the relay knows who asks, if it wants to know.
@@ -18,17 +20,22 @@ struct WebSocketUpgrade: Sendable {
     /// Sends the request; `opened` gets the channel once the relay has accepted, and the routing ID it gave.
     ///
     /// What the channel reads from then on are whole messages that keep RFC 6455. The result fails with a
-    /// ``TunnelError``, or with NIO's error about bytes that are no answer at all.
+    /// ``TunnelError``, with a ``Redirect``, or with NIO's error about bytes that are no answer at all. `answered` gets
+    /// the head of the answer.
     func start<Opened: Sendable>(
         on channel: any Channel,
         requestKey: String = NIOWebSocketClientUpgrader.randomRequestKey(),
+        answered: @escaping @Sendable (HTTPResponseHead) -> Void = { _ in },
         opened: @escaping @Sendable (any Channel, RoutingID?) throws -> Opened
     ) throws -> EventLoopFuture<Opened> {
         let answer = NIOLockedValueBox<HTTPResponseHead?>(nil)
         let encoder = HTTPRequestEncoder()
         // The relay may send its first frame right behind its answer: bytes left over must go on to the decoder.
         let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
-        let recorder = ResponseHeadRecorder { head in answer.withLockedValue { $0 = head } }
+        let recorder = ResponseHeadRecorder { head in
+            answer.withLockedValue { $0 = head }
+            answered(head)
+        }
         let upgrader = NIOTypedWebSocketClientUpgrader<Opened>(
             requestKey: requestKey,
             maxFrameSize: Limits.messageBytes,
@@ -46,7 +53,7 @@ struct WebSocketUpgrade: Sendable {
                 upgradeRequestHead: requestHead(),
                 upgraders: [upgrader],
                 notUpgradingCompletionHandler: { channel in
-                    channel.eventLoop.makeFailedFuture(refusal(answer.withLockedValue { $0?.status.code }))
+                    channel.eventLoop.makeFailedFuture(refusal(answer.withLockedValue { $0 }))
                 }
             )
         )
@@ -59,7 +66,7 @@ struct WebSocketUpgrade: Sendable {
         headers.add(name: "Host", value: host)
         headers.add(name: "Sec-WebSocket-Protocol", value: TunnelPath.subprotocol)
         if let bearerToken { headers.add(name: "Authorization", value: "Bearer \(bearerToken.text)") }
-        return HTTPRequestHead(version: .http1_1, method: .GET, uri: path.text, headers: headers)
+        return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 
     /// NIO checks `Sec-WebSocket-Accept` and nothing else of the relay's answer.
@@ -96,13 +103,20 @@ struct WebSocketUpgrade: Sendable {
         ])
     }
 
-    private func refusal(_ status: UInt?) -> TunnelError {
-        switch status {
-        case nil: .connectionLost
-        case 404: .tunnelNotFound
-        case 401: .notAuthorised
-        case 429, 503: .relayBusy
-        case let status?: .refused(status: Int(status))
+    private func refusal(_ head: HTTPResponseHead?) -> any Error {
+        guard let head else { return TunnelError.hungUp(host: host, .upgrading) }
+        if Redirect.statuses.contains(head.status.code) {
+            do throws(RedirectFault) {
+                return try Redirect(head, from: (host, uri))
+            } catch {
+                return TunnelError.redirectRefused(host: host, error)
+            }
+        }
+        switch head.status.code {
+        case 404: return TunnelError.tunnelNotFound
+        case 401: return TunnelError.notAuthorised
+        case 429, 503: return TunnelError.relayBusy
+        case let status: return TunnelError.refused(status: Int(status))
         }
     }
 }

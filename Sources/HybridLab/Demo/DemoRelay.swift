@@ -39,7 +39,10 @@ struct DemoRelay: Sendable {
 
     /// How both ends reach it: by name, sent to the loopback interface, trusting the throwaway authority alone.
     var route: RelayRoute {
-        RelayRoute(detour: Detour("\(domain.host):443:127.0.0.1:\(port)"), trustedCertificates: authorityFile)
+        RelayRoute(
+            detours: [Detour("\(domain.host):443:127.0.0.1:\(port)")].compactMap(\.self),
+            trustedCertificates: authorityFile
+        )
     }
 
     func stop() async {

@@ -2,6 +2,7 @@
 
 internal import CTAP
 internal import CaBLE
+internal import DataChannel
 internal import Glibc
 internal import HybridSession
 internal import QRCode
@@ -35,12 +36,14 @@ final class Story: Sendable {
         case .phoneHeard: step("desktop", "hears an advert that the code's key opens: a phone is near")
         case .connecting(let domain): step("desktop", "joins the tunnel at \(domain.host); TLS outside, Noise inside")
         case .radioLost, .radioBack, .answered: break
+        case .redirected(let next): step("desktop", "is sent from \(next.from) to \(next.to)")
         case .waitingForUser: step("desktop", "handshake done, sends its request through the encrypted channel")
         }
     }
 
     @Sendable func phone(_ event: AuthenticatorEvent) {
         switch event {
+        case .redirected(let next): step("phone", "is sent from \(next.from) to \(next.to)")
         case .tunnelOpen(let domain): step("phone", "opens a tunnel at \(domain.host) and is told a routing ID")
         case .advertising: step("phone", "broadcasts 20 encrypted bytes by Bluetooth: nonce, routing ID, relay")
         case .clientVerified:

@@ -78,7 +78,7 @@ struct RelayConversation: Equatable {
         let record = Record()
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish() }
-        let upgrade = WebSocketUpgrade(host: "cable.example", path: path, bearerToken: nil)
+        let upgrade = WebSocketUpgrade(host: "cable.example", uri: path.text, path: path, bearerToken: nil)
         let result = try upgrade.start(on: channel, requestKey: Self.requestKey) { channel, routingID in
             try channel.pipeline.syncOperations.addHandler(record)
             return routingID

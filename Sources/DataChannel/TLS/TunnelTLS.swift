@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 
@@ -29,16 +30,28 @@ enum TunnelTLS {
     }
 
     /// Tells the causes of a failed handshake apart.
-    static func failure(_ error: any Error, host: String) -> TunnelError? {
+    ///
+    /// - Parameter certificate: what the relay, or whoever stands in its place, has shown.
+    static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
         if let error = error as? NIOSSLExtraError {
             return error == .failedToValidateHostname ? .certificateForOtherHost(host) : .tlsFailed("\(error)")
         }
         guard let error = error as? NIOSSLError else { return nil }
         let text = "\(error)"
         // BoringSSL reports the reason only as text.
-        if text.contains("CERTIFICATE_VERIFY_FAILED") { return .certificateNotTrusted(host: host) }
-        if text.contains("EOF during handshake") { return .connectionLost }
-        if case .uncleanShutdown = error { return .connectionLost }
+        if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(certificate, host: host) }
+        if text.contains("EOF during handshake") { return .hungUp(host: host, .securing) }
+        if case .uncleanShutdown = error { return .hungUp(host: host, .upgrading) }
         return .tlsFailed(text)
+    }
+
+    /// Why a certificate was refused, as far as it tells itself.
+    private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
+        guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
+        let now = time(nil)
+        if now > certificate.notAfter { return .certificateExpired(host: host) }
+        if now < certificate.notBefore { return .certificateNotYetValid(host: host) }
+        return certificate.isSelfSigned
+            ? .certificateSelfSigned(host: host) : .certificateNotTrusted(host: host, issuer: certificate.issuer)
     }
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who issued a certificate, in its own words: read from DER (X.690) as far as a person has to be told.
+///
+/// Says nothing about whether that is true: it is asked for where a certificate is not trusted, too.
+struct IssuerName: Equatable, Sendable {
+    /// The longest name that is shown, in characters (Unicode scalars).
+    static let maximumLength = 64
+
+    /// The name, of visible characters and single spaces.
+    let text: String
+    /// Whether issuer and subject have the same name.
+    let isSelfSigned: Bool
+
+    /// Reads a certificate (RFC 5280 §4.1); `nil` if it has another form or names nobody.
+    init?(certificate der: [UInt8]) {
+        var outer = DERReader(der[...])
+        guard var certificate = outer.take(.sequence).map(DERReader.init),
+            var fields = certificate.take(.sequence).map(DERReader.init)
+        else { return nil }
+        // Version, which may be missing; serial number, algorithm, issuer, validity, subject.
+        _ = fields.take(.version)
+        guard fields.take(.integer) != nil, fields.take(.sequence) != nil, let issuer = fields.take(.sequence),
+            fields.take(.sequence) != nil, let subject = fields.take(.sequence)
+        else { return nil }
+        guard let name = Self.name(issuer) else { return nil }
+        text = name
+        isSelfSigned = issuer == subject
+    }
+
+    /// The common name and the organisation, or what there is of them.
+    private static func name(_ der: ArraySlice<UInt8>) -> String? {
+        var reader = DERReader(der)
+        var values: [[UInt8]: String] = [:]
+        // A name has a few parts; one that has hundreds is not worth the time.
+        for _ in 0..<64 {
+            guard let set = reader.take(.set) else { break }
+            var inner = DERReader(set)
+            guard var pair = inner.take(.sequence).map(DERReader.init), let kind = pair.take(.objectIdentifier),
+                let value = pair.takeText(), values[Array(kind)] == nil
+            else { continue }
+            let shown = harmless(value)
+            if !shown.isEmpty { values[Array(kind)] = shown }
+        }
+        let (common, organisation) = (values[[0x55, 4, 3]], values[[0x55, 4, 10]])
+        switch (common, organisation) {
+        case (let common?, let organisation?) where common != organisation: return "\(common), \(organisation)"
+        case (let name?, _), (nil, let name?): return name
+        case (nil, nil): return values[[0x55, 4, 11]]
+        }
+    }
+
+    /// Bounded, on one line, and nothing that a terminal obeys, that changes the direction of writing, or that ends the
+    /// quotation in which it is shown.
+    private static func harmless(_ text: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            guard shown.count < maximumLength else {
+                shown.append("…")
+                break
+            }
+            switch scalar.properties.generalCategory {
+            case .spaceSeparator: if let last = shown.last, last != " " { shown.append(" ") }
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse,
+                .nonspacingMark, .enclosingMark, .spacingMark, .initialPunctuation, .finalPunctuation:
+                continue
+            default: if scalar != "\"" { shown.append(scalar) }
+            }
+        }
+        while shown.last == " " { shown.removeLast() }
+        return String(shown)
+    }
+}
+
+/// Takes DER values of known kinds from the front of bytes, as far as certificates need it.
+struct DERReader {
+    enum Kind: UInt8 {
+        case integer = 0x02
+        case objectIdentifier = 0x06
+        case sequence = 0x30
+        case set = 0x31
+        /// `[0]`, constructed.
+        case version = 0xA0
+    }
+
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    /// The contents of the next value if it is of that kind; else `nil`, and nothing is taken.
+    mutating func take(_ kind: Kind) -> ArraySlice<UInt8>? {
+        guard rest.first == kind.rawValue else { return nil }
+        return takeValue()
+    }
+
+    /// The next value if it is a string of UTF-8, printable, IA5, Latin or 16-bit characters.
+    mutating func takeText() -> String? {
+        guard let tag = rest.first, let bytes = takeValue() else { return nil }
+        switch tag {
+        case 0x0C, 0x13, 0x16: return String(decoding: bytes, as: UTF8.self)
+        case 0x14: return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        case 0x1E:
+            let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map {
+                UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
+            }
+            return String(decoding: units, as: UTF16.self)
+        default: return nil
+        }
+    }
+
+    private mutating func takeValue() -> ArraySlice<UInt8>? {
+        var reading = rest.dropFirst()
+        guard let first = reading.popFirst() else { return nil }
+        var length = Int(first)
+        if first >= 0x80 {
+            let count = Int(first & 0x7F)
+            // No certificate has 16 MiB; the indefinite form is not DER.
+            guard (1...3).contains(count), reading.count >= count else { return nil }
+            length = reading.prefix(count).reduce(0) { $0 << 8 | Int($1) }
+            reading = reading.dropFirst(count)
+        }
+        guard reading.count >= length else { return nil }
+        rest = reading.dropFirst(length)
+        return reading.prefix(length)
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import BLEAdvert
+internal import CaBLE
+internal import DataChannel
+internal import HybridSession
+internal import ServiceSupport
+internal import Synchronization
+
+/// `hybrid-client doctor`: could a ceremony work here, and if not, why?
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for what would keep a phone from signing in here.",
+        discussion: """
+            Looks at Bluetooth, the network and the relays in the order in which a ceremony needs them, one line for \
+            each on standard output, with a remedy below. Sends nothing but a test advert, if there are two adapters, \
+            and a request for a tunnel that does not exist to each relay. Ends with 0 if a ceremony could work; else \
+            with the exit code that show-qr would have ended with.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("A relay that must work, by number or host name.", valueName: "id|host"),
+        transform: { text in
+            guard let domain = TunnelDomain(argument: text) else {
+                throw ValidationError("--relay takes a tunnel domain: a number, or its host name.")
+            }
+            return domain
+        }
+    )
+    var relay: TunnelDomain?
+
+    @Flag(help: "One JSON object on standard output, and each check as a line of JSON on standard error.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Trust these certificates (PEM) instead of the system's.", valueName: "file"))
+    var cacert: String?
+
+    @Option(
+        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
+        transform: { text in
+            guard let detour = Detour(text) else { throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.") }
+            return detour
+        }
+    )
+    var connectTo: [Detour] = []
+
+    @Option(
+        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
+        transform: { text in
+            guard let name = AdapterName(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
+            return name
+        }
+    )
+    var adapter: AdapterName?
+
+    @Option(help: ArgumentHelp("How long each check may wait, in seconds.", valueName: "s"))
+    var timeout: Int = 10
+
+    func validate() throws {
+        guard (1...300).contains(timeout) else { throw ValidationError("--timeout takes 1 to 300 seconds.") }
+    }
+
+    func run() async throws {
+        let doctor = self
+        let ending = await withTerminationSignals { try await doctor.examine() }
+        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        let (report, isWritten) = try ending.result.get()
+        let last = json ? try report.json() : Array(Self.verdict(report).utf8)
+        guard StandardOutput.writeLine(last), isWritten else {
+            throw CommandFailure("standard output can't be written", status: .ioError)
+        }
+        guard let obstacle = report.obstacle else { return }
+        guard json else { throw CommandFailure(obstacle.sentence, status: obstacle.status) }
+        StandardError.writeLine(String(decoding: try DoctorReport.error(obstacle), as: UTF8.self))
+        throw ExitCode(obstacle.status.rawValue)
+    }
+
+    private static func verdict(_ report: DoctorReport) -> String {
+        report.obstacle.map { "a ceremony can't work: \($0.found)" } ?? "a ceremony could work"
+    }
+
+    /// Makes all checks and tells each as it is known.
+    private func examine() async throws -> (DoctorReport, isWritten: Bool) {
+        let notes = Notes(json: json)
+        let radio = DoctorRadio(adapter: adapter, patience: .seconds(timeout), report: notes.take)
+        let isVirtual = try await radio.examine()
+        let network = DoctorNetwork(
+            relay: relay,
+            route: RelayRoute(
+                detours: connectTo,
+                trustedCertificates: cacert,
+                proxies: ProxySettings(environment: ProcessEnvironment.variables)
+            ),
+            patience: timeout,
+            report: notes.take
+        )
+        try await network.examine()
+        let (findings, isWritten) = notes.all
+        return (DoctorReport(findings: findings, isVirtual: isVirtual), isWritten)
+    }
+
+    /// What was found so far; shown at once.
+    private final class Notes: Sendable {
+        private let json: Bool
+        private let state = Mutex((findings: [DoctorFinding](), isWritten: true))
+
+        init(json: Bool) { self.json = json }
+
+        var all: ([DoctorFinding], Bool) { state.withLock { ($0.findings, $0.isWritten) } }
+
+        @Sendable func take(_ finding: DoctorFinding) {
+            state.withLock { state in
+                state.findings.append(finding)
+                if json {
+                    guard let line = try? DoctorReport.event(finding) else { return }
+                    StandardError.writeLine(String(decoding: line, as: UTF8.self))
+                } else {
+                    for line in finding.lines where !StandardOutput.writeLine(Array(line.utf8)) { state.isWritten = false }
+                }
+            }
+        }
+    }
+}
