@@ -10,6 +10,9 @@ public struct CreationExtensions: Equatable, Sendable {
     public var prf: PRFInput?
     /// Whether the passkey must keep data (`largeBlob`, §10.1.5), or should; `nil` if it is not asked.
     public var largeBlobRequired: Bool?
+
+    /// Nothing at all.
+    public init() {}
 }
 
 extension CreationExtensions: Decodable {
