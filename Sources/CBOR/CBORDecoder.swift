@@ -89,6 +89,36 @@ public struct CBORDecoder {
         return (value, (decoder.position, input.count))
     }
 
+    /// The bytes of one value of a map, as they stand in a map that fills the input; `nil` if it is none, or has no such
+    /// key.
+    ///
+    /// What was written in another way than ours, and is passed on, must not be written anew.
+    public static func encodedValue(
+        of key: CBORValue,
+        inMap bytes: some Sequence<UInt8>,
+        limits: CBORLimits = CBORLimits()
+    ) -> [UInt8]? {
+        let input = Array(bytes)
+        guard input.count <= limits.bytes else { return nil }
+        var decoder = CBORDecoder(input: input, mode: .lenient, limits: limits)
+        return try? decoder.encodedValue(of: key)
+    }
+
+    private mutating func encodedValue(of wanted: CBORValue) throws(CBORError) -> [UInt8]? {
+        let initial = try byte()
+        guard initial >> 5 == 5 else { return nil }
+        let count = try argument(initial & 0x1F)
+        guard count <= UInt64(input.count - position) / 2 else { throw .truncated }
+        var found: [UInt8]?
+        for _ in 0..<count {
+            let key = try item(depth: 1)
+            let start = position
+            _ = try item(depth: 1)
+            if key == wanted { found = Array(input[start..<position]) }
+        }
+        return position == input.count ? found : nil
+    }
+
     private mutating func item(depth: Int) throws(CBORError) -> CBORValue {
         guard depth < limits.depth else { throw .tooDeep }
         items += 1

@@ -2,18 +2,63 @@
 
 internal import CTAP
 internal import ServiceSupport
+internal import WebAuthn
 
-/// What a phone's refusal means here.
-enum PhoneRefusal {
-    static func failure(_ status: CTAPStatus, for site: RelyingPartyID) -> CommandFailure {
+/// Why a phone's answer is none for the website: in a sentence, for a script, and as a browser would tell the website.
+struct PhoneRefusal: Error, Hashable {
+    /// What a browser would call it.
+    let error: WebAuthnErrorName
+    /// Cause and remedy.
+    let sentence: String
+    /// The exit code.
+    let exitStatus: ExitStatus
+
+    /// A phone said no.
+    init(_ status: CTAPStatus, for site: RelyingPartyID) {
+        error = status.webAuthnError
         switch status {
-        case .operationDenied: CommandFailure("it was declined on the phone", status: .notPermitted)
-        case .noCredentials: CommandFailure("the phone has no passkey for \(site)", status: .notPermitted)
+        case .operationDenied: (sentence, exitStatus) = ("it was declined on the phone", .notPermitted)
+        case .noCredentials: (sentence, exitStatus) = ("the phone has no passkey for \(site)", .notPermitted)
         case .credentialExcluded:
-            CommandFailure("the phone has a passkey for this account at \(site) already", status: .notPermitted)
-        case .keepaliveCancel, .userActionTimeout, .timeout:
-            CommandFailure("nobody confirmed on the phone in time; try again", status: .temporary)
-        default: CommandFailure("the phone refused: \(status)", status: .notPermitted)
+            (sentence, exitStatus) = ("the phone has a passkey for this account at \(site) already", .notPermitted)
+        case .userActionTimeout:
+            (sentence, exitStatus) = ("nobody confirmed on the phone in time; try again", .temporary)
+        case .keepaliveCancel:
+            (sentence, exitStatus) = ("it was cancelled before anybody confirmed on the phone; try again", .temporary)
+        case .timeout, .actionTimeout, .channelBusy, .userActionPending, .operationPending, .processing:
+            (sentence, exitStatus) = ("the phone did not get to an answer: \(status); try again", .temporary)
+        case .unsupportedAlgorithm:
+            (sentence, exitStatus) = ("the phone makes none of the kinds of keys that the website takes", .notPermitted)
+        case .unsupportedOption, .invalidOption:
+            (sentence, exitStatus) = (
+                "the phone can't do it as the website wants it: \(status); "
+                    + "phones often keep only passkeys that need not be named (residentKey: required)",
+                .notPermitted
+            )
+        case .keyStoreFull, .largeBlobStorageFull:
+            (sentence, exitStatus) = ("the phone is full: \(status); delete a passkey there", .notPermitted)
+        case .uvBlocked, .pinBlocked, .pinAuthBlocked:
+            (sentence, exitStatus) = (
+                "the phone is locked against more tries: \(status); unlock it and try again", .notPermitted
+            )
+        default: (sentence, exitStatus) = ("the phone refused: \(status)", .notPermitted)
         }
+    }
+
+    /// A phone can't do what the website insists on.
+    init(_ missing: MissingAbility) {
+        (error, sentence, exitStatus) = (missing.name, missing.sentence, .notPermitted)
+    }
+
+    /// A phone answered something that is not for the website.
+    init(_ check: ResponseCheckError) {
+        (error, sentence, exitStatus) = (check.name, check.sentence, .dataError)
+    }
+}
+
+extension CommandFailure {
+    /// The sentence, with the name that a browser would use behind it.
+    init(_ refusal: PhoneRefusal) {
+        self.init("\(refusal.sentence) (\(refusal.error.rawValue))", status: refusal.exitStatus)
     }
 }

@@ -8,24 +8,27 @@ internal import WebAuthn
 struct RequestInput {
     let path: String
     let origin: String
+    /// The window's page, where the page that asks is a frame in one of another origin.
+    var topOrigin: String?
 
     func ceremony() throws -> Ceremony {
-        let origin: Origin
+        let page = try Self.origin(self.origin, of: "--origin")
+        let top = try topOrigin.map { try Self.origin($0, of: "--top-origin") }
         do {
-            origin = try Origin(self.origin)
-        } catch {
-            throw CommandFailure(error.sentence, status: .usage)
-        }
-        let options: PublicKeyOptions
-        do {
-            options = try PublicKeyOptions(json: try contents())
+            let options = try PublicKeyOptions(json: try contents())
+            return try Ceremony(options, origin: page, topOrigin: top)
         } catch let error as OptionsError {
-            throw CommandFailure("the request can't be used: \(error.sentence)", status: .dataError)
+            throw CommandFailure(RequestRefusal(error))
+        } catch let error as RelyingPartyIDError {
+            throw CommandFailure(RequestRefusal(error))
         }
-        do {
-            return try Ceremony(options, origin: origin)
+    }
+
+    private static func origin(_ text: String, of option: String) throws -> Origin {
+        do throws(OriginError) {
+            return try Origin(text)
         } catch {
-            throw CommandFailure(error.sentence, status: .dataError)
+            throw CommandFailure("\(option): \(error.sentence)", status: .usage)
         }
     }
 
@@ -49,5 +52,30 @@ struct RequestInput {
 
     private func unreadable() -> CommandFailure {
         CommandFailure("the request \(path) can't be read: \(String(cString: strerror(errno)))", status: .noInput)
+    }
+}
+
+/// Why a request is not put to a phone: in a sentence, and as a browser would tell the website.
+struct RequestRefusal: Error, Hashable {
+    /// What a browser would call it.
+    let error: WebAuthnErrorName
+    /// Cause and remedy.
+    let sentence: String
+
+    /// It can't be read.
+    init(_ error: OptionsError) {
+        (self.error, sentence) = (error.name, "the request can't be used: \(error.sentence)")
+    }
+
+    /// Its origin may not make it.
+    init(_ error: RelyingPartyIDError) {
+        (self.error, sentence) = (error.name, error.sentence)
+    }
+}
+
+extension CommandFailure {
+    /// The sentence, with the name that a browser would use behind it.
+    init(_ refusal: RequestRefusal) {
+        self.init("\(refusal.sentence) (\(refusal.error.rawValue))", status: .dataError)
     }
 }

@@ -27,6 +27,14 @@ struct ShowQR: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The website, such as https://example.com.", valueName: "origin"))
     var origin: String
 
+    @Option(
+        help: ArgumentHelp(
+            "The page in the window, if the website is a frame in a page of another origin.",
+            valueName: "origin"
+        )
+    )
+    var topOrigin: String?
+
     @Option(help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.svg"))
     var qrOutput: String?
 
@@ -57,11 +65,16 @@ struct ShowQR: AsyncParsableCommand {
     @Flag(help: "Tell what happens as JSON, one object a line, on standard error.")
     var json = false
 
-    @Option(help: ArgumentHelp("How long to wait for a phone, and then for its user, in seconds.", valueName: "s"))
-    var timeout: Int = 120
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for a phone, and then for its user, in seconds; the request's own time-out, or 120.",
+            valueName: "s"
+        )
+    )
+    var timeout: Int?
 
     func validate() throws {
-        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        guard (1...3600).contains(timeout ?? 1) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
         if let qrOutput, !qrOutput.hasSuffix(".svg") {
             throw ValidationError("--qr-output takes a file name that ends in .svg.")
         }
@@ -78,7 +91,7 @@ struct ShowQR: AsyncParsableCommand {
     }
 
     private func answer(_ report: ProgressReport) async throws {
-        let ceremony = try RequestInput(path: request, origin: origin).ceremony()
+        let ceremony = try RequestInput(path: request, origin: origin, topOrigin: topOrigin).ceremony()
         let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput)
         let ending = await withTerminationSignals {
             try await report.whileTicking { try await perform(ceremony, display, report) }
@@ -119,8 +132,9 @@ struct ShowQR: AsyncParsableCommand {
     private func perform(_ ceremony: Ceremony, _ display: CodeDisplay, _ radio: BluetoothRadio) async throws -> [UInt8]
     {
         var timeouts = ClientTimeouts()
-        timeouts.untilHeard = .seconds(timeout)
-        timeouts.untilAnswered = .seconds(timeout)
+        let limit = timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilHeard
+        timeouts.untilHeard = limit
+        timeouts.untilAnswered = limit
         let session = ClientSession(
             radio: radio,
             route: RelayRoute(
@@ -132,17 +146,23 @@ struct ShowQR: AsyncParsableCommand {
         )
         let result: ClientResult
         do {
-            result = try await session.perform(ceremony.ctapRequest, events: display.show)
+            result = try await session.perform(
+                ceremony.ctapRequest,
+                for: { phone throws(MissingAbility) in try ceremony.ctapRequest(for: phone) },
+                events: display.show
+            )
+        } catch let missing as MissingAbility {
+            throw CommandFailure(PhoneRefusal(missing))
         } catch let failure as ClientFailure {
             throw CommandFailure(failure)
         }
         guard result.response.status == .success else {
-            throw PhoneRefusal.failure(result.response.status, for: ceremony.relyingPartyID)
+            throw CommandFailure(PhoneRefusal(result.response.status, for: ceremony.relyingPartyID))
         }
         do {
             return try ceremony.responseJSON(body: result.response.body, transports: result.info.transports)
         } catch {
-            throw CommandFailure(error.sentence, status: .dataError)
+            throw CommandFailure(PhoneRefusal(error))
         }
     }
 }

@@ -45,22 +45,44 @@ public struct ClientSession: Sendable {
         _ request: CTAPRequest,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> ClientResult {
+        try await perform(request, for: { _ throws(Never) in request }, events: events)
+    }
+
+    /// Runs one ceremony whose request depends on what the phone says of itself.
+    ///
+    /// - Parameters:
+    ///   - request: The request to a phone that can do everything; the code hints at its kind.
+    ///   - adapted: The request to this phone. What it throws ends the ceremony before the user is asked, and is thrown.
+    /// - Throws: ``ClientFailure``, `CancellationError`, `Unfit`.
+    public func perform<Unfit: Error>(
+        _ request: CTAPRequest,
+        for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
+        events: @escaping @Sendable (ClientEvent) -> Void
+    ) async throws -> ClientResult {
         let drawn = DrawnOffer(hint: request.hint)
         let heard = try await drawn.awaitPhone(radio, timeouts.untilHeard, events: events)
         events(.phoneHeard)
         let location = try heard.location(route)
         events(.connecting(location.domain))
-        return try await explaining {
+        let outcome: Result<ClientResult, Unfit> = try await explaining {
             try await WebSocketTunnel.withTunnel(heard.path, at: location, redirected: { events(.redirected($0)) }) {
                 tunnel in
                 let connected = try await heard.shakeHands(over: tunnel, timeouts.handshake)
                 let phone = try await connected.meet(timeouts.handshake)
+                let request: CTAPRequest
+                do throws(Unfit) {
+                    request = try adapted(phone.info)
+                } catch {
+                    await phone.shutDown()
+                    return .failure(error)
+                }
                 events(.waitingForUser)
                 let response = try await phone.exchange(request, timeouts.untilAnswered)
                 events(.answered)
-                return ClientResult(response: response, info: phone.info)
+                return .success(ClientResult(response: response, info: phone.info))
             }
         }
+        return try outcome.get()
     }
 }
 

@@ -132,7 +132,7 @@ struct ReadyPhone: Sendable {
     }
 
     /// Tells the phone that the ceremony is over, also from a cancelled task; it may be gone already, which is as good.
-    private func shutDown() async {
+    func shutDown() async {
         let channel = channel
         await Task {
             try? await withDeadline(.seconds(1), orThrow: ClientFailure.phoneVanished) {

@@ -122,13 +122,21 @@ struct ForeignPhoneTests {
     @Test(
         "a refusal is told as what it is, and the phone is told goodbye",
         arguments: [
-            Failure("0x27", 77, "declined on the phone"),
-            Failure("0x2e", 77, "no passkey for example.com"),
-            Failure("0x19", 77, "has a passkey for this account"),
-            Failure("0x2d", 75, "nobody confirmed"),
-            Failure("0x2f", 75, "nobody confirmed"),
-            Failure("0x7f", 77, "CTAP 0x7F"),
-            Failure("0xe0", 77, "CTAP 0xE0"),
+            Failure("0x27", 77, "declined on the phone (NotAllowedError)"),
+            Failure("0x2e", 77, "no passkey for example.com (NotAllowedError)"),
+            Failure("0x19", 77, "has a passkey for this account at example.com already (InvalidStateError)"),
+            Failure("0x2d", 75, "cancelled before anybody confirmed on the phone; try again (NotAllowedError)"),
+            Failure("0x2f", 75, "nobody confirmed on the phone in time; try again (NotAllowedError)"),
+            Failure("0x06", 75, "it is busy with another request (CTAP 0x06); try again (UnknownError)"),
+            Failure("0x3a", 75, "what was begun was not ended in time (CTAP 0x3A); try again (NotAllowedError)"),
+            Failure("0x26", 77, "none of the kinds of keys that the website takes (NotSupportedError)"),
+            Failure("0x2b", 77, "need not be named (residentKey: required) (ConstraintError)"),
+            Failure("0x28", 77, "delete a passkey there (ConstraintError)"),
+            Failure("0x3c", 77, "unlock it and try again (NotAllowedError)"),
+            Failure("0x12", 77, "the phone refused: the request could not be read (CTAP 0x12) (UnknownError)"),
+            Failure("0x7f", 77, "CTAP 0x7F) (UnknownError)"),
+            Failure("0xe0", 77, "an extension failed (CTAP 0xE0) (UnknownError)"),
+            Failure("0xf2", 77, "an error of its maker's own (CTAP 0xF2) (UnknownError)"),
         ]
     )
     func refused(_ refusal: Failure) async throws {

@@ -11,13 +11,32 @@ struct Verdict: Decodable {
         let results: [String: String]?
     }
 
+    struct LargeBlob: Decodable, Equatable {
+        var supported: Bool?
+        var written: Bool?
+        var blob: String?
+    }
+
+    struct CredentialProperties: Decodable {
+        let rk: Bool?
+    }
+
     struct Extensions: Decodable {
         let prf: PRF?
+        let largeBlob: LargeBlob?
+        let credProps: CredentialProperties?
     }
 
     let id: String
     /// Of a creation: the attestation's format.
     let format: String?
+    /// Of a creation: who made the attestation: `NONE`, `SELF` or `BASIC`.
+    let attestation: String?
+    /// Of a creation: the model.
+    let aaguid: String?
+    /// Whether the page was a frame in a page of another origin, and in which.
+    let crossOrigin: Bool
+    let topOrigin: String?
     /// Of a sign-in: whose passkey, if the phone said so.
     let userHandle: String?
     let extensions: Extensions
@@ -26,6 +45,24 @@ struct Verdict: Decodable {
 }
 
 extension SharedStage.Props {
+    /// What hybrid-client brings from a foreign phone for a website's options, as the website judges it.
+    func judged(
+        _ options: String,
+        with extra: [String] = [],
+        _ phone: [String]
+    ) async throws -> Verdict {
+        let meeting = try await hybridClient(asking: options, extra: extra, phone)
+        try #require(meeting.desktop.status == 0 && meeting.phone.status == 0, "\(meeting)")
+        let isCreation = options.contains("pubKeyCredParams")
+        let text = try await workshop.site(isCreation ? "verify-creation" : "verify-request", input: meeting.desktop.output)
+        return try JSONDecoder().decode(Verdict.self, from: Data(text.utf8))
+    }
+
+    /// A website's options with further members; `command` and `flags` are the relying party's.
+    func options(_ command: String, _ flags: [String] = [], with more: [String: Any] = [:]) async throws -> String {
+        try await workshop.site(command, flags + Self.flags(more))
+    }
+
     /// A registration by a desktop that inspects every answer; `with` are further members of the options.
     func create(
         for person: Person = Person(),

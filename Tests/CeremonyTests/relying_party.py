@@ -69,18 +69,25 @@ def verify_creation(state, response):
     b = server().register_complete({"challenge": state["challenge"], "user_verification": "required"},
                                    RegistrationResponse.from_dict(response))
     assert b.credential_data.credential_id == a.credential_id
-    attestation = RegistrationResponse.from_dict(response).response.attestation_object
+    attestation, kind = RegistrationResponse.from_dict(response).response.attestation_object, "NONE"
     if attestation.fmt != "none":
         digest = hashlib.sha256(decode(response["response"]["clientDataJSON"])).digest()
         result = Attestation.for_type(attestation.fmt)().verify(attestation.att_stmt, attestation.auth_data, digest)
-        assert result.attestation_type == AttestationType.SELF, result
+        assert result.attestation_type in (AttestationType.SELF, AttestationType.BASIC), result
+        kind = result.attestation_type.name
     state["credentials"][encode(a.credential_id)] = {"key": encode(a.credential_public_key),
                                                      "data": encode(bytes(b.credential_data)),
                                                      "user": state["account"]}
-    return {"id": encode(a.credential_id), "format": getattr(a.fmt, "value", a.fmt), "aaguid": a.aaguid,
+    return {"id": encode(a.credential_id), "attestation": kind, **client_data(response), "format": getattr(a.fmt, "value", a.fmt), "aaguid": a.aaguid,
             "transports": response["response"]["transports"], "deviceType": a.credential_device_type.value,
             "backedUp": a.credential_backed_up, "count": a.sign_count,
             "extensions": response.get("clientExtensionResults", {})}
+
+
+def client_data(response):
+    """Where the page stood, which each website judges by itself."""
+    members = json.loads(decode(response["response"]["clientDataJSON"]))
+    return {"crossOrigin": members["crossOrigin"], "topOrigin": members.get("topOrigin")}
 
 
 def request_options(state, allow, only, decoys, more):
@@ -106,7 +113,7 @@ def verify_request(state, response):
                                    AuthenticationResponse.from_dict(response))
     handle = response["response"].get("userHandle")
     assert handle in (None, kept["user"]), "another account"
-    return {"id": response["id"], "count": a.new_sign_count, "userHandle": handle,
+    return {"id": response["id"], "count": a.new_sign_count, "userHandle": handle, **client_data(response),
             "extensions": response.get("clientExtensionResults", {})}
 
 

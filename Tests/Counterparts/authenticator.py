@@ -11,13 +11,17 @@ line of standard error. The radio is BlueZ on the bus that DBUS_SYSTEM_BUS_ADDRE
 import argparse, json, os, secrets, sys, time
 from contextlib import ExitStack
 
-import cbor, channel, ctap, phone as phones, radio
+import algorithms, cbor, channel, ctap, phone as phones, radio
+from answers import Answers
 from inspection import Inspection
 from noise import HandshakeFailed
 from tunnel import TunnelFailed
 
 AAGUID = bytes.fromhex("c0ffee00000040008000000000000001")
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "vectors.json")
+# Wait for the goodbye; close at once, as iPhones do; say goodbye, as webauthn-rs does, plainly or with bytes behind it;
+# end the connection without a word; stay until the desktop closes.
+ENDS = ["wait", "close", "goodbye", "long-goodbye", "drop", "linger"]
 PADDINGS = {"usual": channel.pad, "before-type": channel.pad_before_type, "least": channel.pad_least}
 
 
@@ -33,6 +37,9 @@ def arguments():
     air.add_argument("--suffix", default="", help="hexadecimal bytes behind the twenty")
     air.add_argument("--older-uuid", action="store_true", help="advertise under Google's UUID")
     air.add_argument("--connectable", action="store_true", help="an advert that can be connected to")
+    air.add_argument("--both-uuids", action="store_true", help="under both UUIDs, one advert each")
+    air.add_argument("--other-service", action="store_true", help="the advert of another service of the same maker")
+    air.add_argument("--stay-on-air", action="store_true", help="advertise until the session is over")
     air.add_argument("--list-uuid", action="store_true", help="the UUID in a list of its own as well")
     air.add_argument("--strangers", type=int, default=0, help="other phones' adverts on the air as well")
     air.add_argument("--renew", type=int, default=0, help="how often the advert stops and starts, as addresses rotate")
@@ -41,20 +48,25 @@ def arguments():
     first.add_argument("--features", help="JSON of key 3; null leaves it out")
     first.add_argument("--first-padding", type=int, help="bytes under key 0")
     first.add_argument("--link-first", action="store_true", help="a link under key 2")
+    first.add_argument("--lists", action="append", default=[], help="a further extension in getInfo")
+    first.add_argument("--lacks", action="append", default=[], help="an extension or option that getInfo leaves out")
+    first.add_argument("--refuses", action="append", default=[], help="an option that is false in getInfo")
+    first.add_argument("--lists-algorithm", choices=algorithms.BY_NAME, help="the only one in getInfo")
+    first.add_argument("--lists-format", action="append", default=[], help="an attestation format in getInfo")
     first.add_argument("--more-info", action="store_true", help="members in getInfo that are new or unknown")
     session = parser.add_argument_group("the session")
     session.add_argument("--padding", choices=PADDINGS, default="usual")
     session.add_argument("--loose", action="store_true", help="CBOR that is not canonical")
     session.add_argument("--update", choices=["empty", "link", "unknown"], help="an update right behind the first")
     session.add_argument("--late-updates", type=int, default=0, help="updates between request and answer")
+    session.add_argument("--update-after", action="store_true", help="an update behind the answer")
     session.add_argument("--delay", type=float, default=0, help="seconds until the answer")
-    session.add_argument("--end", choices=["wait", "close", "goodbye"], default="wait", help="what follows an answer")
+    session.add_argument("--end", choices=ENDS, default="wait", help="what follows an answer")
     answers = parser.add_argument_group("answers")
     answers.add_argument("--status", type=lambda text: int(text, 0), help="refuse with this status")
-    answers.add_argument("--attestation", choices=["none", "packed"], default="none")
     answers.add_argument("--more-members", action="store_true", help="members of answers that are unknown")
     answers.add_argument("--answer-bytes", type=int, default=0, help="fill the answer up to this size")
-    answers.add_argument("--no-credential", action="store_true", help="leave it out, as it was the only one listed")
+    Answers.add_arguments(answers)
     return parser.parse_args()
 
 
@@ -70,13 +82,21 @@ class Authenticator:
         if options.keys and os.path.exists(options.keys):
             with open(options.keys) as file:
                 kept = json.load(file)
-        self.passkeys = ctap.Passkeys(AAGUID, kept)
+        self.answers = Answers(options, ctap.Passkeys(AAGUID, kept), self.encode)
         self.served = []
 
     def run(self):
         """Serves one desktop and tells how it ended."""
         self.phone.open_tunnel()
-        message1 = self.advertise()
+        transmitter = radio.Radio(self.options.adapter)
+        with ExitStack() as on_air:
+            on_air.callback(transmitter.close)
+            message1 = self.advertise(transmitter, on_air)
+            if not self.options.stay_on_air:
+                on_air.close()
+            return self.serve(message1)
+
+    def serve(self, message1):
         self.phone.shake_hands(message1, PADDINGS[self.options.padding])
         self.introduce()
         while (request := self.phone.next_request()) is not None:
@@ -86,38 +106,56 @@ class Authenticator:
                 self.phone.send(bytes([channel.UPDATE]) + self.encode({0: bytes(number)}))
             time.sleep(self.options.delay)
             self.phone.send(bytes([channel.CTAP]) + answer)
-            if self.options.end == "goodbye":
-                self.phone.send(bytes([channel.SHUTDOWN]))
-            if self.options.end != "wait":
+            if self.options.update_after:
+                self.phone.send(channel.update())
+            if self.options.end.endswith("goodbye"):
+                behind = b"over" if self.options.end == "long-goodbye" else b""
+                self.phone.send(bytes([channel.SHUTDOWN]) + behind)
+            if self.options.end == "drop":
+                self.phone.tunnel.drop()
+                return "dropped"
+            if self.options.end not in ("wait", "linger"):
                 self.phone.tunnel.close()
                 return "closed"
+        if self.options.end == "linger":
+            # Fails when the desktop has closed, which is what is waited for.
+            self.phone.tunnel.receive(30)
         self.phone.tunnel.close()
         return "goodbye"
 
-    def advertise(self):
-        """Is on the air until the desktop's first message has come."""
+    def advertise(self, transmitter, on_air):
+        """Is on the air at least until the desktop's first message has come, and returns that."""
         data = self.phone.advert + bytes.fromhex(self.options.suffix)
         services = {radio.GOOGLE if self.options.older_uuid else radio.FIDO: data}
-        transmitter = radio.Radio(self.options.adapter)
         kind = "peripheral" if self.options.connectable else "broadcast"
-        with ExitStack() as others:
-            for _ in range(self.options.strangers):
-                others.enter_context(transmitter.advertising({radio.FIDO: secrets.token_bytes(20)}))
-            for _ in range(self.options.renew):
-                with transmitter.advertising(services, kind):
-                    time.sleep(0.02)
-            with transmitter.advertising(services, kind, list_uuids=self.options.list_uuid):
-                message1 = self.phone.tunnel.receive(60)
-        transmitter.close()
-        return message1
+        for _ in range(self.options.strangers):
+            on_air.enter_context(transmitter.advertising({radio.FIDO: secrets.token_bytes(20)}))
+        if self.options.other_service:
+            on_air.enter_context(transmitter.advertising({radio.FAST_PAIRING: secrets.token_bytes(22)}))
+        for _ in range(self.options.renew):
+            with transmitter.advertising(services, kind):
+                time.sleep(0.02)
+        on_air.enter_context(transmitter.advertising(services, kind, list_uuids=self.options.list_uuid))
+        if self.options.both_uuids:
+            on_air.enter_context(transmitter.advertising({radio.GOOGLE: data}, kind))
+        return self.phone.tunnel.receive(60)
 
     def introduce(self):
         options, members = self.options, {}
         if options.introduction:
             with open(VECTORS) as file:
                 known = {phone["name"]: phone for phone in json.load(file)["post_handshake"]}
-            return self.phone.send(bytes.fromhex(known[options.introduction]["cbor"]))
+            message = bytes.fromhex(known[options.introduction]["cbor"])
+            self.inspection.introduced(cbor.read(cbor.read(message)[1]))
+            return self.phone.send(message)
         info = phones.information(AAGUID)
+        info[2] = [name for name in info[2] + options.lists if name not in options.lacks]
+        info[4] = {name: value for name, value in info[4].items() if name not in options.lacks}
+        info[4] |= {name: False for name in options.refuses}
+        if options.lists_algorithm:
+            info[10] = [{"alg": algorithms.BY_NAME[options.lists_algorithm], "type": "public-key"}]
+        if options.lists_format:
+            info[22] = options.lists_format
         if options.more_info:
             info |= {5: 1200, 8: 64, 10: [{"alg": -7, "type": "public-key"}, {"alg": -300, "type": "public-key"}]}
             info |= {14: 42, 22: {"later": [1]}, 99: None}
@@ -138,47 +176,12 @@ class Authenticator:
             self.phone.send(bytes([channel.UPDATE]) + self.encode({7: ["later"], "text": 1}))
 
     def answer(self, request):
-        """Status and body."""
-        if self.options.status is not None:
-            return bytes([self.options.status])
-        parameters = cbor.read(request[1:])
-        if request[0] == ctap.MAKE_CREDENTIAL:
-            if self.passkeys.matching(parameters[2]["id"], parameters.get(5, [])) and parameters.get(5):
-                return bytes([ctap.CREDENTIAL_EXCLUDED])
-            members = self.make(parameters)
-        elif request[0] == ctap.GET_ASSERTION:
-            found = self.passkeys.matching(parameters[1], parameters.get(3, []))
-            if not found:
-                return bytes([ctap.NO_CREDENTIALS])
-            members = self.use(found[-1], parameters)
-        else:
-            return bytes([ctap.INVALID_COMMAND])
-        if self.options.more_members:
-            members |= {77: "later", 78: {"x": [None, b"", {}]}}
-        if self.options.answer_bytes:
-            members[255] = b""
-            # Five bytes of length instead of one, and the status.
-            members[255] = bytes(self.options.answer_bytes - len(self.encode(members)) - 5)
-        return bytes([ctap.SUCCESS]) + self.encode(members)
-
-    def make(self, parameters):
-        data, signature = self.passkeys.make(secrets.token_bytes(20), parameters)
+        """Status and body; what was made is kept."""
+        answer = self.answers.answer(request)
         if self.options.keys:
             with open(self.options.keys, "w") as file:
-                json.dump(self.passkeys.kept, file)
-        if self.options.attestation == "packed":
-            return {1: "packed", 2: data, 3: {"alg": ctap.ES256, "sig": signature}}
-        return {1: "none", 2: data, 3: {}}
-
-    def use(self, identifier, parameters):
-        data, signature = self.passkeys.use(identifier, parameters[2])
-        members = {1: ctap.descriptor(bytes.fromhex(identifier)), 2: data, 3: signature}
-        if self.options.no_credential:
-            del members[1]
-        if 3 not in parameters:
-            members[4] = {"id": self.passkeys.user(identifier), "name": "", "displayName": ""}
-            members[6] = True
-        return members
+                json.dump(self.answers.passkeys.kept, file)
+        return answer
 
 
 def main():

@@ -7,7 +7,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-import cbor, noise
+import algorithms, cbor, noise
 
 MAKE_CREDENTIAL, GET_ASSERTION, GET_INFO = 0x01, 0x02, 0x04
 ES256 = -7
@@ -16,6 +16,7 @@ SUCCESS = 0x00
 INVALID_COMMAND = 0x01
 CREDENTIAL_EXCLUDED = 0x19
 NO_CREDENTIALS = 0x2E
+UNSUPPORTED_OPTION = 0x2B
 
 USER_PRESENT, USER_VERIFIED, BACKUP_ELIGIBLE, BACKED_UP = 0x01, 0x04, 0x08, 0x10
 ATTESTED, EXTENSIONS = 0x40, 0x80
@@ -135,28 +136,37 @@ class Passkeys:
         wanted = {entry["id"].hex() for entry in descriptors}
         return [i for i, passkey in self.kept.items() if passkey["rp"] == rp_id and (not wanted or i in wanted)]
 
-    def make(self, credential_id, request):
-        """A new passkey: authenticator data, and the signature that a self attestation would carry."""
-        key, rp_id = noise.new_key(), request[2]["id"]
-        scalar = key.private_numbers().private_value
-        self.kept[credential_id.hex()] = {"rp": rp_id, "user": request[3]["id"].hex(), "key": f"{scalar:064x}"}
-        flags = USER_PRESENT | USER_VERIFIED | BACKUP_ELIGIBLE | BACKED_UP | ATTESTED
+    def make(self, credential_id, request, algorithm=ES256, change=None):
+        """A new passkey: authenticator data, and the signature that a self attestation would carry.
+
+        `change` may alter the authenticator data before it is signed.
+        """
+        key, rp_id = algorithms.new_key(algorithm), request[2]["id"]
+        self.kept[credential_id.hex()] = {
+            "rp": rp_id, "user": request[3]["id"].hex(), "key": algorithms.stored(key).hex()
+        }
         data = AuthenticatorData(
             rp_id_hash=rp_hash(rp_id),
-            flags=flags,
+            flags=USER_PRESENT | USER_VERIFIED | BACKUP_ELIGIBLE | BACKED_UP | ATTESTED,
             count=0,
             aaguid=self.aaguid,
             credential_id=credential_id,
-            public_key=cbor.canonical(cose_key(key.public_key())),
-        ).encoded
-        return data, _sign(key, data + request[1])
+            public_key=cbor.canonical(algorithms.cose_key(key.public_key())),
+        )
+        return self._signed(key, data, request[1], change)
 
-    def use(self, identifier, client_data_hash):
+    def use(self, identifier, client_data_hash, change=None):
         """A sign-in with a passkey that is kept: authenticator data and signature."""
         passkey = self.kept[identifier]
         flags = USER_PRESENT | USER_VERIFIED | BACKUP_ELIGIBLE | BACKED_UP
-        data = AuthenticatorData(rp_id_hash=rp_hash(passkey["rp"]), flags=flags, count=0).encoded
-        return data, _sign(noise.private_key(bytes.fromhex(passkey["key"])), data + client_data_hash)
+        data = AuthenticatorData(rp_id_hash=rp_hash(passkey["rp"]), flags=flags, count=0)
+        return self._signed(algorithms.restored(bytes.fromhex(passkey["key"])), data, client_data_hash, change)
+
+    @staticmethod
+    def _signed(key, data, client_data_hash, change):
+        if change:
+            change(data)
+        return data.encoded, algorithms.sign(key, data.encoded + client_data_hash)
 
     def user(self, identifier):
         return bytes.fromhex(self.kept[identifier]["user"])
@@ -164,7 +174,3 @@ class Passkeys:
 
 def rp_hash(rp_id):
     return hashlib.sha256(rp_id.encode()).digest()
-
-
-def _sign(key, message):
-    return key.sign(message, ec.ECDSA(hashes.SHA256()))

@@ -12,6 +12,8 @@ class Inspection:
     def __init__(self, enabled):
         self.enabled = enabled
         self.faults = []
+        # What this phone has said of itself, once it has.
+        self.info = {}
 
     def expect(self, condition, words):
         if self.enabled and not condition:
@@ -123,18 +125,36 @@ class Inspection:
         self.expect(offer.domains == 2, f"{offer.domains} assigned domains")
         self.expect(offer.linking is False, f"linking {offer.linking}")
 
+    def introduced(self, info):
+        self.info = info
+
+    def _extensions(self, extensions):
+        """Only what the phone lists is asked, and in the form that phones read."""
+        listed = set(self.info.get(2, []))
+        self.expect(extensions is None or extensions, "an empty map of extensions")
+        self.expect(set(extensions or {}) <= listed, f"extensions {sorted(extensions or {})}, listed {sorted(listed)}")
+        prf = (extensions or {}).get("prf", {})
+        self.expect(set(prf) <= {"eval", "evalByCredential"}, f"prf with {sorted(prf)}")
+        for salts in [prf.get("eval", {}), *prf.get("evalByCredential", {}).values()]:
+            self.expect(not salts or "first" in salts, f"salts {sorted(salts)}")
+            self.expect(all(len(salt) == 32 for salt in salts.values()), "salts of another length than 32")
+
     def request(self, request, hint):
         command, parameters = request[0], cbor.read(request[1:])
         self.expect_canonical(request[1:], "the request")
         name = {ctap.MAKE_CREDENTIAL: "mc", ctap.GET_ASSERTION: "ga"}.get(command)
         self.expect(name == hint, f"command {command:#04x} behind the hint {hint}")
         if command == ctap.MAKE_CREDENTIAL:
-            self.expect(set(parameters) <= {1, 2, 3, 4, 5, 7}, f"parameters {sorted(parameters)}")
+            self.expect(set(parameters) <= {1, 2, 3, 4, 5, 6, 7, 11}, f"parameters {sorted(parameters)}")
             self.expect(set(parameters[2]) == {"id", "name"}, f"a relying party with {sorted(parameters[2])}")
             self.expect(set(parameters[3]) == {"id", "name", "displayName"}, f"a user with {sorted(parameters[3])}")
+            self.expect(11 not in parameters or 22 in self.info, "a wish for a format to a phone that lists none")
+            self.expect(parameters.get(5) != [], "an empty list of credentials")
+            self._extensions(parameters.get(6))
             options = parameters.get(7, {})
         else:
-            self.expect(set(parameters) <= {1, 2, 3, 5}, f"parameters {sorted(parameters)}")
+            self.expect(set(parameters) <= {1, 2, 3, 4, 5}, f"parameters {sorted(parameters)}")
             self.expect(parameters.get(3) != [], "an empty list of credentials")
+            self._extensions(parameters.get(4))
             options = parameters.get(5, {})
         self.expect(options.get("uv") is True and "up" not in options, f"options {options}")

@@ -79,4 +79,6 @@ def information(aaguid):
 
 def introduce(phone, info, encode=cbor.canonical, **members):
     """Sends the first message."""
+    if phone.inspection:
+        phone.inspection.introduced(info)
     phone.send(encode(channel.post_handshake(encode(info), **members)))

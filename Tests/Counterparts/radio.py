@@ -10,6 +10,8 @@ from jeepney.io.blocking import open_dbus_connection
 FIDO = "0000fff9-0000-1000-8000-00805f9b34fb"
 # An older UUID of Google's that phones have sent as well.
 GOOGLE = "0000fde2-0000-1000-8000-00805f9b34fb"
+# Another service of Google's, which has nothing to do with passkeys and is on the air of every Android phone.
+FAST_PAIRING = "0000fcf1-0000-1000-8000-00805f9b34fb"
 
 BLUEZ = "org.bluez"
 ADAPTER = "org.bluez.Adapter1"

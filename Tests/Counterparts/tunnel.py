@@ -70,6 +70,10 @@ class Tunnel:
     def close(self, code=1000):
         self.socket.close(code)
 
+    def drop(self):
+        """Ends the connection below the WebSocket, as a phone does whose program is gone."""
+        self.socket.socket.shutdown(socket.SHUT_RDWR)
+
     @staticmethod
     def _failure(error):
         code = error.rcvd.code if error.rcvd else 1006

@@ -27,6 +27,43 @@ struct ClientDataTests {
     }
 }
 
+@Suite("Client data of frames")
+struct FramedClientDataTests {
+    /// WebAuthn Level 3 §5.8.1.1, steps 9 to 13: what goes beyond the four members follows behind them.
+    @Test("the window's page is named if it is of another origin, and only then")
+    func topOrigin() throws {
+        func json(_ origin: String, in top: String?) throws -> String {
+            let top = try top.map { try Origin($0) }
+            let data = ClientData(.get, challenge: [0], origin: try Origin(origin), topOrigin: top)
+            #expect(data.hash.bytes == Array(SHA256.hash(data: data.json)))
+            return String(decoding: data.json, as: UTF8.self)
+        }
+        let head = #"{"type":"webauthn.get","challenge":"AA","origin":"https://a.example","crossOrigin":"#
+        #expect(try json("https://a.example", in: nil) == head + "false}")
+        #expect(try json("https://a.example", in: "https://A.example:443") == head + "false}")
+        let framed = head + #"true,"topOrigin":"https://b.example:8443"}"#
+        #expect(try json("https://a.example", in: "https://b.example:8443") == framed)
+        let samePort = head + #"true,"topOrigin":"https://a.example:8443"}"#
+        #expect(try json("https://a.example", in: "https://a.example:8443") == samePort)
+    }
+
+    @Test("both kinds of ceremony carry it")
+    func ceremonies() throws {
+        let top = try Origin("https://shop.example.org")
+        for json in [Fixture.creation(), Fixture.request()] {
+            let options = try PublicKeyOptions(json: Array(json.utf8))
+            let data =
+                switch try Ceremony(options, origin: Fixture.origin(), topOrigin: top) {
+                case .creation(let ceremony): ceremony.clientData
+                case .request(let ceremony): ceremony.clientData
+                }
+            let members = try Fixture.read(data.json)
+            #expect(try members.text("topOrigin") == "https://shop.example.org")
+            #expect(members["crossOrigin"] == .boolean(true))
+        }
+    }
+}
+
 @Suite("Registrations")
 struct CreationCeremonyTests {
     private let key = P256.Signing.PrivateKey()
@@ -148,9 +185,21 @@ struct CreationCeremonyTests {
         let head = "30820122300d06092a864886f70d01010105000382010f003082010a0282010100"
         let rsa = try #require(Hexadecimal.bytes(head)) + modulus + [0x02, 0x03, 0x01, 0x00, 0x01]
         #expect(try publicKey([1: 3, 3: -257, -1: .bytes(modulus), -2: .bytes([1, 0, 1])], algorithm: -257) == rsa)
-        #expect(try publicKey([1: 1, 3: -8, -1: 6, -2: .bytes([1])], algorithm: -8) == nil)
-        #expect(try publicKey([1: 3, 3: -257, -1: .bytes([]), -2: .bytes([1])], algorithm: -257) == nil)
         #expect(try publicKey([1: 7, 3: -49], algorithm: -49) == nil)
+        for (map, algorithm) in [
+            ([1: 1, 3: -8, -1: 6, -2: .bytes([1])], -8), ([1: 2, 3: -8, -1: 6, -2: .bytes(x)], -8),
+            ([1: 1, 3: -8, -1: 7, -2: .bytes(x)], -8), ([1: 1, 3: -8, -1: 6], -8),
+            ([1: 3, 3: -257, -1: .bytes([]), -2: .bytes([1])], -257), ([1: 3, 3: -257, -1: .bytes(modulus)], -257),
+            ([1: 3, 3: -257, -1: .bytes(Array(modulus.dropLast())), -2: .bytes([1, 0, 1])], -257),
+            ([1: 3, 3: -37, -1: .bytes(modulus), -2: .bytes([])], -37), ([1: 2, 3: -35, -1: 2, -2: .bytes(x)], -35),
+            ([1: 2, 3: -36, -1: 3, -2: .bytes(x), -3: .bytes(x)], -36),
+        ] as [(CBORMap, Int)] {
+            #expect(throws: ResponseCheckError.malformedKey(COSEAlgorithm(rawValue: algorithm))) {
+                try publicKey(map, algorithm: algorithm)
+            }
+        }
+        let p384 = [UInt8](repeating: 9, count: 48)
+        #expect(try publicKey([1: 2, 3: -35, -1: 2, -2: .bytes(p384), -3: .bytes(p384)], algorithm: -35) == nil)
     }
 
     @Test("an answer to another question is not handed on")

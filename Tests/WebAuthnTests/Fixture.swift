@@ -118,3 +118,15 @@ func optionsError(_ json: String) -> OptionsError? {
         return error
     }
 }
+
+/// Expects that an answer can't be read.
+func expectMalformed(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
+    do {
+        try body()
+        Issue.record("it was read", sourceLocation: sourceLocation)
+    } catch ResponseCheckError.malformed {
+        // That is why it is there.
+    } catch {
+        Issue.record("another error: \(error)", sourceLocation: sourceLocation)
+    }
+}

@@ -12,9 +12,9 @@ struct OptionsTests {
             "timeout": "60000",
             "excludeCredentials": #"[{"type":"public-key","id":"yv4","transports":["hybrid"]},{"type":"x","id":"AA"}]"#,
             "authenticatorSelection": #"{"residentKey":"required","userVerification":"required"}"#,
-            "attestation": "\"direct\"",
-            "extensions": #"{"credProps":true,"prf":{}}"#,
-            "hints": #"["hybrid"]"#,
+            "attestation": "\"direct\"", "attestationFormats": #"["packed","future"]"#,
+            "extensions": #"{"credProps":true,"prf":{},"largeBlob":{"support":"required"},"appid":"https://a.b"}"#,
+            "hints": #"["hybrid","future"]"#,
             "future": #"{"a":[1,null]}"#,
         ])
         #expect(options.challenge == Array(0...15))
@@ -24,8 +24,10 @@ struct OptionsTests {
         #expect(options.algorithms == [.es256, .rs256])
         #expect(options.excludeCredentials.map(\.id.bytes) == [[0xCA, 0xFE]])
         #expect(options.excludeCredentials.first?.transports == ["hybrid"])
-        #expect(options.residentKey && options.userVerification == .required)
-        #expect(options.wantsAttestation && options.wantsCredentialProperties)
+        #expect(options.residentKey == .required && options.userVerification == .required)
+        #expect(options.attestation == .direct && options.attestationFormats == ["packed", "future"])
+        #expect(options.extensions.credentialProperties && options.extensions.prf == PRFInput())
+        #expect(options.extensions.largeBlobRequired == true)
         #expect(options.timeoutMilliseconds == 60000)
     }
 
@@ -35,8 +37,9 @@ struct OptionsTests {
         #expect(options.relyingPartyID == nil && options.relyingPartyName.isEmpty)
         #expect(options.algorithms == [.es256, .rs256])
         #expect(options.excludeCredentials.isEmpty && options.timeoutMilliseconds == nil)
-        #expect(!options.residentKey && options.userVerification == .preferred)
-        #expect(!options.wantsAttestation && !options.wantsCredentialProperties)
+        #expect(options.residentKey == .discouraged && options.userVerification == .preferred)
+        #expect(options.attestation == .none && options.attestationFormats.isEmpty)
+        #expect(options.extensions == CreationExtensions())
     }
 
     @Test("all members of a sign-in are read")
@@ -62,21 +65,23 @@ struct OptionsTests {
     @Test(
         "a discoverable passkey is asked for by new and old words",
         arguments: [
-            (#"{"residentKey":"required"}"#, true), (#"{"residentKey":"preferred"}"#, true),
-            (#"{"residentKey":"discouraged"}"#, false),
-            (#"{"residentKey":"discouraged","requireResidentKey":true}"#, false),
-            (#"{"requireResidentKey":true}"#, true), (#"{"requireResidentKey":false}"#, false),
-            (#"{"residentKey":"future","requireResidentKey":true}"#, true), ("{}", false),
+            (#"{"residentKey":"required"}"#, ResidentKeyRequirement.required),
+            (#"{"residentKey":"preferred"}"#, .preferred), (#"{"residentKey":"discouraged"}"#, .discouraged),
+            (#"{"residentKey":"discouraged","requireResidentKey":true}"#, .discouraged),
+            (#"{"requireResidentKey":true}"#, .required), (#"{"requireResidentKey":false}"#, .discouraged),
+            (#"{"residentKey":"future","requireResidentKey":true}"#, .required), ("{}", .discouraged),
         ]
     )
-    func residentKey(selection: String, expected: Bool) throws {
+    func residentKey(selection: String, expected: ResidentKeyRequirement) throws {
         #expect(try Fixture.creationOptions(["authenticatorSelection": selection]).residentKey == expected)
     }
 
     @Test("unknown words mean the default")
     func unknownWords() throws {
         #expect(try Fixture.requestOptions(["userVerification": "\"future\""]).userVerification == .preferred)
-        #expect(try !Fixture.creationOptions(["attestation": "\"future\""]).wantsAttestation)
+        #expect(try Fixture.creationOptions(["attestation": "\"future\""]).attestation == .none)
+        let extensions = try Fixture.creationOptions(["extensions": #"{"largeBlob":{"support":"future"}}"#]).extensions
+        #expect(extensions.largeBlobRequired == false)
     }
 }
 
@@ -153,6 +158,14 @@ struct RefusedOptionsTests {
             ),
             (Fixture.creation(["attestation": "1"]), "publicKey.attestation"),
             (Fixture.creation(["extensions": #"{"credProps":1}"#]), "publicKey.extensions.credProps"),
+            (Fixture.creation(["attestationFormats": "\"packed\""]), "publicKey.attestationFormats"),
+            (Fixture.creation(["hints": "[1]"]), "publicKey.hints[0]"),
+            (Fixture.request(["hints": "{}"]), "publicKey.hints"),
+            (Fixture.request(["extensions": "[]"]), "publicKey.extensions"),
+            (Fixture.request(["extensions": #"{"prf":true}"#]), "publicKey.extensions.prf"),
+            (Fixture.request(["extensions": #"{"prf":{"eval":"AA"}}"#]), "publicKey.extensions.prf.eval"),
+            (Fixture.request(["extensions": #"{"prf":{"eval":{"first":1}}}"#]), "publicKey.extensions.prf.eval.first"),
+            (Fixture.request(["extensions": #"{"largeBlob":{"read":1}}"#]), "publicKey.extensions.largeBlob.read"),
         ]
     )
     func wrongType(json: String, field: String) {

@@ -60,6 +60,13 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         return CBOREncoder.encode(map)
     }
 
+    /// The attestation statement as it stands in an answer's body, byte for byte; `nil` if there is none.
+    ///
+    /// A statement that is written anew could differ from what was signed or counted.
+    public static func encodedStatement(in body: [UInt8]) -> [UInt8]? {
+        CBORDecoder.encodedValue(of: 3, inMap: body)
+    }
+
     /// The same in the form that relying parties read.
     public var attestationObject: AttestationObject {
         AttestationObject(format: format, statement: attestationStatement, authenticatorData: authenticatorData)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CBOR
+public import CBOR
 
 /// What a request asks of the `prf` extension (WebAuthn Level 3 §10.1.4), in the form that phones are sent.
 ///
@@ -15,6 +15,8 @@ internal import CBOR
 public struct PRFInput: Equatable, Sendable {
     /// Name of the extension.
     static let name: CBORValue = "prf"
+    /// The same as getInfo lists it.
+    public static let extensionName = "prf"
 
     /// The salts for whichever credential answers.
     public var salts: PRFSalts?
@@ -29,6 +31,18 @@ public struct PRFInput: Equatable, Sendable {
 
     /// The salts that are meant for a credential.
     public func salts(for credential: CredentialID) -> PRFSalts? { saltsByCredential[credential] ?? salts }
+
+    /// The member of a request's extensions.
+    public var extensionInput: CBORMap {
+        var members = CBORMap()
+        if let salts { members["eval"] = salts.cbor }
+        if !saltsByCredential.isEmpty {
+            var map = CBORMap()
+            for (credential, salts) in saltsByCredential { map[.bytes(credential.bytes)] = salts.cbor }
+            members["evalByCredential"] = .map(map)
+        }
+        return [Self.name: .map(members)]
+    }
 
     /// Reads the member of a request's extensions; `nil` if there is none.
     init?(extensions: CBORMap?) throws(FieldError) {
@@ -57,6 +71,12 @@ public struct PRFSalts: Hashable, Sendable {
     public init(first: PRFSalt, second: PRFSalt? = nil) {
         self.first = first
         self.second = second
+    }
+
+    fileprivate var cbor: CBORValue {
+        var map: CBORMap = ["first": .bytes(first.bytes)]
+        if let second { map["second"] = .bytes(second.bytes) }
+        return .map(map)
     }
 
     init(_ fields: FieldReader) throws(FieldError) {

@@ -18,6 +18,22 @@ public struct PRFOutput: Equatable, Sendable {
         self.second = second
     }
 
+    /// Reads the member of an answer's unsigned extension outputs; `nil` if there is none.
+    ///
+    /// - Throws: ``CTAPResponseError`` if a member is of another type, or a result is not 32 bytes long.
+    public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
+        guard outputs?[PRFInput.name] != nil else { return nil }
+        do throws(FieldError) {
+            let fields = try FieldReader(outputs ?? [:]).nested(PRFInput.name, "prf")
+            isEnabled = try fields.optional("enabled", "enabled", as: \.boolean)
+            guard try fields.optional("results", "results", as: \.map) != nil else { return }
+            let results = try PRFSalts(fields.nested("results", "results"))
+            (first, second) = (results.first.bytes, results.second?.bytes)
+        } catch {
+            throw CTAPResponseError(error)
+        }
+    }
+
     /// The unsigned extension outputs with this one in them.
     public var unsignedExtensionOutputs: CBORMap {
         var members = CBORMap()

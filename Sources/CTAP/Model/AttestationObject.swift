@@ -38,11 +38,12 @@ public struct AttestationObject: Hashable, Sendable {
     }
 
     /// The canonical CBOR.
-    public var encoded: [UInt8] {
-        CBOREncoder.encode(
-            [
-                "fmt": .text(format), "attStmt": .map(statement), "authData": .bytes(authenticatorData.encoded),
-            ] as CBORMap
-        )
+    public var encoded: [UInt8] { encoded(statement: CBOREncoder.encode(statement)) }
+
+    /// The CBOR around a statement that stays as it was written; all else is canonical.
+    public func encoded(statement bytes: [UInt8]) -> [UInt8] {
+        func text(_ text: String) -> [UInt8] { CBOREncoder.encode(.text(text)) }
+        return [0xA3] + text("fmt") + text(format) + text("attStmt") + bytes
+            + text("authData") + CBOREncoder.encode(.bytes(authenticatorData.encoded))
     }
 }

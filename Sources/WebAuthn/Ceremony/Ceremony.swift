@@ -11,20 +11,47 @@ public enum Ceremony: Equatable, Sendable {
 
     /// Joins options with the origin they came from.
     ///
+    /// - Parameter topOrigin: The window's own page, if the page that asks is a frame in one of another origin.
     /// - Throws: ``RelyingPartyIDError`` if that origin may not use the relying party ID.
-    public init(_ options: PublicKeyOptions, origin: Origin) throws(RelyingPartyIDError) {
+    public init(
+        _ options: PublicKeyOptions,
+        origin: Origin,
+        topOrigin: Origin? = nil
+    ) throws(RelyingPartyIDError) {
         switch options {
-        case .creation(let options): self = .creation(try CreationCeremony(options, origin: origin))
-        case .request(let options): self = .request(try RequestCeremony(options, origin: origin))
+        case .creation(let options):
+            self = .creation(try CreationCeremony(options, origin: origin, topOrigin: topOrigin))
+        case .request(let options):
+            self = .request(try RequestCeremony(options, origin: origin, topOrigin: topOrigin))
         }
     }
 
-    /// What to ask the phone.
+    /// What to ask a phone that can do all that is asked for.
     public var ctapRequest: CTAPRequest {
         switch self {
         case .creation(let ceremony): .makeCredential(ceremony.ctapRequest)
         case .request(let ceremony): .getAssertion(ceremony.ctapRequest)
         }
+    }
+
+    /// What to ask a phone that has introduced itself.
+    ///
+    /// - Throws: ``MissingAbility`` if the website insists on what that phone lacks.
+    public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> CTAPRequest {
+        switch self {
+        case .creation(let ceremony): .makeCredential(try ceremony.ctapRequest(for: phone))
+        case .request(let ceremony): .getAssertion(try ceremony.ctapRequest(for: phone))
+        }
+    }
+
+    /// How long the website waits; within the ten seconds and ten minutes that browsers allow (§5.1.3, step 5).
+    public var timeout: Duration? {
+        let milliseconds =
+            switch self {
+            case .creation(let ceremony): ceremony.options.timeoutMilliseconds
+            case .request(let ceremony): ceremony.options.timeoutMilliseconds
+            }
+        return milliseconds.map { .milliseconds(min(max($0, 10_000), 600_000)) }
     }
 
     /// For whom, after all checks.
@@ -46,6 +73,7 @@ public enum Ceremony: Equatable, Sendable {
         case .creation(let ceremony):
             try ceremony.responseJSON(
                 from: Self.parsed(body, MakeCredentialResponse.init(parsing:)),
+                statement: MakeCredentialResponse.encodedStatement(in: body),
                 transports: transports
             )
         case .request(let ceremony):

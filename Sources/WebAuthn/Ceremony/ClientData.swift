@@ -21,14 +21,20 @@ public struct ClientData: Equatable, Sendable {
     /// SHA-256 of the JSON.
     public let hash: ClientDataHash
 
-    /// Client data of a page that is not framed by another site.
-    public init(_ kind: Kind, challenge: [UInt8], origin: Origin) {
-        let object = JSONText.object([
-            ("type", .string(kind.rawValue)),
-            ("challenge", .string(Base64URL.encode(challenge))),
-            ("origin", .string(origin.text)),
-            ("crossOrigin", .boolean(false)),
-        ])
+    /// Client data of a page, alone in its window or framed by a page of another origin.
+    ///
+    /// - Parameter topOrigin: The window's own page, if it is of another origin than the page that asks.
+    public init(_ kind: Kind, challenge: [UInt8], origin: Origin, topOrigin: Origin? = nil) {
+        let foreign = topOrigin == origin ? nil : topOrigin
+        // What goes beyond these four follows behind them (§5.8.1.1, step 11).
+        let object = JSONText.object(
+            [
+                ("type", .string(kind.rawValue)),
+                ("challenge", .string(Base64URL.encode(challenge))),
+                ("origin", .string(origin.text)),
+                ("crossOrigin", .boolean(foreign != nil)),
+            ] + (foreign.map { [("topOrigin", .string($0.text))] } ?? [])
+        )
         json = Array(object.serialized.utf8)
         hash = ClientDataHash(digestOf: json)
     }

@@ -5,32 +5,69 @@ public import CTAP
 
 /// One registration (WebAuthn Level 3 §5.1.3).
 public struct CreationCeremony: Equatable, Sendable {
-    /// What to ask the phone.
+    /// What to ask a phone that can do all that is asked for.
     public let ctapRequest: MakeCredentialRequest
     /// What the website wants signed.
     public let clientData: ClientData
-    private let options: CreationOptions
+    let options: CreationOptions
 
     /// Joins options with the origin they came from.
-    public init(_ options: CreationOptions, origin: Origin) throws(RelyingPartyIDError) {
+    ///
+    /// - Parameter topOrigin: The window's own page, if it is of another origin.
+    public init(
+        _ options: CreationOptions,
+        origin: Origin,
+        topOrigin: Origin? = nil
+    ) throws(RelyingPartyIDError) {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
-        clientData = ClientData(.create, challenge: options.challenge, origin: origin)
+        clientData = ClientData(.create, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
+        var extensions = CBORMap()
+        if let prf = options.extensions.prf { extensions.merge(prf.extensionInput) }
+        if let isRequired = options.extensions.largeBlobRequired {
+            extensions.merge(LargeBlobInput.support(isRequired: isRequired).extensionInput)
+        }
         ctapRequest = MakeCredentialRequest(
             clientDataHash: clientData.hash,
             relyingParty: RelyingPartyEntity(id: id, name: options.relyingPartyName),
             user: options.user,
             algorithms: options.algorithms,
             excludeList: options.excludeCredentials,
-            residentKey: options.residentKey,
+            extensions: extensions.isEmpty ? nil : extensions,
+            // Who wants no attestation gets none, whatever they would like of it.
+            attestationFormats: options.attestation == .none ? [] : options.attestationFormats,
+            residentKey: options.residentKey != .discouraged,
             // Phones always verify over hybrid, and some refuse a request that does not say so.
             userVerification: true
         )
         self.options = options
     }
 
+    /// What to ask a phone that has introduced itself: older ones refuse what they do not know.
+    public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> MakeCredentialRequest {
+        guard phone.algorithms.isEmpty || !Set(phone.algorithms).isDisjoint(with: options.algorithms) else {
+            throw .algorithms
+        }
+        guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
+        var request = ctapRequest
+        if phone.options["rk"] == false {
+            guard options.residentKey != .required else { throw .discoverablePasskeys }
+            request.residentKey = false
+        }
+        if options.extensions.largeBlobRequired == true, !phone.lists(LargeBlobInput.extensionName) {
+            throw .largeBlobs
+        }
+        request.extensions = phone.known(request.extensions)
+        // Member 11 is CTAP 2.3's, and there are phones that read no member above 10.
+        if phone.attestationFormats.isEmpty { request.attestationFormats = [] }
+        return request
+    }
+
     /// Checks the phone's answer and writes `RegistrationResponseJSON`.
+    ///
+    /// - Parameter statement: The attestation statement as it came; `nil` to write it anew.
     public func responseJSON(
         from response: MakeCredentialResponse,
+        statement: [UInt8]? = nil,
         transports: [String]
     ) throws(ResponseCheckError) -> [UInt8] {
         let data = response.authenticatorData
@@ -40,6 +77,7 @@ public struct CreationCeremony: Equatable, Sendable {
         guard options.algorithms.contains(credential.publicKey.algorithm) else {
             throw .algorithmNotAsked(credential.publicKey.algorithm)
         }
+        guard credential.publicKey.isWellFormed else { throw .malformedKey(credential.publicKey.algorithm) }
         var members: [(String, JSONText)] = [
             ("clientDataJSON", .bytes(clientData.json)),
             ("authenticatorData", .bytes(data.encoded)),
@@ -50,28 +88,32 @@ public struct CreationCeremony: Equatable, Sendable {
         }
         members += [
             ("publicKeyAlgorithm", .integer(credential.publicKey.algorithm.rawValue)),
-            ("attestationObject", .bytes(attestation(response).encoded)),
+            ("attestationObject", .bytes(attestationObject(response, statement))),
         ]
-        // The phone does not tell; what was asked for and not refused was done.
-        let properties: [(String, JSONText)] = options.residentKey ? [("rk", .boolean(true))] : []
-        return CredentialJSON.encode(
-            id: credential.id,
-            response: members,
-            extensionResults: options.wantsCredentialProperties ? [("credProps", .object(properties))] : []
-        )
+        let results: [(String, JSONText)]
+        do throws(CTAPResponseError) {
+            results = try options.extensions.results(
+                response.unsignedExtensionOutputs,
+                residentKeyAsked: ctapRequest.residentKey
+            )
+        } catch {
+            throw .malformed(error)
+        }
+        return CredentialJSON.encode(id: credential.id, response: members, extensionResults: results)
     }
 
     /// A website that did not ask for attestation does not get it; the model's name stays (§5.1.3, *none*).
-    private func attestation(_ response: MakeCredentialResponse) -> AttestationObject {
+    private func attestationObject(_ response: MakeCredentialResponse, _ statement: [UInt8]?) -> [UInt8] {
         var object = response.attestationObject
         let isSelfAttestation =
-            object.format == "packed" && object.statement["x5c"] == nil
+            object.format == AttestationObject.packedFormat && object.statement["x5c"] == nil
             && response.authenticatorData.attestedCredential?.aaguid == .zero
-        if !options.wantsAttestation, !isSelfAttestation {
-            object.format = AttestationObject.noneFormat
-            object.statement = [:]
+        guard options.attestation == .none, !isSelfAttestation else {
+            return statement.map(object.encoded(statement:)) ?? object.encoded
         }
-        return object
+        object.format = AttestationObject.noneFormat
+        object.statement = [:]
+        return object.encoded
     }
 
     /// Each once and sorted, as WebAuthn says; `hybrid` is certain, because the answer came that way.

@@ -33,6 +33,10 @@ public enum ResponseCheckError: Error, Equatable, Sendable {
     case noNewCredential
     /// The new key is of a kind that was not asked for.
     case algorithmNotAsked(COSEAlgorithm)
+    /// The new key lacks what its algorithm needs.
+    case malformedKey(COSEAlgorithm)
+    /// A sign-in with a new credential in it.
+    case unexpectedCredential
     /// It does not say which credential signed, though there was a choice.
     case noCredential
     /// The credential that signed was not among those allowed.
@@ -41,6 +45,16 @@ public enum ResponseCheckError: Error, Equatable, Sendable {
     case noUserHandle
     /// The signature is empty.
     case noSignature
+    /// The signature is of no algorithm's form.
+    case malformedSignature
+
+    /// What a website is told: the phone answered, and the answer can't be used.
+    public var name: WebAuthnErrorName {
+        switch self {
+        case .userNotPresent, .userNotVerified: .notAllowedError
+        default: .notReadableError
+        }
+    }
 
     /// What is wrong, as one line for people.
     public var sentence: String {
@@ -53,10 +67,14 @@ public enum ResponseCheckError: Error, Equatable, Sendable {
         case .noNewCredential: "the phone's answer contains no new passkey"
         case .algorithmNotAsked(let algorithm):
             "the phone made a key of a kind that was not asked for (COSE algorithm \(algorithm.rawValue))"
+        case .malformedKey(let algorithm):
+            "the phone made a key that lacks a part (COSE algorithm \(algorithm.rawValue))"
+        case .unexpectedCredential: "the phone made a new passkey though it was asked to sign in"
         case .noCredential: "the phone does not say which passkey it used"
         case .credentialNotAllowed: "the phone used a passkey that the website does not allow here"
         case .noUserHandle: "the phone does not say which account it chose"
         case .noSignature: "the phone's answer has no signature"
+        case .malformedSignature: "the phone's answer has something else in the place of a signature"
         }
     }
 }

@@ -16,14 +16,16 @@ public struct CreationOptions: Equatable, Sendable {
     public var algorithms: [COSEAlgorithm]
     /// Passkeys that must not be on the phone already.
     public var excludeCredentials: [CredentialDescriptor]
-    /// Whether a discoverable passkey is required or preferred.
-    public var residentKey: Bool
+    /// Whether a discoverable passkey is wanted.
+    public var residentKey: ResidentKeyRequirement
     /// Whether the user must be verified.
     public var userVerification: UserVerificationRequirement
     /// Whether the website wants to see the phone's attestation.
-    public var wantsAttestation: Bool
-    /// Whether the website asked for the extension `credProps`.
-    public var wantsCredentialProperties: Bool
+    public var attestation: AttestationConveyance
+    /// The attestation formats the website would like, the best first; empty if it has no wish.
+    public var attestationFormats: [String]
+    /// What else the website wants.
+    public var extensions: CreationExtensions
     /// How long the website waits, in milliseconds.
     public var timeoutMilliseconds: Int?
 }
@@ -38,6 +40,8 @@ extension CreationOptions: Decodable {
         case excludeCredentials
         case authenticatorSelection
         case attestation
+        case attestationFormats
+        case hints
         case extensions
     }
 
@@ -52,18 +56,10 @@ extension CreationOptions: Decodable {
         let requireResidentKey: Bool?
         let userVerification: String?
 
-        /// An unknown word counts as none.
-        var asksForResidentKey: Bool {
-            switch residentKey {
-            case "required", "preferred": true
-            case "discouraged": false
-            default: requireResidentKey ?? false
-            }
+        /// An unknown word counts as none; then the older member decides.
+        var residentKeyRequirement: ResidentKeyRequirement {
+            residentKey.flatMap(ResidentKeyRequirement.init) ?? (requireResidentKey == true ? .required : .discouraged)
         }
-    }
-
-    private struct Extensions: Decodable {
-        let credProps: Bool?
     }
 
     /// Reads the members, and ignores those that are not known here.
@@ -82,15 +78,20 @@ extension CreationOptions: Decodable {
         guard selection?.authenticatorAttachment != "platform" else {
             throw OptionsError.invalid(
                 field: (decoder.codingPath + [CodingKeys.authenticatorSelection]).field + ".authenticatorAttachment",
-                because: "asks for a passkey on this device, which a phone can't give"
+                because: "asks for a passkey on this device, which a phone can't give",
+                .notAllowedError
             )
         }
-        residentKey = selection?.asksForResidentKey ?? false
+        residentKey = selection?.residentKeyRequirement ?? .discouraged
         userVerification = UserVerificationRequirement(optional: selection?.userVerification)
-        let conveyance = try container.decodeIfPresent(String.self, forKey: .attestation) ?? "none"
-        wantsAttestation = ["indirect", "direct", "enterprise"].contains(conveyance)
-        wantsCredentialProperties =
-            try container.decodeIfPresent(Extensions.self, forKey: .extensions)?.credProps ?? false
+        attestation = AttestationConveyance(
+            optional: try container.decodeIfPresent(String.self, forKey: .attestation)
+        )
+        attestationFormats = try container.decodeIfPresent([String].self, forKey: .attestationFormats) ?? []
+        // Whatever it hints at, the way is a phone.
+        _ = try container.decodeIfPresent([String].self, forKey: .hints)
+        extensions =
+            try container.decodeIfPresent(CreationExtensions.self, forKey: .extensions) ?? CreationExtensions()
         timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
     }
 }

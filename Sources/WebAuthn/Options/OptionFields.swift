@@ -104,7 +104,11 @@ struct AlgorithmsField: Decodable {
         let all = try [Parameters](from: decoder)
         let known = all.filter { $0.type == CredentialDescriptor.publicKeyType }
         guard all.isEmpty || !known.isEmpty else {
-            throw OptionsError.invalid(field: decoder.codingPath.field, because: "has no entry of type public-key")
+            throw OptionsError.invalid(
+                field: decoder.codingPath.field,
+                because: "has no entry of type public-key",
+                .notSupportedError
+            )
         }
         // WebAuthn Level 3 §5.1.3: what a website that names nothing gets.
         algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg.value) }

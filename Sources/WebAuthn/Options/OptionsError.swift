@@ -13,7 +13,7 @@ public enum OptionsError: Error, Equatable, Sendable {
     /// A member is not base64url without padding.
     case notBase64URL(field: String)
     /// A member has a value that is not allowed; the text ends the sentence.
-    case invalid(field: String, because: String)
+    case invalid(field: String, because: String, WebAuthnErrorName = .typeError)
 
     /// What is wrong, as one line for people.
     public var sentence: String {
@@ -23,7 +23,17 @@ public enum OptionsError: Error, Equatable, Sendable {
         case .missing(let field): "\(field) is missing"
         case .wrongType(let field): "\(field) has the wrong type"
         case .notBase64URL(let field): "\(field) is not base64url without padding"
-        case .invalid(let field, let reason): "\(field) \(reason)"
+        case .invalid(let field, let reason, _): "\(field) \(reason)"
+        }
+    }
+
+    /// What a browser would throw, from `JSON.parse()`, from `parseCreationOptionsFromJSON()` and its sibling, or later.
+    public var name: WebAuthnErrorName {
+        switch self {
+        case .notJSON: .syntaxError
+        case .tooLarge, .missing, .wrongType: .typeError
+        case .notBase64URL: .encodingError
+        case .invalid(_, _, let name): name
         }
     }
 

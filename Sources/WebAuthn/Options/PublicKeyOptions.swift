@@ -59,15 +59,3 @@ public enum PublicKeyOptions: Equatable, Sendable {
         }
     }
 }
-
-/// How much a website wants the user to be verified; unknown words mean `preferred`.
-public enum UserVerificationRequirement: String, Sendable {
-    /// The answer must say that the user was verified.
-    case required
-    /// It would be good.
-    case preferred
-    /// It is not needed.
-    case discouraged
-
-    init(optional text: String?) { self = text.flatMap(Self.init(rawValue:)) ?? .preferred }
-}

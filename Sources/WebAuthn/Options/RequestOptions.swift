@@ -14,6 +14,8 @@ public struct RequestOptions: Equatable, Sendable {
     public var userVerification: UserVerificationRequirement
     /// How long the website waits, in milliseconds.
     public var timeoutMilliseconds: Int?
+    /// What else the website wants.
+    public var extensions = RequestExtensions()
 }
 
 extension RequestOptions: Decodable {
@@ -23,6 +25,8 @@ extension RequestOptions: Decodable {
         case rpId
         case allowCredentials
         case userVerification
+        case hints
+        case extensions
     }
 
     /// Reads the members, and ignores those that are not known here.
@@ -36,12 +40,22 @@ extension RequestOptions: Decodable {
         guard descriptors.isEmpty || !allowCredentials.isEmpty else {
             throw OptionsError.invalid(
                 field: (decoder.codingPath + [CodingKeys.allowCredentials]).field,
-                because: "has no entry of type public-key"
+                because: "has no entry of type public-key",
+                .notAllowedError
             )
         }
         userVerification = UserVerificationRequirement(
             optional: try container.decodeIfPresent(String.self, forKey: .userVerification)
         )
         timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
+        // Whatever it hints at, the way is a phone.
+        _ = try container.decodeIfPresent([String].self, forKey: .hints)
+        if let field = try container.decodeIfPresent(RequestExtensionsField.self, forKey: .extensions) {
+            extensions = try RequestExtensions(
+                field,
+                allowed: allowCredentials.map(\.id),
+                path: decoder.codingPath + [CodingKeys.extensions]
+            )
+        }
     }
 }

@@ -78,6 +78,9 @@ public enum OriginError: Error, Equatable, Sendable {
     /// The host is an IP address.
     case ipAddress
 
+    /// What a browser would throw: such pages have no `navigator.credentials`, or no effective domain (§5.1.3, step 7).
+    public var name: WebAuthnErrorName { self == .notAnOrigin ? .typeError : .securityError }
+
     /// What is wrong and what to write instead.
     public var sentence: String {
         switch self {

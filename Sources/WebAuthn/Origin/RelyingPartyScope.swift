@@ -33,6 +33,9 @@ public enum RelyingPartyIDError: Error, Equatable, Sendable {
     /// This system has no public suffix list, so no parent domain can be allowed.
     case noPublicSuffixList
 
+    /// What a browser would throw (WebAuthn Level 3 §5.1.3, step 8, and §5.1.4, step 6).
+    public var name: WebAuthnErrorName { .securityError }
+
     /// What is wrong and what to do.
     public var sentence: String {
         switch self {

@@ -25,6 +25,10 @@ func fuzzWebAuthnAnswer(_ input: [UInt8]) throws -> Bool {
     let data = try AuthenticatorData(parsing: try answer.response.authenticatorData.bytes())
     try invariant(data.relyingPartyIDHash.bytes == Array(SHA256.hash(data: Array("example.com".utf8))), "for this site")
     try invariant(data.flags.contains(.userPresent), "its user was there")
+    if let results = answer.clientExtensionResults.prf?.results {
+        let lengths = try results.values.map { try $0.bytes().count }
+        try invariant((1...2).contains(lengths.count) && lengths.allSatisfy { $0 == 32 }, "prf gives 32 bytes each")
+    }
     switch question {
     case .creation(let ceremony):
         try invariant(try answer.response.clientDataJSON.bytes() == ceremony.clientData.json, "it was this question")
@@ -58,17 +62,23 @@ private func request(_ answer: Answer, _ request: GetAssertionRequest, _ respons
     try invariant(!allowed.isEmpty || response.user != nil, "who chose says whom")
 }
 
-/// What was asked: a registration, one that wants to see everything, a sign-in with a list and one without.
+/// What was asked: a registration, one that wants to see everything, a sign-in with a list and one without, and both
+/// kinds with the extensions that a phone answers.
 private let questions = Result {
     let user = #""user":{"id":"CQgH","name":"ada","displayName":"Ada"}"#
     let site = #""rp":{"id":"example.com","name":"Example"}"#
     let algorithms = [-7, -8, -257].map { #"{"type":"public-key","alg":\#($0)}"# }.joined(separator: ",")
     let all = #""attestation":"direct","extensions":{"credProps":true},"authenticatorSelection":"#
+    let extensions = #""extensions":{"prf":{"eval":{"first":"AA","second":"AAE"}},"#
     return try [
         #""challenge":"AAEC",\#(site),\#(user),"pubKeyCredParams":[\#(algorithms)]"#,
         #""challenge":"AAEC",\#(site),\#(user),"pubKeyCredParams":[],\#(all){"residentKey":"required"}"#,
         #""challenge":"AAEC","rpId":"example.com","allowCredentials":[{"type":"public-key","id":"yv4"}]"#,
         #""challenge":"AAEC","rpId":"example.com","userVerification":"required""#,
+        #""challenge":"AAEC",\#(site),\#(user),"pubKeyCredParams":[],"attestation":"direct",\#(extensions)"#
+            + #""largeBlob":{"support":"preferred"}}"#,
+        #""challenge":"AAEC","allowCredentials":[{"type":"public-key","id":"yv4"}],"rpId":"example.com",\#(extensions)"#
+            + #""largeBlob":{"read":true}}"#,
     ].map { members in
         let options = try PublicKeyOptions(json: Array(#"{"publicKey":{\#(members)}}"#.utf8))
         return try Ceremony(options, origin: try Origin("https://login.example.com"))
@@ -81,6 +91,15 @@ private struct Answer: Decodable {
     let rawId: Encoded
     let type: String
     let response: Response
+    let clientExtensionResults: Results
+
+    struct Results: Decodable {
+        let prf: PRF?
+
+        struct PRF: Decodable {
+            let results: [String: Encoded]?
+        }
+    }
 
     struct Response: Decodable {
         let clientDataJSON: Encoded

@@ -33,7 +33,7 @@ func fuzzWebAuthnOptions(_ input: [UInt8]) throws -> Bool {
         try invariant(request.user.id == options.user.id, "the account is the one that was named")
         try invariant(request.algorithms == options.algorithms && !request.algorithms.isEmpty, "algorithms are kept")
         try invariant(request.excludeList == options.excludeCredentials, "so is the list of what exists")
-        try invariant(request.residentKey == options.residentKey, "and what is to be made")
+        try invariant(request.residentKey == (options.residentKey != .discouraged), "and what is to be made")
     case (.request(let options), .request(let ceremony), .getAssertion(let request)):
         try clientData(ceremony.clientData, "webauthn.get", options.challenge)
         try invariant(request.clientDataHash == ceremony.clientData.hash, "the hash goes to the phone")

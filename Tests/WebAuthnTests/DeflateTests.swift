@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+@testable import WebAuthn
+
+/// RFC 1951; the samples were written by zlib.
+@Suite("DEFLATE")
+struct DeflateTests {
+    private static let lots =
+        "na dethtnrehoet  toth ertoddrerr eoehai ahtrihdatrrdonthltrerosdh unsrsnioualuotrihsnlsirtth aunas edtuhrunn"
+        + "lnrsrusttisldtellidrdsil dnesnartseouialo  stas hia hil nd oataaodoesraiiea hnrrnalhrddlesuduh    tsd eotosat"
+        + "nreterahtnretor adinrnsttssssitatlnlislaheohnalheuhidtlihnanuohhuhndoruuuouo luoohsnleeuisiolrnsulnntotosonos"
+        + "rresdnudtdt uluosa udntul s ltlaaaearsudarrsdnahhaeeuldthla ooeioihournih aelnsdrh hahahhesuareuuaaasrlthendh"
+        + "hhsuutheooieuthsheutsnrhrholishhusholhihosa t sntdo todiutualddnaiasolt sadoal h n onntlnenhssle nhrihttuotti"
+        + "ieuaiua di ahhrslntieula tiedtuitrotitsenh iraehlotaieao"
+
+    static let samples: [(name: String, hex: String, text: String)] = [
+        (
+            "a code that is fixed", "4b54284f4d2ace2c49552f5648492c49d45148c414c94b51c8cd2f4a55c84fc3900500",
+            "a website's data, a website's data, and more of a website's data"
+        ),
+        (
+            "a code of its own",
+            "1d528b094431085bc5d504050ba2a071ffcbbb96d29f8d8969a9982350e3d10e1134427cd066e333e2eda14f34302f4c31635d88046f"
+                + "7b2de46a67ebf5695e7f415bb96f4018bdd215375ccc5565cdce2df0360d9ef96c6c5f8a956fe960bdef69b6c8820fe329474a99"
+                + "b442b5ad7d47df739ed74c69c698a5efd985b0618d84d1ab9f20f8e85f197a44edd514932fdb83222bc943c33b3e20bf78867cdc"
+                + "d475c44559cfddf5b550597fbadcefedeb24d06515be545dbd33be566730c8317855ce0a97b2924855751db2d419c66984128935"
+                + "8854e9f6d72ffaa61e4be6596b1312ca1e94a6e37744d849849745c4de71d9fd9cf3923ab626269a8ac87cb908229205640bd674"
+                + "d5de811619d33fdd4edea8b5a6849434b56479c56eba54d045806e82b53e7dc74ff27d8198cd028f489b137d7d98c6a37115f246"
+                + "3db2a1f4a77f",
+            lots
+        ),
+        ("a stored block", "010600f9ff73746f726564", "stored"),
+        ("several blocks", "cacf4b5500000000ffff2b29cf0700", "one two"),
+        ("nothing", "0300", ""),
+        ("one byte a thousand times", "63601805a360140c770000", String(repeating: "\0", count: 1000)),
+    ]
+
+    @Test("what another writer wrote is read", arguments: samples)
+    func inflates(sample: (name: String, hex: String, text: String)) throws {
+        let bytes = try #require(Hexadecimal.bytes(sample.hex))
+        let text = Array(sample.text.utf8)
+        #expect(Deflate.inflate(bytes, size: text.count) == text)
+        #expect(Deflate.inflate(bytes, size: text.count + 1) == nil)
+        #expect(Deflate.inflate(bytes + [0], size: text.count) == nil)
+        if !text.isEmpty { #expect(Deflate.inflate(bytes, size: text.count - 1) == nil) }
+    }
+
+    @Test("no piece of a stream is taken for a whole, and no damage crashes", arguments: samples)
+    func damaged(sample: (name: String, hex: String, text: String)) throws {
+        let bytes = try #require(Hexadecimal.bytes(sample.hex))
+        let size = sample.text.utf8.count
+        for length in bytes.indices { #expect(Deflate.inflate(Array(bytes[..<length]), size: size) == nil) }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var damaged = bytes
+                damaged[index] ^= 1 << bit
+                let result = Deflate.inflate(damaged, size: size)
+                #expect(result == nil || result?.count == size)
+            }
+        }
+    }
+
+    @Test("what is stored is read back, over blocks too", arguments: [0, 1, 65535, 65536, 200_000])
+    func stored(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        let stored = Deflate.stored(bytes)
+        #expect(stored.count == count + 5 * max(1, (count + 65534) / 65535))
+        #expect(Deflate.inflate(stored, size: count) == bytes)
+    }
+
+    @Test("codes that no writer writes are refused")
+    func impossible() throws {
+        for hex in [
+            // A block of the kind that does not exist; a stored one whose length contradicts itself.
+            "07", "010600f8ff73746f726564",
+            // A copy from before the beginning, and one over a distance that does not exist.
+            "4b0410" + "00", "4bfc3f" + "00",
+            // More words of one length than there are; a code that begins with a repetition.
+            "05e0ffffffffff0f", "05c0810000000000",
+        ] {
+            for size in [0, 1, 3, 4, 300] {
+                #expect(Deflate.inflate(try #require(Hexadecimal.bytes(hex)), size: size) == nil, "\(hex)")
+            }
+        }
+    }
+
+    @Test("more than a message holds is not inflated")
+    func bomb() {
+        #expect(Deflate.inflate([0x03, 0x00], size: Deflate.maximumBytes + 1) == nil)
+        #expect(Deflate.inflate([0x03, 0x00], size: -1) == nil)
+    }
+}
