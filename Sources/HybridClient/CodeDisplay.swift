@@ -12,14 +12,23 @@ internal import ServiceSupport
 final class CodeDisplay: Sendable {
     private let printsText: Bool
     private let picture: PictureFile?
+    private let page: CodePage?
 
     /// Makes the picture's file at once, so that a path that can't be written is known before anything begins.
-    init(printsText: Bool, file: String?) throws {
+    init(printsText: Bool, file: String?, page: CodePage?) throws {
         self.printsText = printsText
         picture = try file.map(PictureFile.init)
+        self.page = page
+    }
+
+    /// Says what must be said of the whole ceremony.
+    func warn(_ text: String) {
+        page?.warn(text)
+        say(text)
     }
 
     @Sendable func show(_ event: ClientEvent) {
+        page?.show(event) { [self] offer in drawHere(offer.text) }
         switch event {
         case .drawn(let offer): draw(offer.text)
         case .phoneHeard: say("a phone is near")
@@ -33,19 +42,37 @@ final class CodeDisplay: Sendable {
 
     private func draw(_ text: String) {
         if printsText { StandardError.writeLine(text) }
-        guard !printsText || picture != nil else { return }
+        if let picture {
+            do {
+                try picture.write(QRMatrix(text: text))
+                say("the code is in \(picture.path); scan it with the phone")
+            } catch {
+                say("the code can't be drawn; its text is \(text)")
+            }
+        } else if page == nil, !printsText {
+            drawHere(text)
+        }
+    }
+
+    /// Draws the code on standard error, or says why it can't be scanned there.
+    private func drawHere(_ text: String) {
         guard let matrix = try? QRMatrix(text: text) else {
             say("the code can't be drawn; its text is \(text)")
             return
         }
-        if let picture {
-            picture.write(matrix.svg())
-            say("the code is in \(picture.path); scan it with the phone")
-        } else {
-            let (columns, rows) = Terminal.size
-            StandardError.writeText(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
-            say("scan this code with the phone")
+        let (columns, rows) = Terminal.size
+        guard matrix.fits(columns: columns, rows: rows) else {
+            let needed = matrix.smallestTerminal
+            say(
+                """
+                the code needs a terminal of \(needed.columns) × \(needed.rows) characters and this one has \
+                \(columns) × \(rows); enlarge it, choose a smaller font, or use --open or --qr-output
+                """
+            )
+            return
         }
+        StandardError.writeText(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
+        say("scan this code with the phone")
     }
 
     private func say(_ text: String) { StandardError.writeLine("\(HybridClient.programName): \(text)") }
@@ -62,8 +89,17 @@ enum Terminal {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// Colours where a terminal listens and nobody forbade them.
+    /// Colours where a terminal listens and nobody forbade them; without them, what the terminal says of its own.
     static var style: QRMatrix.TerminalStyle {
-        isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil ? .coloured : .plainOnDark
+        if isatty(STDERR_FILENO) == 1, getenv("NO_COLOR") == nil { return .coloured }
+        return isLight ? .plainOnLight : .plainOnDark
+    }
+
+    /// Whether `COLORFGBG`, which some terminals set to the numbers of their colours, names a light background.
+    private static var isLight: Bool {
+        guard let value = getenv("COLORFGBG"), let last = String(cString: value).split(separator: ";").last else {
+            return false
+        }
+        return last == "7" || last == "15"
     }
 }

@@ -27,8 +27,13 @@ struct ShowQR: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The website, such as https://example.com.", valueName: "origin"))
     var origin: String
 
-    @Option(help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.svg"))
+    @Option(
+        help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.png|file.svg")
+    )
     var qrOutput: String?
+
+    @Flag(help: "Show the code, and what happens, on a page in the browser ($BROWSER, or xdg-open).")
+    var open = false
 
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
@@ -59,16 +64,20 @@ struct ShowQR: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        if let qrOutput, !qrOutput.hasSuffix(".svg") {
-            throw ValidationError("--qr-output takes a file name that ends in .svg.")
+        if let qrOutput, PictureFile.Format(path: qrOutput) == nil {
+            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
         }
     }
 
     func run() async throws {
         let ceremony = try RequestInput(path: request, origin: origin).ceremony()
-        let display = try CodeDisplay(printsText: printUrl, file: qrOutput)
-        let ending = await withTerminationSignals { try await perform(ceremony, display) }
+        let page = open ? try await CodePage.start(for: ceremony) : nil
+        let display = try CodeDisplay(printsText: printUrl, file: qrOutput, page: page)
+        let ending = await withTerminationSignals {
+            try await CodePage.watched(page) { try await perform(ceremony, display) }
+        }
         display.cleanUp()
+        await page?.end(ending)
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         guard StandardOutput.writeLine(try ending.result.get()) else {
             throw CommandFailure("the answer could not be written to standard output", status: .ioError)
@@ -82,7 +91,7 @@ struct ShowQR: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual { StandardError.writeLine("hybrid-client: VIRTUAL RADIO: no proximity proof") }
+        if radio.isVirtual { display.warn("VIRTUAL RADIO: no proximity proof") }
         do {
             let answer = try await perform(ceremony, display, radio)
             await radio.close()

@@ -11,10 +11,29 @@ extension QRMatrix {
         case plainOnLight
     }
 
+    /// The border that is drawn where 4 modules do not fit: phones still find such a code.
+    private static let tightBorder = 2
+
     /// The border around it, in modules: 4 as the standard says where that fits, otherwise 2.
     public func quietZone(columns: Int, rows: Int) -> Int {
-        let side = size + 8
-        return side <= columns && (side + 1) / 2 <= rows ? 4 : 2
+        let needed = terminalSize(border: Self.border)
+        return needed.columns <= columns && needed.rows <= rows ? Self.border : Self.tightBorder
+    }
+
+    /// The smallest terminal that shows all of the code at once, with a border of 2 and a line of text below it.
+    public var smallestTerminal: (columns: Int, rows: Int) { terminalSize(border: Self.tightBorder) }
+
+    /// Whether a terminal shows all of it at once, with a line of text below it; in one that is smaller the lines wrap
+    /// or the top is out of sight, and nobody can scan it.
+    public func fits(columns: Int, rows: Int) -> Bool {
+        let needed = smallestTerminal
+        return needed.columns <= columns && needed.rows <= rows
+    }
+
+    /// What the drawing takes up, and the line below it.
+    private func terminalSize(border: Int) -> (columns: Int, rows: Int) {
+        let side = size + 2 * border
+        return (side, (side + 1) / 2 + 1)
     }
 
     /// The code in half blocks, two rows of modules to a line, each line ended by a newline.
