@@ -91,8 +91,9 @@ enum Terminal {
 
     /// Colours where a terminal listens and nobody forbade them; without them, what the terminal says of its own.
     static var style: QRMatrix.TerminalStyle {
-        if isatty(STDERR_FILENO) == 1, getenv("NO_COLOR") == nil { return .coloured }
-        return isLight ? .plainOnLight : .plainOnDark
+        guard isatty(STDERR_FILENO) == 1 else { return isLight ? .plainOnLight : .plainOnDark }
+        guard getenv("NO_COLOR") != nil else { return .coloured }
+        return isLight ? .reversedOnLight : .reversedOnDark
     }
 
     /// Whether `COLORFGBG`, which some terminals set to the numbers of their colours, names a light background.

@@ -18,9 +18,14 @@ enum PageScript {
         };
         // How long the program may be out of reach, in milliseconds, before it counts as gone.
         const patience = 5000;
+        // Stages that pass in a moment stay this long, in milliseconds, so that they can be read.
+        const dwell = 700;
+        const passing = ["found", "connecting"];
         const element = (name) => document.getElementById(name);
+        const coming = [];
         let news = null;
-        let heard = 0;
+        let stageShown = 0;
+        let pause = null;
         let lost = null;
 
         function setText(name, text) {
@@ -54,20 +59,36 @@ enum PageScript {
           return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
         }
 
+        function isLast(some) {
+          return some.stage === "done" || some.stage === "failed";
+        }
+
         function isOver() {
-          return news !== null && (news.stage === "done" || news.stage === "failed");
+          return news !== null && isLast(news);
         }
 
         function tick() {
           if (news === null) return;
-          const since = isOver() ? 0 : performance.now() - heard;
+          const since = isOver() ? 0 : performance.now() - news.heard;
           const all = clock(news.elapsed + since);
           setText("elapsed", isOver() ? all : `${clock(news.stageElapsed + since)} (${all} in all)`);
         }
 
+        // A passing stage is left for a failure at once, and the code for whatever follows.
+        function advance() {
+          while (coming.length > 0 && pause === null) {
+            const rest = stageShown + dwell - performance.now();
+            if (news && passing.includes(news.stage) && coming[0].stage !== "failed" && rest > 0) {
+              pause = setTimeout(() => { pause = null; advance(); }, rest);
+              return;
+            }
+            show(coming.shift());
+          }
+        }
+
         function show(fresh) {
+          if (!news || news.stage !== fresh.stage) stageShown = performance.now();
           news = fresh;
-          heard = performance.now();
           setText("heading", (news.operation === "create" ? "Create a passkey for " : "Sign in to ") + news.site);
           element("warning").hidden = !news.warning;
           setText("warning", news.warning || "");
@@ -85,7 +106,7 @@ enum PageScript {
 
         function giveUp() {
           source.close();
-          const before = news || { site: "this site", operation: "signIn", elapsed: 0, stageElapsed: 0 };
+          const before = news || { site: "this site", operation: "signIn", elapsed: 0, stageElapsed: 0, heard: 0 };
           show({
             ...before, stage: "failed", code: null, host: null,
             cause: "hybrid-client is gone, or this page is open too often.",
@@ -96,8 +117,10 @@ enum PageScript {
         const source = new EventSource("/events");
         source.onopen = () => { clearTimeout(lost); lost = null; };
         source.onmessage = (event) => {
-          show(JSON.parse(event.data));
-          if (isOver()) source.close();
+          const fresh = JSON.parse(event.data);
+          if (isLast(fresh)) source.close();
+          coming.push({ ...fresh, heard: performance.now() });
+          advance();
         };
         source.onerror = () => {
           if (source.readyState === EventSource.CLOSED) giveUp();
