@@ -55,7 +55,7 @@ let libraries: [Target] = [
     library("CTAP", ["CBOR", crypto]),
     library("CaBLE", ["CBOR", crypto, cryptoExtras]),
     library("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
-    library("QRCode", ["CQREncode"]),
+    library("QRCode", ["CQREncode", "CPNG"]),
     library("QRScanning", ["CZBar", "CPNG", "CTurboJPEG"]),
     library("SystemBus", ["CSystemd"]),
     library("DesktopPortal", ["SystemBus"]),
@@ -80,6 +80,10 @@ let libraries: [Target] = [
         ]
     ),
     library("RelayCheck", ["CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
+    library(
+        "LocalPage",
+        ["QRCode", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOConcurrencyHelpers")]
+    ),
     library("VirtualBlueZ", ["SystemBus"]),
 ]
 
@@ -93,7 +97,10 @@ let executables: [Target] = [
     ),
     executable(
         "HybridClient",
-        ["CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "HybridSession", "ServiceSupport"]
+        [
+            "CaBLE", "CTAP", "WebAuthn", "QRCode", "LocalPage", "BLEAdvert", "DataChannel", "HybridSession",
+            "ServiceSupport",
+        ]
     ),
     executable(
         "HybridAuth",
@@ -118,7 +125,7 @@ let testTargets: [Target] = [
     tests("CTAPTests", ["CTAP", "CBOR", "TestSupport", crypto]),
     tests("CaBLETests", ["CaBLE", "CBOR", "COpenSSL", "TestSupport", crypto, cryptoExtras]),
     tests("WebAuthnTests", ["WebAuthn", "CTAP", "CBOR", "TestSupport", crypto]),
-    tests("QRCodeTests", ["QRCode", "TestSupport"]),
+    tests("QRCodeTests", ["QRCode", "CPNG", "TestSupport"]),
     tests("QRScanningTests", ["QRScanning", "QRCode", "CPNG", "CTurboJPEG", "TestSupport"]),
     tests("DesktopPortalTests", ["DesktopPortal", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests("ScanInputTests", ["QRCode", "CPNG", "SystemBus", "VirtualBlueZ", "TestSupport"]),
@@ -146,6 +153,10 @@ let testTargets: [Target] = [
     tests(
         "RelayCheckTests",
         ["RelayCheck", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
+    ),
+    tests(
+        "LocalPageTests",
+        ["LocalPage", "QRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]
     ),
     tests(
         "CeremonyTests",

@@ -14,19 +14,28 @@ final class CodeDisplay: Sendable {
     private let report: ProgressReport
     private let printsText: Bool
     private let picture: PictureFile?
+    private let page: CodePage?
 
     /// Makes the picture's file at once, so that a path that can't be written is known before anything begins.
-    init(_ report: ProgressReport, printsText: Bool, file: String?) throws {
+    init(_ report: ProgressReport, printsText: Bool, file: String?, page: CodePage?) throws {
         self.report = report
         self.printsText = printsText
         picture = try file.map(PictureFile.init)
+        self.page = page
+    }
+
+    /// Says what must be said of the whole ceremony.
+    func warn(_ warning: ProgressState) {
+        page?.warn(warning.text)
+        report.tell(warning)
     }
 
     @Sendable func show(_ event: ClientEvent) {
+        page?.show(event) { [self] offer in drawHere(offer.text) }
         switch event {
         case .drawn(let offer):
             draw(offer.text)
-            report.enter(Self.scanning(picture?.path))
+            report.enter(scanning)
         case .radioLost(let error):
             let failure = CommandFailure(error)
             report.tell(
@@ -58,25 +67,50 @@ final class CodeDisplay: Sendable {
     /// Takes the picture away.
     func cleanUp() { picture?.remove() }
 
-    private static func scanning(_ path: String?) -> ProgressState {
-        guard let path else { return ProgressState("scan", "scan the code with your phone") }
-        return ProgressState("scan", "scan the code in \(path) with your phone", details: [("file", path)])
+    private var scanning: ProgressState {
+        if let picture {
+            ProgressState("scan", "scan the code in \(picture.path) with your phone", details: [("file", picture.path)])
+        } else {
+            ProgressState("scan", "scan the code\(page == nil ? "" : " in the browser") with your phone")
+        }
     }
 
     private func draw(_ text: String) {
         report.event("qr", [("text", text)])
-        if printsText, report.manner != .json { StandardError.writeLine(text) }
-        guard picture != nil || !printsText && report.manner != .json else { return }
+        let isForPerson = report.manner != .json
+        if printsText, isForPerson { StandardError.writeLine(text) }
+        if let picture {
+            do {
+                try picture.write(QRMatrix(text: text))
+            } catch {
+                report.tell(ProgressState("code-not-drawn", "the code can't be drawn; its text is \(text)"))
+            }
+        } else if page == nil, !printsText, isForPerson {
+            drawHere(text)
+        }
+    }
+
+    /// Draws the code on standard error, or says why it can't be scanned there.
+    private func drawHere(_ text: String) {
         guard let matrix = try? QRMatrix(text: text) else {
             report.tell(ProgressState("code-not-drawn", "the code can't be drawn; its text is \(text)"))
             return
         }
-        if let picture {
-            picture.write(matrix.svg())
-        } else {
-            let (columns, rows) = Terminal.size
-            report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
+        let (columns, rows) = Terminal.size
+        guard matrix.fits(columns: columns, rows: rows) else {
+            let needed = matrix.smallestTerminal
+            report.tell(
+                ProgressState(
+                    "terminal-too-small",
+                    """
+                    the code needs a terminal of \(needed.columns) × \(needed.rows) characters and this one has \
+                    \(columns) × \(rows); enlarge it, choose a smaller font, or use --open or --qr-output
+                    """
+                )
+            )
+            return
         }
+        report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
     }
 }
 
@@ -91,8 +125,18 @@ enum Terminal {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// Colours where a terminal listens and nobody forbade them.
+    /// Colours where a terminal listens and nobody forbade them; without them, what the terminal says of its own.
     static var style: QRMatrix.TerminalStyle {
-        isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nil ? .coloured : .plainOnDark
+        guard isatty(STDERR_FILENO) == 1 else { return isLight ? .plainOnLight : .plainOnDark }
+        guard getenv("NO_COLOR") != nil else { return .coloured }
+        return isLight ? .reversedOnLight : .reversedOnDark
+    }
+
+    /// Whether `COLORFGBG`, which some terminals set to the numbers of their colours, names a light background.
+    private static var isLight: Bool {
+        guard let value = getenv("COLORFGBG"), let last = String(cString: value).split(separator: ";").last else {
+            return false
+        }
+        return last == "7" || last == "15"
     }
 }

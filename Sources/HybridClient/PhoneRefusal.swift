@@ -8,6 +8,8 @@ internal import WebAuthn
 struct PhoneRefusal: Error, Hashable {
     /// What a browser would call it.
     let error: WebAuthnErrorName
+    /// The cause for programs.
+    let code: String
     /// Cause and remedy.
     let sentence: String
     /// The exit code.
@@ -16,6 +18,16 @@ struct PhoneRefusal: Error, Hashable {
     /// A phone said no.
     init(_ status: CTAPStatus, for site: RelyingPartyID) {
         error = status.webAuthnError
+        code =
+            switch status {
+            case .operationDenied: "declined"
+            case .noCredentials: "no-passkey"
+            case .credentialExcluded: "already-registered"
+            case .userActionTimeout: "not-confirmed-on-phone"
+            case .keepaliveCancel: "cancelled-on-phone"
+            case .unsupportedAlgorithm: "algorithm-not-supported"
+            default: "phone-refused"
+            }
         switch status {
         case .operationDenied: (sentence, exitStatus) = ("it was declined on the phone", .notPermitted)
         case .noCredentials: (sentence, exitStatus) = ("the phone has no passkey for \(site)", .notPermitted)
@@ -47,18 +59,23 @@ struct PhoneRefusal: Error, Hashable {
 
     /// A phone can't do what the website insists on.
     init(_ missing: MissingAbility) {
-        (error, sentence, exitStatus) = (missing.name, missing.sentence, .notPermitted)
+        (error, code, sentence, exitStatus) = (missing.name, "phone-not-able", missing.sentence, .notPermitted)
     }
 
     /// A phone answered something that is not for the website.
     init(_ check: ResponseCheckError) {
-        (error, sentence, exitStatus) = (check.name, check.sentence, .dataError)
+        (error, code, sentence, exitStatus) = (check.name, "answer-unusable", check.sentence, .dataError)
     }
 }
 
 extension CommandFailure {
     /// The sentence, with the name that a browser would use behind it.
     init(_ refusal: PhoneRefusal) {
-        self.init("\(refusal.sentence) (\(refusal.error.rawValue))", status: refusal.exitStatus)
+        self.init(
+            "\(refusal.sentence) (\(refusal.error.rawValue))",
+            code: refusal.code,
+            status: refusal.exitStatus,
+            details: ["webauthn_error": refusal.error.rawValue]
+        )
     }
 }

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import QRCode
 internal import ServiceSupport
 
 /// A picture that only its owner can read, for as long as a ceremony lasts.
 final class PictureFile: Sendable {
+    /// What the ending of its name stands for.
+    enum Format: String, CaseIterable {
+        case png
+        case svg
+
+        /// The format of a file of this name; `nil` for another ending.
+        init?(path: String) {
+            let format = Self.allCases.first { path.utf8.suffix(4).elementsEqual(".\($0.rawValue)".utf8) }
+            guard let format else { return nil }
+            self = format
+        }
+    }
+
     let path: String
+    private let format: Format
     private let descriptor: Int32
 
     /// Makes the file.
     ///
     /// Not through a link, and not in the place of what is there already, because it is removed at the end.
     init(_ path: String) throws {
+        guard let format = Format(path: path) else {
+            throw CommandFailure("\(path) must end in .png or .svg, which says what is written", status: .usage)
+        }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure(
@@ -20,14 +38,21 @@ final class PictureFile: Sendable {
             )
         }
         self.path = path
+        self.format = format
         self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }
 
     /// Writes the picture; one that is cut short by a full disk does not scan, which shows at once.
-    func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
+    ///
+    /// - Throws: ``QRCodeError``.
+    func write(_ code: QRMatrix) throws(QRCodeError) {
+        var rest: ArraySlice<UInt8>
+        switch format {
+        case .png: rest = try code.png()[...]
+        case .svg: rest = Array(code.svg().utf8)[...]
+        }
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

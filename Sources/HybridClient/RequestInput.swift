@@ -76,6 +76,11 @@ struct RequestRefusal: Error, Hashable {
 extension CommandFailure {
     /// The sentence, with the name that a browser would use behind it.
     init(_ refusal: RequestRefusal) {
-        self.init("\(refusal.sentence) (\(refusal.error.rawValue))", status: .dataError)
+        self.init(
+            "\(refusal.sentence) (\(refusal.error.rawValue))",
+            code: "request-unusable",
+            status: .dataError,
+            details: ["webauthn_error": refusal.error.rawValue]
+        )
     }
 }

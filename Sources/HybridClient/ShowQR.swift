@@ -35,8 +35,13 @@ struct ShowQR: AsyncParsableCommand {
     )
     var topOrigin: String?
 
-    @Option(help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.svg"))
+    @Option(
+        help: ArgumentHelp("Write the code as a picture instead of drawing it here.", valueName: "file.png|file.svg")
+    )
     var qrOutput: String?
+
+    @Flag(help: "Show the code, and what happens, on a page in the browser ($BROWSER, or xdg-open).")
+    var open = false
 
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
@@ -75,8 +80,8 @@ struct ShowQR: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...3600).contains(timeout ?? 1) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
-        if let qrOutput, !qrOutput.hasSuffix(".svg") {
-            throw ValidationError("--qr-output takes a file name that ends in .svg.")
+        if let qrOutput, PictureFile.Format(path: qrOutput) == nil {
+            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
         }
     }
 
@@ -92,11 +97,15 @@ struct ShowQR: AsyncParsableCommand {
 
     private func answer(_ report: ProgressReport) async throws {
         let ceremony = try RequestInput(path: request, origin: origin, topOrigin: topOrigin).ceremony()
-        let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput)
+        let page = open ? try await CodePage.start(for: ceremony, report) : nil
+        let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput, page: page)
         let ending = await withTerminationSignals {
-            try await report.whileTicking { try await perform(ceremony, display, report) }
+            try await report.whileTicking {
+                try await CodePage.watched(page) { try await perform(ceremony, display) }
+            }
         }
         display.cleanUp()
+        await page?.end(ending)
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         let answer = try ending.result.get()
         report.end(ProgressState("done", "done"))
@@ -105,20 +114,14 @@ struct ShowQR: AsyncParsableCommand {
         }
     }
 
-    private func perform(
-        _ ceremony: Ceremony,
-        _ display: CodeDisplay,
-        _ report: ProgressReport
-    ) async throws -> [UInt8] {
+    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay) async throws -> [UInt8] {
         let radio: BluetoothRadio
         do {
             radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual {
-            report.tell(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof"))
-        }
+        if radio.isVirtual { display.warn(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof")) }
         do {
             let answer = try await perform(ceremony, display, radio)
             await radio.close()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QRMatrix {
-    /// The code as an SVG document, one unit to a module, with a border of 4, black on white.
-    public func svg() -> String {
-        let zone = 4
-        let side = size + 2 * zone
+    /// Units along a side of ``svg()`` and ``svgPath()``, the border of 4 on both sides among them.
+    public var svgSide: Int { size + 2 * Self.border }
+
+    /// What paints the dark modules in a view box of ``svgSide``, as the `d` of a path.
+    public func svgPath() -> String {
         var path = ""
         for row in 0..<size {
             var column = 0
@@ -15,16 +16,21 @@ extension QRMatrix {
                 }
                 let start = column
                 while isDark(column: column, row: row) { column += 1 }
-                path += "M\(start + zone) \(row + zone)h\(column - start)v1h-\(column - start)z"
+                path += "M\(start + Self.border) \(row + Self.border)h\(column - start)v1h-\(column - start)z"
             }
         }
-        return """
-            <?xml version="1.0" encoding="UTF-8"?>
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(side) \(side)" shape-rendering="crispEdges">
-            <rect width="\(side)" height="\(side)" fill="#fff"/>
-            <path fill="#000" d="\(path)"/>
-            </svg>
+        return path
+    }
 
-            """
+    /// The code as an SVG document, one unit to a module, with a border of 4, black on white.
+    public func svg() -> String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(svgSide) \(svgSide)" shape-rendering="crispEdges">
+        <rect width="\(svgSide)" height="\(svgSide)" fill="#fff"/>
+        <path fill="#000" d="\(svgPath())"/>
+        </svg>
+
+        """
     }
 }

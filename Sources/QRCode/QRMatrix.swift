@@ -22,6 +22,8 @@ public struct QRMatrix: Equatable, Sendable {
 
     /// The largest version that a phone still reads from a small window.
     public static let maximumVersion = 10
+    /// The light border around a code, in modules (ISO/IEC 18004 §5.3.8).
+    static let border = 4
     /// The largest version that fits a terminal of 80 × 24 with its border; level M is kept up to here.
     static let terminalVersion = 5
 
@@ -79,6 +81,8 @@ public enum QRCodeError: Error, Equatable, Sendable {
     case unsupportedCharacter
     /// It would need a version above ``QRMatrix/maximumVersion``.
     case tooLong
+    /// There is no memory for the picture.
+    case notDrawn
 }
 
 /// The two parts of a link.

@@ -10,6 +10,8 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     public let code: String
     /// The exit code.
     public let status: ExitStatus
+    /// What else a program may want to know, by name.
+    public let details: [String: String]
 
     /// Puts a failure together; the sentence needs no program name and no newline.
     ///
@@ -17,10 +19,12 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     ///   - sentence: the cause, and behind the first semicolon the remedy.
     ///   - code: the cause's name; the status's where it has none of its own.
     ///   - status: the exit code.
-    public init(_ sentence: String, code: String? = nil, status: ExitStatus) {
+    ///   - details: what else a program may want to know, by name.
+    public init(_ sentence: String, code: String? = nil, status: ExitStatus, details: [String: String] = [:]) {
         self.sentence = sentence
         self.code = code ?? status.name
         self.status = status
+        self.details = details
     }
 
     /// The sentence's first part: the cause.

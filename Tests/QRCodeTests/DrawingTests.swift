@@ -19,10 +19,26 @@ struct DrawingTests {
     func narrow() throws {
         let code = try QRMatrix(text: link(digits: 168))
         #expect(code.quietZone(columns: 44, rows: 24) == 2)
-        #expect(code.quietZone(columns: 80, rows: 22) == 2)
+        // The drawing has 23 lines, and one of text stands below it.
+        #expect(code.quietZone(columns: 80, rows: 23) == 2)
         let lines = code.terminalText(style: .plainOnLight, columns: 44).split(separator: "\n")
         #expect(lines.count == 21)
         for line in lines { #expect(line.count == 41) }
+    }
+
+    @Test("what it says of the smallest terminal is what it draws there")
+    func smallest() throws {
+        for digits in [17, 168, 189, 300, 500] {
+            let code = try QRMatrix(text: link(digits: digits))
+            let (columns, rows) = code.smallestTerminal
+            #expect(code.fits(columns: columns, rows: rows))
+            #expect(!code.fits(columns: columns - 1, rows: rows) && !code.fits(columns: columns, rows: rows - 1))
+            #expect(code.fits(columns: 300, rows: 100) && !code.fits(columns: 0, rows: 0))
+            let lines = code.terminalText(style: .plainOnLight, columns: columns, rows: rows).split(separator: "\n")
+            #expect(lines.count == rows - 1)
+            for line in lines { #expect(line.count == columns) }
+        }
+        #expect(try QRMatrix(text: link(digits: 168)).smallestTerminal == (41, 22))
     }
 
     @Test("every coloured line says black on white by itself and ends clean")
@@ -32,6 +48,15 @@ struct DrawingTests {
             #expect(line.hasPrefix("\u{1B}[38;5;16;48;5;231m") && line.hasSuffix("\u{1B}[0m"))
         }
         #expect(text.hasSuffix("\n"))
+    }
+
+    @Test("with escape sequences, no cell that is all light or all dark is left to a font's block")
+    func backgrounds() throws {
+        let code = try QRMatrix(text: link(digits: 168))
+        for style in [QRMatrix.TerminalStyle.coloured, .reversedOnDark, .reversedOnLight] {
+            #expect(!code.terminalText(style: style).contains("█"))
+        }
+        #expect(code.terminalText(style: .plainOnLight).contains("█"))
     }
 
     @Test("plain drawings have no escape sequences, and on dark they are the negative")

@@ -115,12 +115,21 @@ struct ReadBackTests {
         #expect(try Reader.read(QRMatrix(text: text).pgm, ending: "pgm") == text)
     }
 
+    @Test("a PNG of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
+    func png(digits: Int) throws {
+        let text = link(digits: digits)
+        #expect(try Reader.read(QRMatrix(text: text).png(), ending: "png") == text)
+    }
+
     @Test("what is drawn in the terminal reads as the text")
     func terminal() throws {
-        for style in [QRMatrix.TerminalStyle.coloured, .plainOnDark, .plainOnLight] {
+        let styles: [QRMatrix.TerminalStyle] = [
+            .coloured, .reversedOnDark, .reversedOnLight, .plainOnDark, .plainOnLight,
+        ]
+        for style in styles {
             let text = link(digits: 168)
-            let picture = picture(of: try QRMatrix(text: text).terminalText(style: style), style: style)
-            #expect(try Reader.read(picture, ending: "pgm") == text)
+            let picture = try picture(of: QRMatrix(text: text).terminalText(style: style), style: style)
+            #expect(try Reader.read(picture, ending: "pgm") == text, "\(style)")
         }
     }
 
@@ -145,13 +154,28 @@ struct ReadBackTests {
     }
 
     /// Paints half blocks as a screen would show them, eight pixels to a module.
-    private func picture(of text: String, style: QRMatrix.TerminalStyle) -> [UInt8] {
-        let (ink, paper): (UInt8, UInt8) = style == .plainOnDark ? (255, 0) : (0, 255)
+    private func picture(of text: String, style: QRMatrix.TerminalStyle) throws -> [UInt8] {
+        let isDarkTheme = style == .plainOnDark || style == .reversedOnDark
+        let theme: (ink: UInt8, paper: UInt8) = isDarkTheme ? (255, 0) : (0, 255)
         var rows: [[UInt8]] = []
         for line in text.split(separator: "\n") {
-            let characters = line.filter { "█▀▄ ".contains($0) }
-            rows.append(characters.map { "█▀".contains($0) ? ink : paper })
-            rows.append(characters.map { "█▄".contains($0) ? ink : paper })
+            var colours = theme
+            var (upper, lower): ([UInt8], [UInt8]) = ([], [])
+            // Whatever stands between two escape characters begins with a sequence, but for the first.
+            for (number, part) in line.split(separator: "\u{1B}", omittingEmptySubsequences: false).enumerated() {
+                var cells = part
+                if number > 0 {
+                    let end = try #require(part.firstIndex(of: "m"))
+                    colours = try #require(changed(theme, by: part[...end]))
+                    cells = part[part.index(after: end)...]
+                }
+                for character in cells {
+                    try #require("█▀▄ ".contains(character))
+                    upper.append("█▀".contains(character) ? colours.ink : colours.paper)
+                    lower.append("█▄".contains(character) ? colours.ink : colours.paper)
+                }
+            }
+            rows += [upper, lower]
         }
         let width = (rows.first?.count ?? 0) * 8
         var picture = Array("P5\n\(width) \(rows.count * 8)\n255\n".utf8)
@@ -160,5 +184,19 @@ struct ReadBackTests {
             for _ in 0..<8 { picture += line }
         }
         return picture
+    }
+
+    /// The colours after an escape sequence; `nil` for one that is not known here.
+    private func changed(
+        _ theme: (ink: UInt8, paper: UInt8),
+        by sequence: Substring
+    ) -> (ink: UInt8, paper: UInt8)? {
+        switch sequence {
+        case "[38;5;16;48;5;231m": (0, 255)
+        case "[38;5;231;48;5;16m": (255, 0)
+        case "[7m": (theme.paper, theme.ink)
+        case "[27m", "[0m": theme
+        default: nil
+        }
     }
 }

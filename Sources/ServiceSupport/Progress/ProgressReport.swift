@@ -109,6 +109,7 @@ public final class ProgressReport: Sendable {
                 writeEvent(
                     "error",
                     [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
+                        + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
                 )
             } else {
                 StandardError.writeLine("\(program): \(failure.sentence)")

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A document of the page, whole: nothing is loaded from anywhere but the events, and its policy forbids all else.
+struct PageDocument {
+    let text: String
+    /// The value of `Content-Security-Policy`.
+    let policy: String
+
+    /// The page that shows the code and what happens.
+    ///
+    /// - Parameter nonce: of one answer only; scripts and styles that do not bear it are not obeyed.
+    static func live(nonce: String) -> PageDocument {
+        PageDocument(
+            text: """
+                <!doctype html>
+                <html lang="en">
+                <head>
+                <meta charset="utf-8">
+                <meta name="viewport" content="width=device-width, initial-scale=1">
+                <meta name="color-scheme" content="light dark">
+                <title>Use your phone</title>
+                <link rel="icon" href="data:,">
+                <style nonce="\(nonce)">
+                \(PageStyle.text)
+                </style>
+                </head>
+                <body>
+                <main>
+                <h1 id="heading">Use your phone</h1>
+                <p id="warning" class="warning" role="note" hidden></p>
+                <figure id="figure" hidden>
+                <svg id="code" role="img" aria-label="QR code. Scan it with the phone that has the passkey." \
+                shape-rendering="crispEdges"><rect width="100%" height="100%" fill="#fff"/>\
+                <path id="modules" fill="#000"/></svg>
+                </figure>
+                <p id="status" role="status" aria-live="polite">Getting ready</p>
+                <div id="failure" role="alert" hidden><p id="cause"></p><p id="remedy"></p></div>
+                <p class="times"><span id="elapsed" role="timer" aria-label="time so far">0:00</span></p>
+                <ol id="steps">
+                <li data-stage="scan">Scan the code with your phone</li>
+                <li data-stage="found">Phone found</li>
+                <li data-stage="connecting">Connecting</li>
+                <li data-stage="confirm">Confirm on your phone</li>
+                <li data-stage="done">Done</li>
+                </ol>
+                <p id="closing" class="hint">Closing this page cancels.</p>
+                <noscript><p class="warning">This page needs JavaScript. Without it, use the code in the terminal: \
+                end hybrid-client and start it again without --open.</p></noscript>
+                </main>
+                <script nonce="\(nonce)">
+                \(PageScript.text)
+                </script>
+                </body>
+                </html>
+
+                """,
+            policy: """
+                default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; connect-src 'self'; \
+                img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+                """
+        )
+    }
+
+    /// What the token is exchanged for: it leads on to the page at once, and leaves no address with the token behind.
+    static func entrance() -> PageDocument {
+        PageDocument(
+            text: """
+                <!doctype html>
+                <html lang="en">
+                <head>
+                <meta charset="utf-8">
+                <meta name="color-scheme" content="light dark">
+                <meta http-equiv="refresh" content="0;url=/">
+                <title>Use your phone</title>
+                <link rel="icon" href="data:,">
+                </head>
+                <body><p><a href="/">Go on</a></p></body>
+                </html>
+
+                """,
+            policy: """
+                default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+                """
+        )
+    }
+}

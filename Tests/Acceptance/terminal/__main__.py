@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows the code in a real terminal emulator, takes a picture of its window and lets zbar read it.
+
+See ../README.md; scripts/acceptance starts this with all that it needs. Screen and radio are those of ../chromium.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
+from air import Air
+from folders import RunFolder
+from programs import Program
+from screen import Screen
+from waiting import Failed, Interrupted, Signals, Waiting
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TOOLS = ("setpriv", "xterm", "script", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "dbus-daemon", "dbus-monitor")
+USAGE, UNAVAILABLE = 64, 69
+REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
+CODE = re.compile(r"FIDO:/\d{100,}")
+
+DARK, LIGHT = ("gray85", "black"), ("black", "white")
+OUTLINE, BITMAP = ("-fa", "DejaVu Sans Mono", "-fs", "11"), ("-fn", "-misc-fixed-medium-r-normal--15-*-*-*-c-90-iso10646-1")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A terminal; it shows the code, or else says the sentence."""
+    colours: tuple
+    size: str = "80x24"
+    font: tuple = OUTLINE
+    environment: dict = field(default_factory=dict)
+    sentence: str | None = None
+
+
+# What terminals set that tell their colours: those of text and background, as numbers.
+NO_COLOUR = {"NO_COLOR": "1"}
+CASES = {
+    "dark": Case(DARK),
+    "light": Case(LIGHT),
+    "solarized": Case(("#839496", "#002b36")),
+    "dark-bitmap-font": Case(DARK, font=BITMAP),
+    "light-bitmap-font": Case(LIGHT, font=BITMAP),
+    "dark-small-font": Case(DARK, font=("-fa", "DejaVu Sans Mono", "-fs", "7")),
+    "dark-no-colour": Case(DARK, environment=NO_COLOUR),
+    "light-no-colour": Case(LIGHT, environment={**NO_COLOUR, "COLORFGBG": "0;15"}),
+    "dark-smallest": Case(DARK, size="41x22"),
+    "light-smallest": Case(LIGHT, size="41x22"),
+    "large": Case(DARK, size="120x45"),
+    "too-narrow": Case(DARK, size="40x24", sentence="the code needs a terminal of 41 × 22 characters and this one has 40 × 24"),
+    "too-low": Case(LIGHT, size="80x21", sentence="the code needs a terminal of 41 × 22 characters and this one has 80 × 21"),
+}
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"acceptance terminal: {message}", file=sys.stderr)
+        sys.exit(USAGE)
+
+
+def arguments():
+    parser = Arguments(prog="acceptance terminal", description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B", help=f"of {', '.join(CASES)}")
+    parser.add_argument("--keep", action="store_true", help="keep all pictures, also when every case passed")
+    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
+                        help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
+    return parser.parse_args()
+
+
+def _cases(text):
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in CASES:
+            raise argparse.ArgumentTypeError(f"there is no case {name!r}; there are {', '.join(CASES)}")
+    return names
+
+
+def unavailable(sentence):
+    print(f"acceptance terminal: {sentence}", file=sys.stderr)
+    sys.exit(UNAVAILABLE)
+
+
+def our_programs(folder):
+    folder = Path(folder or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
+    programs = {name: folder / f"hybrid-{name}" for name in ("client", "lab")}
+    missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
+    if missing:
+        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+    return SimpleNamespace(**programs)
+
+
+class Stage:
+    """Radio and screen for all cases."""
+
+    def __init__(self, programs, folder, signals):
+        self.folder, self.waiting, self._programs = folder, Waiting(signals), programs
+        self.air = Air(programs, folder, self.waiting)
+        try:
+            self.screen = Screen(folder, self.waiting)
+        except BaseException:
+            self.air.stop()
+            raise
+        self._request = folder.scratch / "request.json"
+        self._request.write_text(json.dumps(REQUEST), encoding="ascii")
+
+    def stop(self):
+        return self.screen.stop() + self.air.stop()
+
+    def perform(self, name, case):
+        """What was wrong with a case, as sentences."""
+        said = self.folder.path(f"{name}.said")
+        client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
+                                      "https://example.com", "--timeout", "300")))
+        foreground, background = case.colours
+        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address, **case.environment}
+        # Between terminal and program, `script` keeps a record of what is written.
+        terminal = Program(
+            "xterm", ["xterm", *case.font, "-fg", foreground, "-bg", background, "-geometry", f"{case.size}+40+40",
+                      "-e", "script", "-qfec", client, said],
+            log=self.folder.path(f"{name}.log"), environment=environment)
+        try:
+            return self._look(name, case, terminal, said)
+        finally:
+            complaints = terminal.stop()
+        return complaints
+
+    def _look(self, name, case, terminal, said):
+        picture = self.folder.path(f"{name}.png")
+        wanted = case.sentence or "scan this code with the phone"
+
+        def written():
+            return said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
+
+        def is_said():
+            if terminal.status is not None:
+                raise Failed(f"xterm {terminal.ending}: {terminal.said().strip()}")
+            # The terminal breaks lines that are longer than itself, which the record does not show.
+            return wanted in written()
+
+        self.waiting.until(f"hybrid-client to say {wanted!r}", is_said, 60)
+        if case.sentence:
+            self.screen.picture(picture)
+            return ["a code is drawn although it does not fit"] if "▀" in written() else []
+        code = self.waiting.until("a picture of the terminal with a code that zbar reads",
+                                  lambda: self.screen.code(picture), 60)
+        return [] if CODE.fullmatch(code) else [f"zbar read something else: {code!r}"]
+
+
+def main():
+    options = arguments()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run terminal installs what is needed")
+    programs = our_programs(options.bin_dir)
+    signals = Signals()
+    folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-terminal-")) / "run")
+    failed, interrupted = 0, None
+    try:
+        stage = Stage(programs, folder, signals)
+        try:
+            for name in options.cases:
+                try:
+                    complaints = stage.perform(name, CASES[name])
+                except Failed as error:
+                    complaints = [str(error)]
+                failed += bool(complaints)
+                print(f"  {'FAILED' if complaints else 'passed'}  {name}", *complaints, sep="\n    ", flush=True)
+        finally:
+            left = stage.stop()
+        if left:
+            failed += 1
+            print(*left, sep="\n")
+    except Failed as error:
+        failed += 1
+        print(error)
+    except Interrupted as error:
+        interrupted = error
+    folder.remove_sockets()
+    if failed or options.keep:
+        print(f"pictures and records: {folder.root}")
+    else:
+        shutil.rmtree(folder.root.parent, ignore_errors=True)
+    if interrupted:
+        return 128 + interrupted.number
+    print(f"{len(options.cases) - min(failed, len(options.cases))} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
