@@ -140,7 +140,7 @@ let testTargets: [Target] = [
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
-    tests("HybridSessionTests", ["HybridSession", "DataChannel", "CaBLE", "CTAP", "TestSupport", crypto]),
+    tests("HybridSessionTests", ["HybridSession", "BLEAdvert", "DataChannel", "CaBLE", "CTAP", "TestSupport", crypto]),
     tests("ServiceSupportTests", ["ServiceSupport", "TestSupport", logging, coreMetrics]),
     tests(
         "RelayCoreTests",

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BLEAdvert
+import DataChannel
+import Foundation
+import HybridSession
+import Testing
+
+/// Each cause, what is said of it and the exit code: one sample of every case, with words in the place of what varies.
+@Suite("Causes, sentences and exit codes")
+struct FailureTableTests {
+    private static let radio: [RadioError] = {
+        guard let adapter = AdapterName("hci0") else { return [] }
+        return [
+            .noSystemBus, .noBluetoothService, .noAdapter, .adapterNotFound(adapter), .adapterOff(adapter),
+            .notPermitted("WORDS"), .noFreeAdvertisingSlot(adapter), .bluetoothServiceGone, .timedOut, .failed("WORDS"),
+        ]
+    }()
+
+    private static let relay: [TunnelError] = [
+        .hostNotFound("HOST"), .connectionRefused("HOST"), .unreachable(host: "HOST", reason: "REASON"),
+        .timedOut(.connecting), .hungUp(host: "HOST", .securing), .hungUp(host: "HOST", .upgrading),
+        .proxySettingUnusable(variable: "VARIABLE", why: .malformed),
+        .proxySettingUnusable(variable: "VARIABLE", why: .otherKind("KIND")), .proxyNotFound("PROXY"),
+        .proxyConnectionRefused("PROXY"), .proxyUnreachable(proxy: "PROXY", reason: "REASON"), .proxySilent("PROXY"),
+        .proxyHungUp("PROXY"), .proxyWantsAuthentication("PROXY"), .proxyRefusesAuthentication("PROXY"),
+        .proxyRefused(proxy: "PROXY", status: 403), .proxyMisbehaved(proxy: "PROXY", how: "HOW"),
+        .certificateNotTrusted(host: "HOST", issuer: "ISSUER"), .certificateNotTrusted(host: "HOST", issuer: nil),
+        .certificateSelfSigned(host: "HOST"), .certificateExpired(host: "HOST"), .certificateNotYetValid(host: "HOST"),
+        .certificateForOtherHost("HOST"), .tlsFailed("WORDS"), .trustAnchorsUnusable("FILE"), .tunnelNotFound,
+        .notAuthorised, .relayBusy, .refused(status: 500), .redirectRefused(host: "HOST", .notSecure),
+        .tooManyRedirects(host: "HOST"), .relayMisbehaved("HOW"), .closed(code: 1001), .stalled, .connectionLost,
+        .messageRefused,
+    ]
+
+    private static let client: [ClientFailure] = [
+        .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .notThisPhone, .phoneLacksCTAP,
+        .phoneMisbehaved("HOW"), .internalFault("WORDS"),
+    ]
+
+    private static let phone: [AuthenticatorSessionFailure] = [
+        .noClient, .tunnelExpired, .notVerified, .clientSilent, .clientMisbehaved("HOW"),
+    ]
+
+    private static var all: [any ExplainedFailure] {
+        radio as [any ExplainedFailure] + relay as [any ExplainedFailure] + client as [any ExplainedFailure]
+            + phone as [any ExplainedFailure]
+    }
+
+    private static func row(_ failure: any ExplainedFailure) -> String {
+        "| `\(failure.code)` | \(failure.kind.rawValue) | \(failure.sentence) |"
+    }
+
+    private static func file(_ path: String) throws -> String {
+        let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        return try String(contentsOfFile: (parts.dropLast(3) + [path]).joined(separator: "/"), encoding: .utf8)
+    }
+
+    @Test("no two causes share a sentence, and those of another code say another thing")
+    func distinct() {
+        var seen: [String: String] = [:]
+        for failure in Self.all {
+            #expect(seen.updateValue(failure.code, forKey: failure.sentence) == nil, "\(failure.sentence)")
+            #expect(!failure.sentence.contains("\n") && !failure.sentence.hasSuffix("."), "\(failure.sentence)")
+        }
+    }
+
+    @Test("every code is in the table here")
+    func complete() throws {
+        let source = try Self.file("Sources/HybridSession/FailureCodes.swift")
+        let written = Set(source.matches(of: #/"([a-z0-9-]+)"/#).map { String($0.1) })
+        #expect(written == Set(Self.all.map(\.code)))
+    }
+
+    @Test("docs/troubleshooting.md has exactly these rows")
+    func documented() throws {
+        let rows = Self.all.map(Self.row)
+        let text = try Self.file("docs/troubleshooting.md")
+        let written = text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("| `") }
+        for row in rows where !written.contains(where: { $0.hasPrefix(row) }) {
+            Issue.record("docs/troubleshooting.md lacks: \(row)")
+        }
+        for line in written where !rows.contains(where: { line.hasPrefix($0) }) {
+            Issue.record("docs/troubleshooting.md has what nothing says: \(line)")
+        }
+    }
+}
