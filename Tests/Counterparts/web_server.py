@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A web server in a relay's place: it answers every request with one status.
+
+  web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--clock SECONDS] [--log FILE]
+
+Says `listening on 127.0.0.1:PORT` on standard error. `{path}` in URL stands for the path that was asked for. --clock is
+how far its clock is ahead.
+"""
+import argparse, asyncio, email.utils, json, ssl, sys, time
+
+
+class Server:
+    def __init__(self, options):
+        self.options = options
+
+    async def serve(self, reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+            if self.options.log:
+                with open(self.options.log, "a") as file:
+                    file.write(json.dumps({"request": head[0], "fields": fields}) + "\n")
+            date = email.utils.formatdate(time.time() + self.options.clock, usegmt=True)
+            answer = f"HTTP/1.1 {self.options.status} Text\r\nDate: {date}\r\nContent-Length: 0\r\n"
+            for location in self.options.location:
+                answer += "Location: " + location.replace("{path}", head[0].split(" ")[1]) + "\r\n"
+            writer.write(answer.encode() + b"\r\n")
+            await reader.read()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cert", required=True)
+    parser.add_argument("--key", required=True)
+    parser.add_argument("--status", type=int, default=404)
+    parser.add_argument("--location", action="append", default=[])
+    parser.add_argument("--clock", type=int, default=0)
+    parser.add_argument("--log")
+    options = parser.parse_args()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(options.cert, options.key)
+    server = await asyncio.start_server(Server(options).serve, "127.0.0.1", 0, ssl=tls)
+    print("listening on 127.0.0.1:%d" % server.sockets[0].getsockname()[1], file=sys.stderr, flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+@testable import DataChannel
+
+@Suite("Which proxy")
+struct ProxySettingsTests {
+    @Test("is read as curl reads it")
+    func proxies() throws {
+        let cases: [(text: String, host: String, port: Int, authorization: String?)] = [
+            ("proxy.example", "proxy.example", 1080, nil), ("http://Proxy.Example:3128", "proxy.example", 3128, nil),
+            ("http://proxy.example:3128/", "proxy.example", 3128, nil), ("HTTP://10.0.0.1:8080", "10.0.0.1", 8080, nil),
+            ("http://[2001:db8::1]:8080", "2001:db8::1", 8080, nil), ("[::1]", "::1", 1080, nil),
+            // RFC 7617 §2.
+            ("http://Aladdin:open%20sesame@p:1", "p", 1, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            ("http://test:123%C2%A3@p:1", "p", 1, "Basic dGVzdDoxMjPCow=="), ("u@p:1", "p", 1, "Basic dTo="),
+            ("http://u:a@b@p:1", "p", 1, "Basic dTphQGI="), ("u::@p:1", "p", 1, "Basic dTo6"),
+        ]
+        for (text, host, port, authorization) in cases {
+            let proxy = try HTTPProxy(text)
+            #expect(proxy.host == host && proxy.port == port && proxy.authorization == authorization, "\(text)")
+        }
+    }
+
+    @Test(
+        "is none where the text names none, and its password is never shown",
+        arguments: [
+            "", "http://", "http://:80", "p:0", "p:65536", "p:+1", "p:x", "p q", "http://u:%zz@p", "u:%1@p", "u:%0a@p",
+            "u%3Aa:b@p", "::1", "[::1", "[p]:1", "p:1:2", "b\u{FC}cher.example:1", "127.1:80",
+            "u:\(String(repeating: "x", count: 1100))@p",
+        ]
+    )
+    func malformed(text: String) {
+        #expect(throws: HTTPProxy.ParseError.self) { try HTTPProxy(text) }
+    }
+
+    @Test("is none of another kind")
+    func otherKinds() throws {
+        for (text, kind) in [("socks5://p:1", "socks5"), ("https://p", "https"), ("SOCKS4A://p", "socks4a")] {
+            let settings = ProxySettings(environment: ["HTTPS_PROXY": text])
+            #expect(throws: TunnelError.proxySettingUnusable(variable: "HTTPS_PROXY", why: .otherKind(kind))) {
+                try settings.proxy(for: "a.example", port: 443)
+            }
+        }
+    }
+
+    @Test("hides who uses it")
+    func hidden() throws {
+        let proxy = try HTTPProxy("http://hunter:secret@proxy.example:3128")
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        for text in ["\(proxy)", String(reflecting: proxy), dumped, "\([proxy])"] {
+            #expect(!text.contains("hunter") && !text.contains("secret") && !text.contains("Basic"))
+        }
+        #expect(proxy.description == "proxy.example:3128")
+    }
+
+    @Test("is named by the variables in curl's order; an empty one is none")
+    func variables() throws {
+        func proxy(_ environment: [String: String]) throws -> String? {
+            try ProxySettings(environment: environment).proxy(for: "cable.example", port: 443)?.description
+        }
+        #expect(try proxy([:]) == nil)
+        #expect(try proxy(["HTTP_PROXY": "a:1", "http_proxy": "b:1", "ALL_PROXY": "c:1"]) == nil)
+        #expect(try proxy(["HTTPS_PROXY": "a:1"]) == "a:1")
+        #expect(try proxy(["HTTPS_PROXY": "a:1", "https_proxy": "b:1"]) == "b:1")
+        #expect(try proxy(["HTTPS_PROXY": "a:1", "https_proxy": ""]) == "a:1")
+        #expect(try proxy(["HTTPS_PROXY": ""]) == nil)
+        #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example"]) == nil)
+        #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example", "no_proxy": "other"]) == "a:1")
+        #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example", "no_proxy": ""]) == nil)
+        #expect(try proxy(["HTTPS_PROXY": "socks5://a:1", "NO_PROXY": "*"]) == nil, "what is not used does no harm")
+    }
+
+    @Test("is not for the hosts of NO_PROXY")
+    func exceptions() {
+        let cases: [(list: String, host: String, port: Int, isOn: Bool)] = [
+            ("", "a.example", 443, false), ("*", "a.example", 443, true), (" * ", "::1", 443, true),
+            // Only alone, as in curl.
+            ("*,b", "a.example", 443, false), ("*.example", "a.example", 443, false),
+            ("example", "a.example", 443, true), (".example", "a.example", 443, true), (".example", "example", 443, true),
+            ("example", "example", 443, true), ("EXAMPLE", "a.example", 443, true), ("example.", "a.example", 443, true),
+            ("example", "a.example.", 443, true), ("example", "notexample", 443, false),
+            ("ple", "a.example", 443, false), ("a.example", "example", 443, false),
+            ("b,c a.example", "a.example", 443, true), ("b,\ta.example,", "a.example", 443, true),
+            ("a.example:443", "a.example", 443, true), ("a.example:8443", "a.example", 443, false),
+            (".example:443", "a.example", 443, true), ("a.example:", "a.example", 443, false),
+            ("192.0.2.1", "192.0.2.1", 443, true), ("192.0.2.1", "192.0.2.10", 443, false),
+            ("0.2.1", "192.0.2.1", 443, false), ("2.1", "192.0.2.1", 443, false),
+            ("192.0.2.0/24", "192.0.2.77", 443, true), ("192.0.2.0/25", "192.0.2.200", 443, false),
+            ("0.0.0.0/0", "192.0.2.200", 443, true), ("0.0.0.0/0", "::1", 443, false), ("192.0.2.0/33", "192.0.2.0", 443, false),
+            ("192.0.2.1:443", "192.0.2.1", 443, true), ("192.0.2.1:80", "192.0.2.1", 443, false),
+            ("::1", "::1", 443, true), ("[::1]", "::1", 443, true), ("[::1]:443", "::1", 443, true),
+            ("[::1]:80", "::1", 443, false), ("2001:db8::/32", "2001:db8:1::1", 443, true),
+            ("2001:0DB8:0:0::1", "2001:db8::1", 443, true), ("fe80::/10", "2001:db8::1", 443, false),
+        ]
+        for (list, host, port, isOn) in cases {
+            #expect(NoProxyList(list).contains(host, port: port) == isOn, "\(list) \(host)")
+        }
+    }
+
+    @Test("is not for a name on the list nor any below it, and for all others")
+    func property() {
+        var random = SeededGenerator()
+        func label(_ random: inout SeededGenerator) -> String {
+            String((0..<Int.random(in: 1...3, using: &random)).map { _ in "abC1-".randomElement(using: &random) ?? "a" })
+        }
+        for _ in 0..<Thoroughness.rounds(2_000, thorough: 200_000) {
+            let names = (0..<3).map { _ in
+                (0..<Int.random(in: 1...3, using: &random)).map { _ in label(&random) }.joined(separator: ".") + ".x"
+            }
+            let host = (0..<Int.random(in: 1...4, using: &random)).map { _ in label(&random) }.joined(separator: ".") + ".x"
+            let separators = [",", " ", ", ", ",,", "\t"]
+            let list = names.map { (Bool.random(using: &random) ? "." : "") + $0 }
+                .joined(separator: separators.randomElement(using: &random) ?? ",")
+            let labels = host.lowercased().split(separator: ".")
+            let isBelow = names.contains { labels.suffix($0.split(separator: ".").count) == $0.lowercased().split(separator: ".")[...] }
+            #expect(NoProxyList(list).contains(host.lowercased(), port: 443) == isBelow, "\(list) \(host) \(random)")
+        }
+    }
+
+    @Test("whatever bytes a variable has")
+    func anything() {
+        var random = SeededGenerator()
+        for _ in 0..<Thoroughness.rounds(3_000, thorough: 300_000) {
+            let alphabet = Array("aZ09.:[]/@%* ,\t-_é\u{202E}".unicodeScalars)
+            let text = String(String.UnicodeScalarView((0..<Int.random(in: 0...30, using: &random)).compactMap { _ in
+                alphabet.randomElement(using: &random)
+            }))
+            let settings = ProxySettings(environment: ["https_proxy": text, "no_proxy": text])
+            for host in ["a.example", "192.0.2.1", "::1"] {
+                if let proxy = try? settings.proxy(for: host, port: 443) {
+                    #expect(HostName.isValid(proxy.host) || NetworkAddress(proxy.host) != nil, "\(text) \(random)")
+                    #expect((1...65_535).contains(proxy.port), "\(text) \(random)")
+                    #expect(proxy.authorization?.utf8.allSatisfy { (0x20...0x7E).contains($0) } ?? true, "\(random)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import Foundation
+import NIOCore
+import Testing
+
+@testable import DataChannel
+
+@Suite("A relay's addresses", .timeLimit(.minutes(1)))
+struct RacingTests {
+    /// Opens a tunnel at a relay whose name has these addresses; the port is the relay's in all of them.
+    private static func open(_ addresses: [String], connect seconds: Int = 20) async throws -> TunnelError? {
+        let (_, refusal) = try await ScriptedRelay.run { peer in
+            try await peer.answer()
+            return try await peer.finish()
+        } client: { location -> TunnelError? in
+            let port = location.target(of: location.domain.host).port
+            var location = location
+            location.detours = []
+            location.timeouts.connect = seconds
+            location.lookup = NameLookup { _, _ in
+                try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
+            }
+            return await Client.failure(at: location) { _ in }
+        }
+        return refusal
+    }
+
+    @Test("are tried beside each other, so that one that is dead holds nobody up")
+    func dead() async throws {
+        // 240.0.0.0/4 and 2001:db8::/32 lead nowhere: refused at once here, or never answered elsewhere.
+        for addresses in [["127.0.0.1"], ["2001:db8::1", "127.0.0.1"], ["240.0.0.1", "127.0.0.1"]] {
+            #expect(try await Self.open(addresses) == nil, "\(addresses)")
+        }
+    }
+
+    @Test("may be refused by one that refuses before")
+    func refusing() async throws {
+        // ::1 has no listener at that port.
+        #expect(try await Self.open(["::1", "127.0.0.1"]) == nil)
+    }
+
+    @Test("may be none")
+    func none() async throws {
+        var location = try ScriptedRelay.location(port: 1)
+        location.detours = []
+        location.lookup = NameLookup { _, _ in [] }
+        #expect(await Client.refusal(at: location) == .hostNotFound(location.domain.host))
+    }
+
+    @Test("are those of the system")
+    func system() throws {
+        let found = try NameLookup.system.addresses("127.0.0.1", 443)
+        #expect(found.map(\.ipAddress) == ["127.0.0.1"] && found.map(\.port) == [443])
+        #expect(try NameLookup.system.addresses("::1", 443).map(\.ipAddress) == ["::1"])
+        #expect(throws: (any Error).self) { try NameLookup.system.addresses("relay.invalid", 443) }
+    }
+
+    @Test("an answer's head may have 16 KiB, and no byte more, in whatever pieces; what follows is not counted")
+    func longHeads() async throws {
+        for (excess, isTaken) in [(0, true), (1, false)] {
+            let (_, refusal) = try await ScriptedRelay.run { peer in
+                try await peer.answer(then: Wire.frame([UInt8](repeating: 7, count: 40_000))) { answer in
+                    let field = "X-Filler: "
+                    let room = HeadEnd.maximumBytes + excess - answer.utf8.count - field.utf8.count - 2
+                    // Many fields, because NIO bounds single ones.
+                    return String(answer.dropLast(2)) + field + String(repeating: "x", count: room) + "\r\n\r\n"
+                }
+                return try? await peer.finish()
+            } client: {
+                await Client.failure(at: $0) { #expect(try await $0.next().count == 40_000) }
+            }
+            #expect(refusal == (isTaken ? nil : .relayMisbehaved("its answer is longer than 16 KiB")))
+        }
+        var head = ResponseHead()
+        #expect(head.append(Array("HTTP/1.1 2".utf8)) == .incomplete)
+        #expect(head.append(Array("00 OK\r\n\r".utf8)) == .incomplete)
+        #expect(head.append(Array("\nrest".utf8)) == .complete(status: 200, rest: Array("rest".utf8)))
+        for nonsense in ["SSH-2.0", "HTTP/2 200 OK\n\n", "HTTP/1.1 20\n\n", "HTTP/1.1 2000 X\n\n", "HTTP/1.1 999 X\n\n"] {
+            var head = ResponseHead()
+            #expect(head.append(Array(nonsense.utf8)) == .malformed("it does not speak HTTP"), "\(nonsense)")
+        }
+    }
+
+    @Test("and dates are read as RFC 9110 writes them")
+    func dates() {
+        for (text, seconds) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Tue, 29 Feb 2028 23:59:59 GMT", 1_835_481_599), ("Fri, 01 Mar 2030 00:00:00 GMT", 1_898_553_600),
+        ] {
+            #expect(HTTPDate.seconds(text) == seconds, "\(text)")
+        }
+        for text in [
+            "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 UTC",
+            "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Non 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+            "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1969 08:49:37 GMT",
+        ] {
+            #expect(HTTPDate.seconds(text) == nil, "\(text)")
+        }
+    }
+}

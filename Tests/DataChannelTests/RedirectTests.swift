@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DataChannel
+
+@Suite("Where a relay sends to", .timeLimit(.minutes(1)))
+struct RedirectTests {
+    private static let current = (host: "relay.example", path: "/cable/new/00?x=1")
+
+    @Test("is a name with TLS on port 443, or a path of its own")
+    func followed() throws {
+        for (location, host, path) in [
+            ("https://a.example/x?y", "a.example", "/x?y"), ("wss://A.Example", "a.example", "/"),
+            ("HTTPS://a.example:443/", "a.example", "/"), ("wss://a.example?y", "a.example", "/?y"),
+            ("//a.example/x", "a.example", "/x"), ("/x/y", "relay.example", "/x/y"), ("x", "relay.example", "/cable/new/x"),
+            ("?y", "relay.example", "/cable/new/00?y"), ("https://a.example/x#there", "a.example", "/x"),
+            ("/x:y", "relay.example", "/x:y"),
+        ] {
+            let redirect = try Redirect(location, from: Self.current)
+            #expect(redirect.host == host && redirect.path == path, "\(location): \(redirect)")
+        }
+    }
+
+    @Test("is nothing else")
+    func refused() {
+        let cases: [(String, RedirectFault)] = [
+            ("", .malformed), ("https://", .malformed), ("https:///x", .malformed), ("https:x", .malformed),
+            ("https://a b/", .malformed), ("https://a.example/\u{E9}", .malformed), ("https://a\r\nX: y/", .malformed),
+            ("https:\\\\a.example", .malformed), ("https://u:p@a.example/", .malformed), ("https://a.example:x/", .malformed),
+            ("https://a..example/", .malformed), ("https://[::1/", .malformed),
+            ("/" + String(repeating: "x", count: 2048), .malformed), ("http://a.example/", .notSecure),
+            ("ws://a.example/", .notSecure), ("ftp://a.example/", .notSecure), ("data:x", .notSecure),
+            ("https://a.example:80/", .otherPort), ("https://a.example:8443/", .otherPort),
+            ("https://192.0.2.1/", .address), ("https://[2001:db8::1]/", .address), ("https://[::ffff:127.0.0.1]/", .address),
+            ("https://127.1/", .address), ("https://2130706433/", .address), ("https://0x7f.0.0.1/", .address),
+        ]
+        for (location, fault) in cases {
+            #expect(throws: fault, "\(location)") { try Redirect(location, from: Self.current) }
+        }
+    }
+
+    @Test("whatever its text is: host and path are fit for a request")
+    func anything() {
+        var random = SeededGenerator()
+        let parts = ["https", "wss", "http", ":", "/", "//", "a.example", "127.0.0.1", "@", "[", "]", "::1", "?", "#", "\\", "\r\n", " ", "%0d", "443", "x", "é"]
+        for _ in 0..<Thoroughness.rounds(5_000, thorough: 500_000) {
+            let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }.joined()
+            guard let redirect = try? Redirect(text, from: Self.current) else { continue }
+            #expect(HostName.isValid(redirect.host) && redirect.host == redirect.host.lowercased(), "\(text) \(random)")
+            #expect(redirect.path.hasPrefix("/") && redirect.path.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "\(text) \(random)")
+        }
+    }
+
+    @Test("is not followed without a place, or with two")
+    func places() async throws {
+        for fields in ["", "Location: https://a.example/\r\nLocation: https://b.example/\r\n"] {
+            let (_, refusal) = try await ScriptedRelay.run { peer in
+                _ = try await peer.readHead()
+                try await peer.send(Array("HTTP/1.1 302 Found\r\n\(fields)Content-Length: 0\r\n\r\n".utf8))
+                await peer.readToEnd()
+            } client: {
+                await Client.refusal(at: $0)
+            }
+            let host = try #require(TestCertificates.domain?.host)
+            #expect(refusal == .redirectRefused(host: host, .noTarget))
+        }
+    }
+
+    @Test("is not followed into the own network, by whatever name, unless the relay itself is there", arguments: [true, false])
+    func rebound(relayIsLocal: Bool) async throws {
+        let asked = Mutex<[String]>([])
+        let (_, outcome) = try await ScriptedRelay.run { peer in
+            _ = try await peer.readHead()
+            let field = "Location: https://rebound.example/\r\nContent-Length: 0"
+            try await peer.send(Array("HTTP/1.1 307 Elsewhere\r\n\(field)\r\n\r\n".utf8))
+            await peer.readToEnd()
+        } client: { location in
+            var hop = Hop(host: "rebound.example", path: "/", mayBeLocal: relayIsLocal)
+            if relayIsLocal {
+                // All the way from a relay on this machine: the second host is tried, where nobody listens any more.
+                var whole = location
+                whole.lookup = NameLookup { host, port in
+                    asked.withLock { $0.append(host) }
+                    return [try SocketAddress(ipAddress: "127.0.0.1", port: host == "rebound.example" ? 1 : port)]
+                }
+                return await Client.refusal(at: whole)
+            }
+            // A relay that is not on this machine can't be had here: the second hop alone.
+            await #expect(throws: Redirect.self) {
+                try await HopOpening(
+                    Hop(host: location.domain.host, path: "/", mayBeLocal: false),
+                    location,
+                    Client.tunnel,
+                    nil,
+                    try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
+                ).open()
+            }
+            var second = location
+            second.detours = []
+            second.lookup = NameLookup { host, port in
+                asked.withLock { $0.append(host) }
+                return [try SocketAddress(ipAddress: "127.0.0.1", port: port), try SocketAddress(ipAddress: "fe80::1", port: port)]
+            }
+            hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
+            do {
+                let tls = try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
+                _ = try await HopOpening(hop, second, Client.tunnel, nil, tls).open()
+                return nil
+            } catch let error as TunnelError {
+                return error
+            }
+        }
+        #expect(asked.withLock { $0.last } == "rebound.example")
+        #expect(
+            outcome == (relayIsLocal ? .connectionRefused("rebound.example") : .redirectRefused(host: "rebound.example", .local))
+        )
+    }
+}
