@@ -34,13 +34,15 @@ struct PhoneRefusal: Error, Hashable {
         case .credentialExcluded:
             (sentence, exitStatus) = ("the phone has a passkey for this account at \(site) already", .notPermitted)
         case .userActionTimeout:
-            (sentence, exitStatus) = ("nobody confirmed on the phone in time; try again", .temporary)
+            (sentence, exitStatus) = ("the phone waited for its user in vain; try again", .temporary)
         case .keepaliveCancel:
             (sentence, exitStatus) = ("it was cancelled before anybody confirmed on the phone; try again", .temporary)
         case .timeout, .actionTimeout, .channelBusy, .userActionPending, .operationPending, .processing:
             (sentence, exitStatus) = ("the phone did not get to an answer: \(status); try again", .temporary)
         case .unsupportedAlgorithm:
-            (sentence, exitStatus) = ("the phone makes none of the kinds of keys that the website takes", .notPermitted)
+            (sentence, exitStatus) = (
+                "the phone refused, as it makes none of the kinds of keys that the website takes", .notPermitted
+            )
         case .unsupportedOption, .invalidOption:
             (sentence, exitStatus) = (
                 "the phone can't do it as the website wants it: \(status); "

@@ -45,7 +45,7 @@ struct RequestInput {
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= PublicKeyOptions.maximumBytes else {
-                throw CommandFailure("the request is longer than 1 MiB", status: .dataError)
+                throw CommandFailure(RequestRefusal(.tooLarge))
             }
         }
     }

@@ -81,6 +81,20 @@ struct CBORExampleTests {
         #expect(values.compactMap(\.boolean) == [true])
     }
 
+    @Test("A map's value is found as it was written, and only in a map that fills the input")
+    func encodedValue() {
+        // Lengths in longer forms, and keys in no order.
+        let map: [UInt8] = [0xA2, 3, 0x58, 1, 7, 0x18, 1, 0x81, 0x19, 0, 5]
+        #expect(CBORDecoder.encodedValue(of: 3, inMap: map) == [0x58, 1, 7])
+        #expect(CBORDecoder.encodedValue(of: 1, inMap: map) == [0x81, 0x19, 0, 5])
+        #expect(CBORDecoder.encodedValue(of: 2, inMap: map) == nil)
+        for length in map.indices { #expect(CBORDecoder.encodedValue(of: 3, inMap: map[..<length]) == nil) }
+        for other in [map + [0], [0x81, 3], [0xBF, 3, 0, 0xFF], [0xBB] + [UInt8](repeating: 0xFF, count: 8)] {
+            #expect(CBORDecoder.encodedValue(of: 3, inMap: other) == nil)
+        }
+        #expect(CBORDecoder.encodedValue(of: 3, inMap: map, limits: CBORLimits(bytes: 10)) == nil)
+    }
+
     @Test("A prefix tells how many bytes its item took")
     func prefix() throws {
         let (value, length) = try CBORDecoder.decodePrefix([0x82, 1, 2, 0xFF, 0xFF], mode: .strict)

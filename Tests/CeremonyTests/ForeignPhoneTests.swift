@@ -126,7 +126,7 @@ struct ForeignPhoneTests {
             Failure("0x2e", 77, "no passkey for example.com (NotAllowedError)"),
             Failure("0x19", 77, "has a passkey for this account at example.com already (InvalidStateError)"),
             Failure("0x2d", 75, "cancelled before anybody confirmed on the phone; try again (NotAllowedError)"),
-            Failure("0x2f", 75, "nobody confirmed on the phone in time; try again (NotAllowedError)"),
+            Failure("0x2f", 75, "the phone waited for its user in vain; try again (NotAllowedError)"),
             Failure("0x06", 75, "it is busy with another request (CTAP 0x06); try again (UnknownError)"),
             Failure("0x3a", 75, "what was begun was not ended in time (CTAP 0x3A); try again (NotAllowedError)"),
             Failure("0x26", 77, "none of the kinds of keys that the website takes (NotSupportedError)"),

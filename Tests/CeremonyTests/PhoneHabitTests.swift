@@ -37,7 +37,7 @@ struct PhoneHabitTests {
         // On the air: which UUID, what stands behind the twenty bytes, what else is there, and for how long.
         Habit("--older-uuid"), Habit("--both-uuids"), Habit("--list-uuid"), Habit("--connectable"),
         Habit("--suffix", "a1011882"), Habit("--suffix", "ff00ff"), Habit("--suffix", "00"),
-        Habit("--strangers", "8"), Habit("--other-service"), Habit("--renew", "4"), Habit("--stay-on-air"),
+        Habit("--strangers", "4"), Habit("--other-service"), Habit("--renew", "4"), Habit("--stay-on-air"),
         // The first message.
         Habit("--introduction", "android_chrome_2022"), Habit("--introduction", "ios16"),
         Habit("--introduction", "iphone_2026"), Habit("--features", "null"), Habit("--features", #"["dc","ctap",7]"#),

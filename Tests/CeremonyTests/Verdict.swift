@@ -53,8 +53,8 @@ extension SharedStage.Props {
     ) async throws -> Verdict {
         let meeting = try await hybridClient(asking: options, extra: extra, phone)
         try #require(meeting.desktop.status == 0 && meeting.phone.status == 0, "\(meeting)")
-        let isCreation = options.contains("pubKeyCredParams")
-        let text = try await workshop.site(isCreation ? "verify-creation" : "verify-request", input: meeting.desktop.output)
+        let verification = options.contains("pubKeyCredParams") ? "verify-creation" : "verify-request"
+        let text = try await workshop.site(verification, input: meeting.desktop.output)
         return try JSONDecoder().decode(Verdict.self, from: Data(text.utf8))
     }
 

@@ -64,7 +64,8 @@ struct WebsiteRuleTests {
         let made = try await props.judged(asked, phone)
         #expect(made.extensions.largeBlob == .init(supported: true))
         func signIn(_ blob: [String: Any], _ phone: [String]) async throws -> Verdict.LargeBlob? {
-            let asked = try await props.options("request-options", ["--only=\(made.id)", "--decoys", "0"], with: options(blob))
+            let flags = ["--only=\(made.id)", "--decoys", "0"]
+            let asked = try await props.options("request-options", flags, with: options(blob))
             return try await props.judged(asked, phone).extensions.largeBlob
         }
         #expect(try await signIn(["read": true], phone) == .init())
@@ -133,7 +134,8 @@ struct WebsiteRuleTests {
             let meeting = try await props.hybridClient(asking: options, ["--inspect"] + flags)
             #expect(meeting.desktop.status == 77 && meeting.desktop.output.isEmpty, "\(meeting)")
             #expect(meeting.desktop.lastLine.contains(words), "\(meeting.desktop)")
-            #expect(meeting.phone.status == 0 && meeting.phone.lastOutput.contains(#""served": []"#), "\(meeting.phone)")
+            #expect(meeting.phone.status == 0, "\(meeting.phone)")
+            #expect(meeting.phone.lastOutput.contains(#""served": []"#), "\(meeting.phone)")
         }
         let unnamed = try await props.options(
             "create-options",

@@ -87,7 +87,7 @@ def verify_creation(state, response):
 def client_data(response):
     """Where the page stood, which each website judges by itself."""
     members = json.loads(decode(response["response"]["clientDataJSON"]))
-    return {"crossOrigin": members["crossOrigin"], "topOrigin": members.get("topOrigin")}
+    return {name: members[name] for name in ("crossOrigin", "topOrigin") if name in members}
 
 
 def request_options(state, allow, only, decoys, more):

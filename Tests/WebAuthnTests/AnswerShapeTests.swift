@@ -58,7 +58,8 @@ struct AnswerShapeTests {
     func statement() throws {
         let data = try Fixture.created(key).authenticatorData.encoded
         // Members in another order than the canonical one, and a length in a longer form.
-        let statement: [UInt8] = [0xA2, 0x63] + Array("sig".utf8) + [0x58, 2, 9, 9] + [0x63] + Array("alg".utf8) + [0x26]
+        let signature: [UInt8] = [0x63] + Array("sig".utf8) + [0x58, 2, 9, 9]
+        let statement: [UInt8] = [0xA2] + signature + [0x63] + Array("alg".utf8) + [0x26]
         let body =
             [0xA3, 3] + statement + [1, 0x66] + Array("packed".utf8) + [2] + CBOREncoder.encode(.bytes(data))
         func object(_ conveyance: String) throws -> [UInt8] {

@@ -40,17 +40,20 @@ struct ExtensionInputTests {
             Fixture.creationOptions(["extensions": #"{"prf":{"eval":{"first":"b25l"}}}"#]),
             origin: Fixture.origin()
         )
-        let made = try CTAPRequest(parsing: CTAPRequest.makeCredential(creation.ctapRequest(for: phone(["prf"]))).encoded)
+        let asked = try CTAPRequest.makeCredential(creation.ctapRequest(for: phone(["prf"])))
+        let made = try CTAPRequest(parsing: asked.encoded)
         guard case .makeCredential(let request) = made else { throw Fixture.OtherKind() }
         #expect(try request.prf == PRFInput(salts: PRFSalts(first: salt("one"))))
         #expect(try creation.ctapRequest(for: phone(["hmac-secret"])).extensions == nil)
 
-        let byCredential = #"{"prf":{"eval":{"first":"b25l"},"evalByCredential":{"yv4":{"first":"dHdv","second":"b25l"}}}}"#
+        let byCredential =
+            #"{"prf":{"eval":{"first":"b25l"},"evalByCredential":{"yv4":{"first":"dHdv","second":"b25l"}}}}"#
         let ceremony = try RequestCeremony(
             Fixture.requestOptions(["allowCredentials": Self.two, "extensions": byCredential]),
             origin: Fixture.origin()
         )
-        let read = try CTAPRequest(parsing: CTAPRequest.getAssertion(ceremony.ctapRequest(for: phone(["prf"]))).encoded)
+        let wish = try CTAPRequest.getAssertion(ceremony.ctapRequest(for: phone(["prf"])))
+        let read = try CTAPRequest(parsing: wish.encoded)
         guard case .getAssertion(let request) = read else { throw Fixture.OtherKind() }
         #expect(
             try request.prf
@@ -137,7 +140,7 @@ struct ExtensionInputTests {
         let error = optionsError(
             Fixture.request([
                 "allowCredentials": Self.two,
-                "extensions": "{\"prf\":{\"evalByCredential\":{\"AAAA\":{\"first\":\"AA\"},\"\(key)\":{\"first\":\"AA\"}}}}",
+                "extensions": #"{"prf":{"evalByCredential":{"AAAA":{"first":"AA"},"\#(key)":{"first":"AA"}}}}"#,
             ])
         )
         #expect(error?.name == .syntaxError)

@@ -21,7 +21,7 @@ public enum MissingAbility: Error, Equatable, Sendable {
     public var sentence: String {
         switch self {
         case .algorithms: "the phone makes none of the kinds of keys that the website takes"
-        case .discoverablePasskeys: "the website requires a passkey that the phone can find by itself, and it keeps none"
+        case .discoverablePasskeys: "the website requires a passkey that need not be named, and the phone keeps none"
         case .userVerification: "the website requires that the user is verified, and the phone is not set up for it"
         case .largeBlobs: "the website requires a passkey that keeps data for it (largeBlob), and the phone keeps none"
         }

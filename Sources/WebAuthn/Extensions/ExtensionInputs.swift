@@ -38,8 +38,9 @@ extension CreationExtensions: Decodable {
         }
         if let field = try container.decodeIfPresent(LargeBlobField.self, forKey: .largeBlob) {
             guard field.read == nil, field.write == nil else {
+                let member = field.read == nil ? ".write" : ".read"
                 throw OptionsError.invalid(
-                    field: (decoder.codingPath + [CodingKeys.largeBlob]).field + (field.read == nil ? ".write" : ".read"),
+                    field: (decoder.codingPath + [CodingKeys.largeBlob]).field + member,
                     because: "is for sign-ins",
                     .notSupportedError
                 )

@@ -84,7 +84,7 @@ public enum OriginError: Error, Equatable, Sendable {
     /// What is wrong and what to write instead.
     public var sentence: String {
         switch self {
-        case .notAnOrigin: "the origin must look like https://example.com, with nothing after the host and port"
+        case .notAnOrigin: "the origin must look like https://example.com, in xn-- form, with nothing behind the port"
         case .scheme: "the origin must begin with https://"
         case .insecure: "the origin must begin with https://; http:// is for localhost only"
         case .ipAddress: "the origin must have a host name; passkeys do not work with IP addresses"

@@ -39,7 +39,7 @@ public enum RelyingPartyIDError: Error, Equatable, Sendable {
     /// What is wrong and what to do.
     public var sentence: String {
         switch self {
-        case .notADomain: "the relying party ID must be a lower-case domain name"
+        case .notADomain: "the relying party ID must be a lower-case domain name, in its xn-- form"
         case .notOfOrigin(let id, let origin):
             "\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it"
         case .publicSuffix(let id): "\(id.text) can't be a relying party ID, because anybody can register below it"
