@@ -63,6 +63,25 @@ public enum AuthenticatorFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// The cause for programs: lower-case words with hyphens between them; it never changes.
+    public var code: String {
+        switch self {
+        case .declined: "declined"
+        case .userTimedOut: "not-answered-in-time"
+        case .userUnavailable: "user-not-reachable"
+        case .cancelled: "cancelled-by-client"
+        case .wrongPIN: "wrong-pin"
+        case .lockedOut: "locked-out"
+        case .noPasskey: "no-passkey"
+        case .alreadyRegistered: "already-registered"
+        case .noSupportedAlgorithm: "algorithm-not-supported"
+        case .silentRequest: "silent-request"
+        case .storeUnusable: "vault-unusable"
+        case .notSaved: "not-saved"
+        case .internalFault: "internal-fault"
+        }
+    }
+
     /// One sentence for the person in front of this device.
     public var sentence: String {
         switch self {

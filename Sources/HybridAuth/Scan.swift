@@ -55,6 +55,9 @@ struct Scan: AsyncParsableCommand {
     )
     var adapter: AdapterName?
 
+    @Flag(help: "Tell what happens as JSON, one object a line, on standard error.")
+    var json = false
+
     @Option(help: ArgumentHelp("How long to wait for the other device, in seconds.", valueName: "s"))
     var timeout: Int = 60
 
@@ -63,21 +66,27 @@ struct Scan: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
+        let progress = ScanProgress(json: json)
+        let ending: CommandFailure
         do {
-            try await answer()
+            try await answer(progress)
+            progress.report.end(ProgressState("done", "done"))
+            return
         } catch let known as KnownFailure {
-            throw known.failure
+            ending = known.failure
         } catch let failure as CommandFailure {
+            ending = failure
             // Nobody sees standard error then; who interrupted knows.
             if inputs.isLink, failure.status != .interrupted {
                 await (try? LinkConfirmation(program: pinentry))?.show(failure)
             }
-            throw failure
         }
+        progress.report.end(ending)
+        throw ExitCode(ending.status.rawValue)
     }
 
     /// Takes the settings from where they are.
-    private mutating func answer() async throws {
+    private mutating func answer(_ progress: ScanProgress) async throws {
         let settings = try AuthSettings.resolve(flags)
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
@@ -85,20 +94,20 @@ struct Scan: AsyncParsableCommand {
         let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
         let domain = try relayDomain(settings)
         tunnelTokenFile = try AuthSettings.tokenFile(for: domain, settings)
-        try await answer(domain, link)
+        try await answer(domain, link, progress)
     }
 
     /// Reads the code, and serves whoever shows it.
-    private func answer(_ domain: TunnelDomain, _ link: LinkConfirmation?) async throws {
+    private func answer(_ domain: TunnelDomain, _ link: LinkConfirmation?, _ progress: ScanProgress) async throws {
         let offer = try await read(inputs.input(patience: .seconds(timeout)))
         try check(offer, domain)
         let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970)))
-        if let warning = CodeAge.warning(age) { StandardError.writeLine("\(HybridAuth.programName): \(warning)") }
+        if let warning = CodeAge.warning(age) { progress.tell("old-code", warning) }
         let token = try tunnelTokenFile.map(TokenFile.read)
         let scan = self
         let ending = await withTerminationSignals {
             try await link?.ask(relay: domain.host, age: age)
-            try await scan.serve(offer, domain, token)
+            try await scan.serve(offer, domain, token, progress)
         }
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         try ending.result.get()
@@ -158,14 +167,19 @@ struct Scan: AsyncParsableCommand {
         }
     }
 
-    private func serve(_ offer: QROffer, _ domain: TunnelDomain, _ token: BearerToken?) async throws {
+    private func serve(
+        _ offer: QROffer,
+        _ domain: TunnelDomain,
+        _ token: BearerToken?,
+        _ progress: ScanProgress
+    ) async throws {
         let radio: BluetoothRadio
         do {
             radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual { StandardError.writeLine("hybrid-auth: VIRTUAL RADIO: no proximity proof") }
+        if radio.isVirtual { progress.tell("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
         do {
             let user = try PinentryUser(
                 program: pinentry,
@@ -175,7 +189,7 @@ struct Scan: AsyncParsableCommand {
             )
             let opened = try await VaultOpening(path: vault, virtualRadio: radio.isVirtual).open(asking: user)
             let authenticator = Authenticator(store: opened, user: user)
-            try await serve(offer, domain, token, radio, authenticator, opened)
+            try await serve(offer, domain, token, radio, authenticator, opened, progress)
         } catch {
             await radio.close()
             throw error
@@ -189,7 +203,8 @@ struct Scan: AsyncParsableCommand {
         _ token: BearerToken?,
         _ radio: BluetoothRadio,
         _ authenticator: Authenticator,
-        _ vault: Vault
+        _ vault: Vault,
+        _ progress: ScanProgress
     ) async throws {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = .seconds(timeout)
@@ -210,13 +225,13 @@ struct Scan: AsyncParsableCommand {
                 try await session.serve(
                     offer,
                     info: Authenticator.info,
-                    events: ScanProgress.show,
+                    events: progress.show,
                     answer: { await authenticator.answer($0) },
                     delivered: {
                         do throws(StoreFailure) {
                             try await authenticator.delivered()
                         } catch {
-                            StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notDeleted(error))")
+                            progress.tell("old-passkey-stays", ScanOutcome.notDeleted(error))
                         }
                     }
                 )
@@ -227,7 +242,7 @@ struct Scan: AsyncParsableCommand {
         // However the session ended, what became of its last request belongs into the history.
         await authenticator.ended()
         if let failure = await authenticator.historyFailure {
-            StandardError.writeLine("\(HybridAuth.programName): \(ScanOutcome.notNoted(failure))")
+            progress.tell("history-not-written", ScanOutcome.notNoted(failure))
         }
         do {
             try await ScanOutcome(authenticator, vault).judge(end.get())

@@ -44,10 +44,7 @@ struct ScanOutcome {
                 status: .temporary
             )
         }
-        if await authenticator.fulfilled > 0 {
-            StandardError.writeLine("\(HybridAuth.programName): done")
-            return
-        }
+        guard await authenticator.fulfilled == 0 else { return }
         if let failure = await authenticator.lastFailure { throw told(failure) }
         let sentence =
             end == .clientLeftDuringRequest
@@ -77,6 +74,6 @@ extension CommandFailure {
             case .notSaved: vault.lastFailure?.status ?? .ioError
             case .internalFault: .software
             }
-        self.init(failure.sentence, status: status)
+        self.init(failure.sentence, code: failure.code, status: status)
     }
 }

@@ -6,20 +6,41 @@ internal import DataChannel
 internal import HybridSession
 internal import ServiceSupport
 
-/// The steps of a scan as lines on standard error.
-enum ScanProgress {
-    @Sendable static func show(_ event: AuthenticatorEvent) {
+/// The steps of a scan on standard error: as lines, since pinentry may write on the same terminal, or as JSON.
+struct ScanProgress: Sendable {
+    let report: ProgressReport
+
+    init(json: Bool) {
+        report = ProgressReport(program: HybridAuth.programName, manner: json ? .json : .lines)
+    }
+
+    /// Shows what happened.
+    @Sendable func show(_ event: AuthenticatorEvent) {
         switch event {
-        case .redirected(let step): say("\(step.from) sends to \(step.to)")
-        case .tunnelOpen(let domain): say("the relay \(domain.host) keeps a tunnel")
-        case .advertising: say("telling the other device by Bluetooth that this one is near")
-        case .clientVerified: say("the other device heard it; connected")
-        case .request(.makeCredential): say("it asks for a new passkey")
-        case .request(.getAssertion): say("it asks for a sign-in")
-        case .request(nil): say("it sent a request that can't be read")
+        case .tunnelOpen(let domain):
+            enter("tunnel-open", "the relay \(domain.host) keeps a tunnel", [("relay", domain.host)])
+        case .advertising: enter("advertising", "telling the other device by Bluetooth that this one is near")
+        case .redirected(let step):
+            report.tell(
+                ProgressState(
+                    "redirected",
+                    "\(step.from) sends to \(step.to)",
+                    details: [("from", step.from), ("to", step.to)]
+                )
+            )
+        case .clientVerified: enter("connected", "the other device heard it; connected")
+        case .request(.makeCredential): enter("asked", "it asks for a new passkey", [("operation", "create")])
+        case .request(.getAssertion): enter("asked", "it asks for a sign-in", [("operation", "sign-in")])
+        case .request(nil): enter("asked", "it sent a request that can't be read", [("operation", "unreadable")])
+        case .answered(let status) where status == .success: enter("answered", "it has its answer")
         case .request, .answered: break
         }
     }
 
-    private static func say(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+    /// Something to know that is no state.
+    func tell(_ name: String, _ text: String) { report.tell(ProgressState(name, text)) }
+
+    private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+        report.enter(ProgressState(name, text, details: details))
+    }
 }
