@@ -53,7 +53,7 @@ struct FailureTableTests {
 
     private static func file(_ path: String) throws -> String {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-        return try String(contentsOfFile: (parts.dropLast(3) + [path]).joined(separator: "/"), encoding: .utf8)
+        return try String(contentsOfFile: (parts.dropLast(3) + [path[...]]).joined(separator: "/"), encoding: .utf8)
     }
 
     @Test("no two causes share a sentence, and those of another code say another thing")
