@@ -104,7 +104,8 @@ public final class BluetoothRadio: Sendable {
     }
 
     /// bluetoothd's unique name and its objects.
-    static func findObjects(_ connection: BusConnection) async throws(RadioError) -> (owner: String, objects: BusValue) {
+    static func findObjects(_ connection: BusConnection) async throws(RadioError) -> (owner: String, objects: BusValue)
+    {
         do throws(BusError) {
             // Asked by its well-known name first, because that makes the bus start bluetoothd where it can.
             let objects = try await connection.call(

@@ -18,7 +18,9 @@ public enum RadioBlock: Sendable, Equatable {
         defer { closedir(entries) }
         var found: RadioBlock?
         while let entry = readdir(entries) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             guard name.hasPrefix("rfkill"), Self.word("\(folder)/\(name)/name") == adapter.text else { continue }
             if Self.word("\(folder)/\(name)/hard") == "1" {
                 found = .bySwitch

@@ -101,7 +101,8 @@ enum HTTPDate {
     }
 
     private static func number(_ text: Substring, _ digits: Int, _ range: ClosedRange<Int>) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text) else {
+        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text)
+        else {
             return nil
         }
         return range.contains(value) ? value : nil

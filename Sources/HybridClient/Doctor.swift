@@ -8,7 +8,7 @@ internal import HybridSession
 internal import ServiceSupport
 internal import Synchronization
 
-/// `hybrid-client doctor`: could a ceremony work here, and if not, why?
+/// `hybrid-client doctor`: tells whether a ceremony could work here, and if not, why.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -118,7 +118,9 @@ struct Doctor: AsyncParsableCommand {
                     guard let line = try? DoctorReport.event(finding) else { return }
                     StandardError.writeLine(String(decoding: line, as: UTF8.self))
                 } else {
-                    for line in finding.lines where !StandardOutput.writeLine(Array(line.utf8)) { state.isWritten = false }
+                    for line in finding.lines where !StandardOutput.writeLine(Array(line.utf8)) {
+                        state.isWritten = false
+                    }
                 }
             }
         }

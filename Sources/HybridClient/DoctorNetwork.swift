@@ -143,7 +143,11 @@ struct DoctorNetwork {
         guard let good = trusted.first(where: { $0.probe.wasShownCertificate }) else {
             return DoctorFinding(.clock, .skipped, "not looked at: no relay answered")
         }
-        return DoctorFinding(.clock, .fine, "is within the time for which the certificate for \(good.domain.host) is valid")
+        return DoctorFinding(
+            .clock,
+            .fine,
+            "is within the time for which the certificate for \(good.domain.host) is valid"
+        )
     }
 
     private static func span(_ seconds: Int) -> String {

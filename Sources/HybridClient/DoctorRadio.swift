@@ -96,7 +96,11 @@ struct DoctorRadio {
         do {
             let own = try await others.first(where: \.canAdvertise).asyncMap { try await hearOwn(radio, from: $0.name) }
             var first: Duration?
-            if case .heard(let time)? = own { first = time } else { first = try await radio.firstDevice(within: patience) }
+            if case .heard(let time)? = own {
+                first = time
+            } else {
+                first = try await radio.firstDevice(within: patience)
+            }
             report(DoctorFinding(.scanning, .fine, "\(radio.adapter) may scan"))
             report(hearing(radio.adapter, first, own))
             report(Self.ownAdvert(radio.adapter, own))
@@ -148,7 +152,11 @@ struct DoctorRadio {
     /// The listening radio failed while the other was sending.
     private struct SenderFailure: Error { let cause: RadioError }
 
-    private static func hear(_ advert: Advert, among adverts: AdvertSequence, within limit: Duration) async throws -> Bool {
+    private static func hear(
+        _ advert: Advert,
+        among adverts: AdvertSequence,
+        within limit: Duration
+    ) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 do throws(RadioError) {
@@ -175,7 +183,8 @@ struct DoctorRadio {
                 .hearing,
                 .failed,
                 "\(name) hears nothing in \(time) s, not even what \(other) sends beside it",
-                remedy: "try the other with --adapter \(other); unplug and plug in \(name), or see journalctl -u bluetooth"
+                remedy:
+                    "try the other with --adapter \(other); unplug and plug in \(name), or see journalctl -u bluetooth"
             )
         }
         return DoctorFinding(
@@ -189,7 +198,11 @@ struct DoctorRadio {
     private static func ownAdvert(_ name: AdapterName, _ own: Own?) -> DoctorFinding {
         switch own {
         case .heard(let time)?:
-            return DoctorFinding(.ownAdvert, .fine, "\(name) heard a test advert of this device after \(seconds(time)) s")
+            return DoctorFinding(
+                .ownAdvert,
+                .fine,
+                "\(name) heard a test advert of this device after \(seconds(time)) s"
+            )
         case .notHeard(let other)?:
             return DoctorFinding(
                 .ownAdvert,

@@ -4,7 +4,9 @@ internal import FoundationEssentials
 internal import HybridSession
 internal import ServiceSupport
 
-/// What the doctor looks at, in the order of a ceremony. The names are a contract with scripts: add, don't change.
+/// What the doctor looks at, in the order of a ceremony.
+///
+/// The names are a contract with scripts: add, don't change.
 enum DoctorCheck: String, Encodable {
     case systemBus = "system-bus"
     case bluetoothService = "bluetooth-service"

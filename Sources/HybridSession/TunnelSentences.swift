@@ -40,7 +40,8 @@ extension TunnelError: ExplainedFailure {
                 + "the certificate with --cacert"
         case .certificateExpired(let host):
             "the certificate for \(host) has expired; check this device's clock, or tell who runs the relay"
-        case .certificateNotYetValid(let host): "the certificate for \(host) is not valid yet; check this device's clock"
+        case .certificateNotYetValid(let host):
+            "the certificate for \(host) is not valid yet; check this device's clock"
         case .certificateForOtherHost(let host): "the relay's certificate is not for \(host)"
         case .tlsFailed(let text): "TLS with the relay failed: \(text)"
         case .trustAnchorsUnusable(let path): "\(path) can't be read as certificates (PEM)"

@@ -174,7 +174,11 @@ struct DoctorTests {
             #expect(relay["clock"]?.state == "skipped")
 
             // Somebody stands between here and a vendor: told by name where that is not trusted, and where it is.
-            let between = try await stage.webServer(for: Self.vendors[0], issuedBy: "Inspection CA", ["--status", "404"])
+            let between = try await stage.webServer(
+                for: Self.vendors[0],
+                issuedBy: "Inspection CA",
+                ["--status", "404"]
+            )
             let toVendors = Stage.detour(Self.vendors[0], between.port) + Stage.detour(Self.vendors[1], 1)
             let (opened, _) = try await Self.examine(stage, toVendors + ["--timeout", "5"])
             #expect(opened.code == 69 && opened[Self.vendors[0]]?.intercepted == true)

@@ -41,7 +41,11 @@ extension Stage {
             environment: environment(["PYTHONDONTWRITEBYTECODE": "1"])
         )
         let line = try await program.line { $0.hasPrefix("listening on ") }
-        return Listener(program: program, port: try #require(line.split(separator: ":").last.flatMap { Int($0) }), log: log)
+        return Listener(
+            program: program,
+            port: try #require(line.split(separator: ":").last.flatMap { Int($0) }),
+            log: log
+        )
     }
 
     /// A proxy.

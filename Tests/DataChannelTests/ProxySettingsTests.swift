@@ -80,8 +80,10 @@ struct ProxySettingsTests {
             ("", "a.example", 443, false), ("*", "a.example", 443, true), (" * ", "::1", 443, true),
             // Only alone, as in curl.
             ("*,b", "a.example", 443, false), ("*.example", "a.example", 443, false),
-            ("example", "a.example", 443, true), (".example", "a.example", 443, true), (".example", "example", 443, true),
-            ("example", "example", 443, true), ("EXAMPLE", "a.example", 443, true), ("example.", "a.example", 443, true),
+            ("example", "a.example", 443, true), (".example", "a.example", 443, true),
+            (".example", "example", 443, true),
+            ("example", "example", 443, true), ("EXAMPLE", "a.example", 443, true),
+            ("example.", "a.example", 443, true),
             ("example", "a.example.", 443, true), ("example", "notexample", 443, false),
             ("ple", "a.example", 443, false), ("a.example", "example", 443, false),
             ("b,c a.example", "a.example", 443, true), ("b,\ta.example,", "a.example", 443, true),
@@ -90,7 +92,8 @@ struct ProxySettingsTests {
             ("192.0.2.1", "192.0.2.1", 443, true), ("192.0.2.1", "192.0.2.10", 443, false),
             ("0.2.1", "192.0.2.1", 443, false), ("2.1", "192.0.2.1", 443, false),
             ("192.0.2.0/24", "192.0.2.77", 443, true), ("192.0.2.0/25", "192.0.2.200", 443, false),
-            ("0.0.0.0/0", "192.0.2.200", 443, true), ("0.0.0.0/0", "::1", 443, false), ("192.0.2.0/33", "192.0.2.0", 443, false),
+            ("0.0.0.0/0", "192.0.2.200", 443, true), ("0.0.0.0/0", "::1", 443, false),
+            ("192.0.2.0/33", "192.0.2.0", 443, false),
             ("192.0.2.1:443", "192.0.2.1", 443, true), ("192.0.2.1:80", "192.0.2.1", 443, false),
             ("::1", "::1", 443, true), ("[::1]", "::1", 443, true), ("[::1]:443", "::1", 443, true),
             ("[::1]:80", "::1", 443, false), ("2001:db8::/32", "2001:db8:1::1", 443, true),
@@ -105,18 +108,23 @@ struct ProxySettingsTests {
     func property() {
         var random = SeededGenerator()
         func label(_ random: inout SeededGenerator) -> String {
-            String((0..<Int.random(in: 1...3, using: &random)).map { _ in "abC1-".randomElement(using: &random) ?? "a" })
+            String(
+                (0..<Int.random(in: 1...3, using: &random)).map { _ in "abC1-".randomElement(using: &random) ?? "a" }
+            )
         }
         for _ in 0..<Thoroughness.rounds(2_000, thorough: 200_000) {
             let names = (0..<3).map { _ in
                 (0..<Int.random(in: 1...3, using: &random)).map { _ in label(&random) }.joined(separator: ".") + ".x"
             }
-            let host = (0..<Int.random(in: 1...4, using: &random)).map { _ in label(&random) }.joined(separator: ".") + ".x"
+            let host =
+                (0..<Int.random(in: 1...4, using: &random)).map { _ in label(&random) }.joined(separator: ".") + ".x"
             let separators = [",", " ", ", ", ",,", "\t"]
             let list = names.map { (Bool.random(using: &random) ? "." : "") + $0 }
                 .joined(separator: separators.randomElement(using: &random) ?? ",")
             let labels = host.lowercased().split(separator: ".")
-            let isBelow = names.contains { labels.suffix($0.split(separator: ".").count) == $0.lowercased().split(separator: ".")[...] }
+            let isBelow = names.contains {
+                labels.suffix($0.split(separator: ".").count) == $0.lowercased().split(separator: ".")[...]
+            }
             #expect(NoProxyList(list).contains(host.lowercased(), port: 443) == isBelow, "\(list) \(host) \(random)")
         }
     }
@@ -126,9 +134,13 @@ struct ProxySettingsTests {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(3_000, thorough: 300_000) {
             let alphabet = Array("aZ09.:[]/@%* ,\t-_é\u{202E}".unicodeScalars)
-            let text = String(String.UnicodeScalarView((0..<Int.random(in: 0...30, using: &random)).compactMap { _ in
-                alphabet.randomElement(using: &random)
-            }))
+            let text = String(
+                String.UnicodeScalarView(
+                    (0..<Int.random(in: 0...30, using: &random)).compactMap { _ in
+                        alphabet.randomElement(using: &random)
+                    }
+                )
+            )
             let settings = ProxySettings(environment: ["https_proxy": text, "no_proxy": text])
             for host in ["a.example", "192.0.2.1", "::1"] {
                 if let proxy = try? settings.proxy(for: host, port: 443) {

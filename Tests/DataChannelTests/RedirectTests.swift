@@ -17,7 +17,8 @@ struct RedirectTests {
         for (location, host, path) in [
             ("https://a.example/x?y", "a.example", "/x?y"), ("wss://A.Example", "a.example", "/"),
             ("HTTPS://a.example:443/", "a.example", "/"), ("wss://a.example?y", "a.example", "/?y"),
-            ("//a.example/x", "a.example", "/x"), ("/x/y", "relay.example", "/x/y"), ("x", "relay.example", "/cable/new/x"),
+            ("//a.example/x", "a.example", "/x"), ("/x/y", "relay.example", "/x/y"),
+            ("x", "relay.example", "/cable/new/x"),
             ("?y", "relay.example", "/cable/new/00?y"), ("https://a.example/x#there", "a.example", "/x"),
             ("/x:y", "relay.example", "/x:y"),
         ] {
@@ -31,12 +32,14 @@ struct RedirectTests {
         let cases: [(String, RedirectFault)] = [
             ("", .malformed), ("https://", .malformed), ("https:///x", .malformed), ("https:x", .malformed),
             ("https://a b/", .malformed), ("https://a.example/\u{E9}", .malformed), ("https://a\r\nX: y/", .malformed),
-            ("https:\\\\a.example", .malformed), ("https://u:p@a.example/", .malformed), ("https://a.example:x/", .malformed),
+            ("https:\\\\a.example", .malformed), ("https://u:p@a.example/", .malformed),
+            ("https://a.example:x/", .malformed),
             ("https://a..example/", .malformed), ("https://[::1/", .malformed),
             ("/" + String(repeating: "x", count: 2048), .malformed), ("http://a.example/", .notSecure),
             ("ws://a.example/", .notSecure), ("ftp://a.example/", .notSecure), ("data:x", .notSecure),
             ("https://a.example:80/", .otherPort), ("https://a.example:8443/", .otherPort),
-            ("https://192.0.2.1/", .address), ("https://[2001:db8::1]/", .address), ("https://[::ffff:127.0.0.1]/", .address),
+            ("https://192.0.2.1/", .address), ("https://[2001:db8::1]/", .address),
+            ("https://[::ffff:127.0.0.1]/", .address),
             ("https://127.1/", .address), ("https://2130706433/", .address), ("https://0x7f.0.0.1/", .address),
         ]
         for (location, fault) in cases {
@@ -47,12 +50,19 @@ struct RedirectTests {
     @Test("whatever its text is: host and path are fit for a request")
     func anything() {
         var random = SeededGenerator()
-        let parts = ["https", "wss", "http", ":", "/", "//", "a.example", "127.0.0.1", "@", "[", "]", "::1", "?", "#", "\\", "\r\n", " ", "%0d", "443", "x", "é"]
+        let parts = [
+            "https", "wss", "http", ":", "/", "//", "a.example", "127.0.0.1", "@", "[", "]", "::1", "?", "#", "\\",
+            "\r\n", " ", "%0d", "443", "x", "é",
+        ]
         for _ in 0..<Thoroughness.rounds(5_000, thorough: 500_000) {
-            let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }.joined()
+            let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in parts.randomElement(using: &random) ?? ""
+            }.joined()
             guard let redirect = try? Redirect(text, from: Self.current) else { continue }
             #expect(HostName.isValid(redirect.host) && redirect.host == redirect.host.lowercased(), "\(text) \(random)")
-            #expect(redirect.path.hasPrefix("/") && redirect.path.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "\(text) \(random)")
+            #expect(
+                redirect.path.hasPrefix("/") && redirect.path.utf8.allSatisfy { (0x21...0x7E).contains($0) },
+                "\(text) \(random)"
+            )
         }
     }
 
@@ -71,7 +81,10 @@ struct RedirectTests {
         }
     }
 
-    @Test("is not followed into the own network, by whatever name, unless the relay itself is there", arguments: [true, false])
+    @Test(
+        "is not followed into the own network, by whatever name, unless the relay itself is there",
+        arguments: [true, false]
+    )
     func rebound(relayIsLocal: Bool) async throws {
         let asked = Mutex<[String]>([])
         let (_, outcome) = try await ScriptedRelay.run { peer in
@@ -104,7 +117,10 @@ struct RedirectTests {
             second.detours = []
             second.lookup = NameLookup { host, port in
                 asked.withLock { $0.append(host) }
-                return [try SocketAddress(ipAddress: "127.0.0.1", port: port), try SocketAddress(ipAddress: "fe80::1", port: port)]
+                return [
+                    try SocketAddress(ipAddress: "127.0.0.1", port: port),
+                    try SocketAddress(ipAddress: "fe80::1", port: port),
+                ]
             }
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
@@ -117,7 +133,9 @@ struct RedirectTests {
         }
         #expect(asked.withLock { $0.last } == "rebound.example")
         #expect(
-            outcome == (relayIsLocal ? .connectionRefused("rebound.example") : .redirectRefused(host: "rebound.example", .local))
+            outcome
+                == (relayIsLocal
+                    ? .connectionRefused("rebound.example") : .redirectRefused(host: "rebound.example", .local))
         )
     }
 }

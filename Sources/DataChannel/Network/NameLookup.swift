@@ -60,7 +60,8 @@ final class RelayResolver: Resolver, Sendable {
 
     /// One look-up answers both questions; NIO asks this one first.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        let answer = NIOThreadPool.singleton.runIfActive(eventLoop: version6.futureResult.eventLoop) { [lookup, permits, found] in
+        let answer = NIOThreadPool.singleton.runIfActive(eventLoop: version6.futureResult.eventLoop) {
+            [lookup, permits, found] in
             let all = try lookup.addresses(host, port)
             guard !all.isEmpty else { throw NameLookup.NoAddress() }
             found(all)

@@ -43,7 +43,9 @@ struct ResponseHead {
     }
 }
 
-/// Looks for the empty line that ends a head, byte by byte. Line ends without CR count, too (RFC 9112 §2.2).
+/// Looks for the empty line that ends a head, byte by byte.
+///
+/// Line ends without CR count, too (RFC 9112 §2.2).
 struct HeadEnd {
     /// The longest head that is read, in bytes.
     static let maximumBytes = 16 * 1024

@@ -43,7 +43,9 @@ struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
     private static func scheme(of text: String) -> String? {
         guard let end = text.firstRange(of: "://") else { return nil }
         let scheme = text[..<end.lowerBound].lowercased()
-        let isScheme = scheme.utf8.count <= 16 && scheme.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+        let isScheme =
+            scheme.utf8.count <= 16
+            && scheme.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
         return isScheme && !scheme.isEmpty ? scheme : nil
     }
 
@@ -71,7 +73,9 @@ struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
                 continue
             }
             let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy(isHexadecimal), let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
+            guard digits.count == 2, digits.allSatisfy(isHexadecimal),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            else {
                 return nil
             }
             bytes.append(value)

@@ -183,7 +183,8 @@ struct HopOpening: Sendable {
         if let error = error as? TunnelError { return error }
         if let error = TunnelTLS.failure(error, host: host, certificate: progress.facts.certificate) { return error }
         if let error = error as? NIOConnectionError {
-            if error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted {
+            if error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted
+            {
                 return .redirectRefused(host: host, .local)
             }
             return ConnectFailure.explained(error, host: location.target(of: host).host)
