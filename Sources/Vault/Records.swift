@@ -126,7 +126,7 @@ struct Records {
             do {
                 bytes = try directory.read(name, limit: RecordFile.maximumLength)
             } catch {
-                if case .system = error, kind == .proper {
+                if case .system = error {
                     throw VaultError.damaged("\(file) can't be read: \(error.words)")
                 }
                 leaveAlone(file, error.words)

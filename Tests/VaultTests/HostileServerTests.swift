@@ -188,7 +188,9 @@ private struct LivedVault {
     /// The vault as it is, with this device's state, to do something to.
     func copy() throws -> Workbench { try bench.copy(withState: true) }
 
-    /// One deed of a server that can do everything but break the last key. What it only adds is harmless: the vault
+    /// One deed of a server that can do everything but break the last key.
+    ///
+    /// What it only adds is harmless: the vault
     /// opens and goes on working.
     func attack(_ vault: String, _ random: inout SeededGenerator) throws -> (words: String, isHarmless: Bool) {
         switch random.number(0...4) {

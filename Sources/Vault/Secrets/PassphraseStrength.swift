@@ -18,7 +18,9 @@ enum PassphraseStrength {
         case letter, digit, other, foreign
     }
 
-    /// Characters of one class in a row. It only points into the passphrase, so that nothing of it is put aside.
+    /// Characters of one class in a row.
+    ///
+    /// It only points into the passphrase, so that nothing of it is put aside.
     private struct Run {
         let kind: Class
         let bytes: UnsafeRawBufferPointer

@@ -6,7 +6,9 @@ import Crypto
 
 @testable import Vault
 
-/// Histories of use. The first byte says whether the file is the fuzzer's (even), or its plaintexts are, sealed as
+/// Histories of use.
+///
+/// The first byte says whether the file is the fuzzer's (even), or its plaintexts are, sealed as
 /// this device would (odd).
 func fuzzVaultUses(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
@@ -83,7 +85,9 @@ private func use(_ file: UseFile, _ index: Int) throws -> PasskeyUse? {
     return use
 }
 
-/// Backups. The first byte says whether the file is the fuzzer's (even), or what is in it is, sealed as this vault
+/// Backups.
+///
+/// The first byte says whether the file is the fuzzer's (even), or what is in it is, sealed as this vault
 /// would (odd).
 func fuzzVaultBackup(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)

@@ -4,8 +4,9 @@ import Crypto
 
 @testable import Vault
 
-/// Slots of a vault's directory: bytes that a stranger wrote, with the checksum that anybody can make; an odd first
-/// byte puts the mark of the vault key on them too. Nothing is stretched here: reading comes before that.
+/// Slots of a vault's directory: bytes that a stranger wrote, with the checksum that anybody can make.
+///
+/// An odd first byte puts the mark of the vault key on them too. Nothing is stretched here: reading comes before that.
 func fuzzVaultSlot(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     let isMarked = choices.flag()
