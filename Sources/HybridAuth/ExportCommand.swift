@@ -30,18 +30,22 @@ struct ExportCommand: AsyncParsableCommand {
             let vault = try options.place.open()
             let keeper = try options.keeper()
             let opened = try await keeper.open(vault, to: "Write all passkeys of this vault to a file").vault
+            let count = try await opened.entries().count { $0.isUsable }
+            guard count > 0 else { return say("there is no passkey to write; nothing was written") }
             if !yes {
                 try await keeper.confirm(
-                    "Write all passkeys to this file, with their keys in the clear?\n\n\(SafeText(quoting: file))\n\n"
-                        + "Whoever reads the file can sign in as you, everywhere and for ever. Delete it as soon as the "
-                        + "other program has it.",
+                    "Write \(PasskeyText.count(count)) to this file, with their keys in the clear?\n\n"
+                        + "\(SafeText(quoting: file))\n\nWhoever reads the file can sign in as you, everywhere and for "
+                        + "ever. Delete it as soon as the other program has it.",
                     ok: "Write"
                 )
             }
             let result = try await opened.exportPasskeys(to: file)
             await opened.lock()
-            if result.unusable > 0 { say("left out: \(result.unusable) that this version can't use") }
-            say("wrote \(result.exported) passkeys to \(file); their keys are in the clear, so delete it soon")
+            if result.unusable > 0 {
+                say("left out: \(PasskeyText.count(result.unusable)) that this version can't use")
+            }
+            say("wrote \(PasskeyText.count(result.exported)) to \(file), with keys in the clear; delete it soon")
         }
     }
 }

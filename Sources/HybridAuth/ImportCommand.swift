@@ -27,31 +27,30 @@ struct ImportCommand: AsyncParsableCommand {
             let document = try await ExchangeFile.read(file)
             for (what, count) in document.skipped { say("left out: \(Self.words(what, count))") }
             for (what, count) in document.incomplete {
-                say("without \(what), which this program can't keep: \(Self.passkeys(count))")
+                say("without \(what), which this program can't keep: \(PasskeyText.count(count))")
             }
             guard document.count > 0 else { return say("there is no passkey in \(file) that can be kept here") }
             let vault = try options.place.open()
             let keeper = try options.keeper()
-            let purpose = "Add \(Self.passkeys(document.count)) of a file to this vault"
+            let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault"
             let opened = try await keeper.open(vault, to: purpose).vault
             let result = try await opened.add(document)
             await opened.lock()
-            if result.present > 0 { say("\(Self.passkeys(result.present)) left as they are here already") }
+            if result.present > 0 { say("\(PasskeyText.count(result.present)) left as they are here already") }
             say(
-                "added \(Self.passkeys(result.added)); delete \(file) if nothing else needs it, its keys are in the clear"
+                "added \(PasskeyText.count(result.added)); delete \(file) if nothing else needs it, its keys are in the clear"
             )
         }
     }
-
-    private static func passkeys(_ count: Int) -> String { count == 1 ? "1 passkey" : "\(count) passkeys" }
 
     private static func words(_ what: SkippedCredential, _ count: Int) -> String {
         switch what {
         case .otherType(""): "\(count) of other types"
         case .otherType(let type): "\(count) of type \(SafeText(quoting: type))"
-        case .otherAlgorithm: "\(passkeys(count)) with a key that this program can't use (it has ES256)"
-        case .malformed(let member): "\(passkeys(count)) whose \(member) is missing or not what the format has there"
-        case .tooLarge: "\(passkeys(count)) longer than a record of the vault"
+        case .otherAlgorithm: "\(PasskeyText.count(count)) with a key that this program can't use (it has ES256)"
+        case .malformed(let member):
+            "\(PasskeyText.count(count)) whose \(member) is missing or not what the format has there"
+        case .tooLarge: "\(PasskeyText.count(count)) longer than a record of the vault"
         }
     }
 }

@@ -71,6 +71,9 @@ enum PasskeyText {
         return name.isEmpty ? "(without a name)" : quoted(name)
     }
 
+    /// So many passkeys.
+    static func count(_ count: Int) -> String { count == 1 ? "1 passkey" : "\(count) passkeys" }
+
     /// The site, or that it can't be read.
     static func site(_ entry: VaultEntry) -> String { entry.relyingParty?.text ?? unknown }
 

@@ -63,6 +63,9 @@ struct PasskeyCommandTests {
             Self.expect(try await program(["list"], of: "passkeys", typing: [Self.pin]), 0, "has no passkeys")
             let empty = try await program(["list", "--json"], of: "passkeys", typing: [Self.pin])
             #expect(empty.output == "{\"passkeys\":[]}\n")
+            let none = program.folder + "/none.json"
+            Self.expect(try await program(["export", none], of: nil, typing: [Self.pin]), 0, "nothing was written")
+            #expect(!FileManager.default.fileExists(atPath: none))
         }
         try await Self.withPasskeys { program in
             let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
@@ -190,7 +193,7 @@ struct PasskeyCommandTests {
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(program.log.contains("keys in the clear"))
             Self.expect(try await program(["export", file], of: nil, typing: ["000000"]), 77, "cancelled")
-            Self.expect(try await program(["export", file], of: nil, typing: [Self.pin]), 0, "keys are in the clear")
+            Self.expect(try await program(["export", file], of: nil, typing: [Self.pin]), 0, "wrote 3 passkeys")
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let yes = try await program(["export", file, "--yes"], of: nil, typing: [Self.pin], confirming: false)

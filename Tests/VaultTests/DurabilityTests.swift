@@ -68,6 +68,31 @@ struct DurabilityTests {
         try await recording.replay()
     }
 
+    @Test("Importing: each passkey is there or not, the vault opens at every step, and the same file goes on")
+    func importing() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        let files = unlocked.files
+        let recording = try Recording(bench, onTopOf: true)
+        recording.confirm {
+            $0.vaultExists = true
+            $0.accounts = ["ada"]
+        }
+        let new = ["bob0", "cy00", "dan0"]
+        let credentials = new.map { Exchange.passkey(["credentialId": "\"\($0)\"", "username": "\"\($0)\""]) }
+        let file = try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
+        recording.begin { $0.undecided = Set(new) }
+        try recording.perform { _ = try files.add(file.passkeys, key: bench.key) }
+        recording.confirm {
+            $0.accounts.formUnion(new)
+            $0.undecided = []
+        }
+        try recording.perform { _ = try files.add(file.passkeys, key: bench.key) }
+        try await recording.replay()
+    }
+
     @Test("A slot, a backup and a rekeying: the vault opens at every step, with one key or the other")
     func rekeying() async throws {
         let bench = try Workbench()

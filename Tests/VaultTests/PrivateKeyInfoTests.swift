@@ -95,9 +95,10 @@ struct PrivateKeyInfoTests {
         for part in Damage.truncations(of: whole) {
             #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read(part) }
         }
-        for changed in Damage.bitFlips(of: whole) {
-            // The public key inside holds the private one to account; of the version, two are right.
-            if let read = try? read(changed) { #expect(read == Array(key.rawRepresentation)) }
+        // The public key inside holds the private one to account; of the version, two are right.
+        let others = Damage.bitFlips(of: whole).compactMap { try? read($0) }.filter {
+            $0 != Array(key.rawRepresentation)
         }
+        #expect(others.isEmpty)
     }
 }

@@ -26,7 +26,7 @@ struct PasskeyFields {
     }
 
     init(_ decoder: any Decoder) throws(SkippedCredential) {
-        guard let container = try? decoder.container(keyedBy: CodingKeys.self) else { throw .malformed(member: "") }
+        guard let container = try? decoder.container(keyedBy: CodingKeys.self) else { throw .malformed(member: "type") }
         func text(_ name: CodingKeys) throws(SkippedCredential) -> String {
             guard let text = try? container.decode(String.self, forKey: name) else {
                 throw .malformed(member: name.rawValue)
