@@ -87,8 +87,12 @@ final class PageHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard error is InboundBudget.Exceeded, !hasAnswered else { return context.close(promise: nil) }
-        answer(PageAnswer(.requestHeaderFieldsTooLarge, "That is too much."), context)
+        guard !hasAnswered else { return context.close(promise: nil) }
+        switch error {
+        case is InboundBudget.Exceeded: answer(PageAnswer(.requestHeaderFieldsTooLarge, "That is too much."), context)
+        case is HTTPParserError: answer(PageAnswer(.badRequest, "That is not a request."), context)
+        default: context.close(promise: nil)
+        }
     }
 }
 

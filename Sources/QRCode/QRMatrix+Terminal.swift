@@ -74,21 +74,17 @@ extension QRMatrix {
         }
     }
 
-    /// A line in which cells of one kind are blanks on their background.
+    /// A line in which the background is the upper module, and an ink of the lower half the lower one if it differs.
     ///
-    /// The block of many a font leaves a thin line of its cell free, and readers that look closely lose the corners of
-    /// a code that is cut by such lines; backgrounds fill their cells.
+    /// The blocks of many a font do not reach the top of their cell, and readers that look closely do not find a code
+    /// that is cut by such thin lines; backgrounds fill their cells, and lower halves stand on the cell's floor.
     private static func line(_ cells: [(upper: Bool, lower: Bool)], light: String, dark: String) -> String {
-        var text = light
-        var isOnDark = false
+        var text = ""
+        var paper: Bool?
         for (upper, lower) in cells {
-            if upper == lower {
-                if upper != isOnDark { text += upper ? dark : light }
-                isOnDark = upper
-                text += " "
-            } else {
-                text += upper != isOnDark ? "▀" : "▄"
-            }
+            if upper != paper { text += upper ? dark : light }
+            paper = upper
+            text += upper == lower ? " " : "▄"
         }
         return text + "\u{1B}[0m"
     }
