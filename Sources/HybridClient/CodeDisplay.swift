@@ -71,8 +71,9 @@ final class CodeDisplay: Sendable {
             )
             return
         }
-        StandardError.writeText(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
+        // Before the code: a line below it would push its top out of sight where it only just fits.
         say("scan this code with the phone")
+        StandardError.writeText(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
     }
 
     private func say(_ text: String) { StandardError.writeLine("\(HybridClient.programName): \(text)") }

@@ -62,7 +62,10 @@ final class PageHandler: ChannelDuplexHandler {
         // HEAD is refused like every method but GET, and its answer has no body.
         if request?.method != .HEAD { write(.body(.byteBuffer(body)), context) }
         let channel = context.channel
-        context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+        // Only our direction: who is still talking when all of it is closed may never see the answer. The alarm ends it.
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+        }
     }
 
     private func stream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {

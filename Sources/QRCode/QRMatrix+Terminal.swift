@@ -35,17 +35,17 @@ extension QRMatrix {
         return needed.columns <= columns && needed.rows <= rows ? Self.border : Self.tightBorder
     }
 
-    /// The smallest terminal that shows all of the code at once, with a border of 2 and a line of text below it.
+    /// The smallest terminal that shows all of the code at once, with a border of 2 and the cursor below it.
     public var smallestTerminal: (columns: Int, rows: Int) { terminalSize(border: Self.tightBorder) }
 
-    /// Whether a terminal shows all of it at once, with a line of text below it; in one that is smaller the lines wrap
+    /// Whether a terminal shows all of it at once, with the cursor below it; in one that is smaller the lines wrap
     /// or the top is out of sight, and nobody can scan it.
     public func fits(columns: Int, rows: Int) -> Bool {
         let needed = smallestTerminal
         return needed.columns <= columns && needed.rows <= rows
     }
 
-    /// What the drawing takes up, and the line below it.
+    /// What the drawing takes up, and the line of the cursor.
     private func terminalSize(border: Int) -> (columns: Int, rows: Int) {
         let side = size + 2 * border
         return (side, (side + 1) / 2 + 1)

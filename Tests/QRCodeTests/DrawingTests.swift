@@ -19,7 +19,7 @@ struct DrawingTests {
     func narrow() throws {
         let code = try QRMatrix(text: link(digits: 168))
         #expect(code.quietZone(columns: 44, rows: 24) == 2)
-        // The drawing has 23 lines, and one of text stands below it.
+        // The drawing has 23 lines, and the cursor stands below it.
         #expect(code.quietZone(columns: 80, rows: 23) == 2)
         let lines = code.terminalText(style: .plainOnLight, columns: 44).split(separator: "\n")
         #expect(lines.count == 21)

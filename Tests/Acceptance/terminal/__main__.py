@@ -119,11 +119,13 @@ class Stage:
         client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
                                       "https://example.com", "--timeout", "300")))
         foreground, background = case.colours
-        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address, **case.environment}
+        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address}
+        # Set behind xterm, which keeps some of it from what it starts.
+        variables = [f"{name}={value}" for name, value in case.environment.items()]
         # Between terminal and program, `script` keeps a record of what is written.
         terminal = Program(
             "xterm", ["xterm", "-fa", FONT, "-fs", case.points, "-fg", foreground, "-bg", background, "-geometry", f"{case.size}+40+40",
-                      "-e", "script", "-qfec", client, said],
+                      "-e", "env", *variables, "script", "-qfec", client, said],
             log=self.folder.path(f"{name}.log"), environment=environment)
         try:
             return self._look(name, case, terminal, said)
