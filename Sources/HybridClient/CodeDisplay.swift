@@ -110,6 +110,7 @@ final class CodeDisplay: Sendable {
             )
             return
         }
+        // The state follows on one line, for which a terminal of 24 lines has just room.
         report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
     }
 }

@@ -62,7 +62,10 @@ final class PageHandler: ChannelDuplexHandler {
         // HEAD is refused like every method but GET, and its answer has no body.
         if request?.method != .HEAD { write(.body(.byteBuffer(body)), context) }
         let channel = context.channel
-        context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+        // Only our direction: who is still talking when all of it is closed may never see the answer. The alarm ends it.
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+        }
     }
 
     private func stream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
@@ -87,8 +90,12 @@ final class PageHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard error is InboundBudget.Exceeded, !hasAnswered else { return context.close(promise: nil) }
-        answer(PageAnswer(.requestHeaderFieldsTooLarge, "That is too much."), context)
+        guard !hasAnswered else { return context.close(promise: nil) }
+        switch error {
+        case is InboundBudget.Exceeded: answer(PageAnswer(.requestHeaderFieldsTooLarge, "That is too much."), context)
+        case is HTTPParserError: answer(PageAnswer(.badRequest, "That is not a request."), context)
+        default: context.close(promise: nil)
+        }
     }
 }
 

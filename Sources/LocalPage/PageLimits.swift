@@ -8,7 +8,9 @@ public struct PageLimits: Sendable {
     public var connections = 16
     /// Event streams at a time; each tab has one.
     public var streams = 4
-    /// All that one connection may say. Browsers send this address the cookies of every port, hence so much.
+    /// All that one connection may say, in bytes.
+    ///
+    /// Browsers send this address the cookies of every port, hence so many.
     public var requestBytes = 16384
     /// For a whole request and for taking its answer.
     public var patience = TimeAmount.seconds(5)

@@ -154,7 +154,9 @@ extension PageServer {
     private func equip(_ channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(InboundBudget(bytes: limits.requestBytes))
-        try pipeline.configureHTTPServerPipeline()
+        // Without NIO's help for several requests in a row and for broken ones: it takes an answer before the end of a
+        // request for a fault of this program, and here there is one answer to one request.
+        try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: false)
         try pipeline.addHandler(PageHandler(self, patience: limits.patience))
     }
 

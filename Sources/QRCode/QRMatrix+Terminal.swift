@@ -35,17 +35,17 @@ extension QRMatrix {
         return needed.columns <= columns && needed.rows <= rows ? Self.border : Self.tightBorder
     }
 
-    /// The smallest terminal that shows all of the code at once, with a border of 2 and a line of text below it.
+    /// The smallest terminal that shows all of the code at once, with a border of 2 and the cursor below it.
     public var smallestTerminal: (columns: Int, rows: Int) { terminalSize(border: Self.tightBorder) }
 
-    /// Whether a terminal shows all of it at once, with a line of text below it; in one that is smaller the lines wrap
+    /// Whether a terminal shows all of it at once, with the cursor below it; in one that is smaller the lines wrap
     /// or the top is out of sight, and nobody can scan it.
     public func fits(columns: Int, rows: Int) -> Bool {
         let needed = smallestTerminal
         return needed.columns <= columns && needed.rows <= rows
     }
 
-    /// What the drawing takes up, and the line below it.
+    /// What the drawing takes up, and the line of the cursor.
     private func terminalSize(border: Int) -> (columns: Int, rows: Int) {
         let side = size + 2 * border
         return (side, (side + 1) / 2 + 1)
@@ -74,21 +74,17 @@ extension QRMatrix {
         }
     }
 
-    /// A line in which cells of one kind are blanks on their background.
+    /// A line in which the background is the upper module, and an ink of the lower half the lower one if it differs.
     ///
-    /// The block of many a font leaves a thin line of its cell free, and readers that look closely lose the corners of
-    /// a code that is cut by such lines; backgrounds fill their cells.
+    /// The blocks of many a font do not reach the top of their cell, and readers that look closely do not find a code
+    /// that is cut by such thin lines; backgrounds fill their cells, and lower halves stand on the cell's floor.
     private static func line(_ cells: [(upper: Bool, lower: Bool)], light: String, dark: String) -> String {
-        var text = light
-        var isOnDark = false
+        var text = ""
+        var paper: Bool?
         for (upper, lower) in cells {
-            if upper == lower {
-                if upper != isOnDark { text += upper ? dark : light }
-                isOnDark = upper
-                text += " "
-            } else {
-                text += upper != isOnDark ? "▀" : "▄"
-            }
+            if upper != paper { text += upper ? dark : light }
+            paper = upper
+            text += upper == lower ? " " : "▄"
         }
         return text + "\u{1B}[0m"
     }

@@ -121,7 +121,8 @@ struct PageServerTests {
         #expect(try await long.hearAll().hasPrefix("HTTP/1.1 431 "))
         let many = try RawVisitor(port: visit.port)
         many.say("GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 5000))
-        #expect(try await many.hearAll().hasPrefix("HTTP/1.1 431 "))
+        // NIO's own bound for the number of fields.
+        #expect(try await many.hearAll().hasPrefix("HTTP/1.1 400 "))
         let body = try RawVisitor(port: visit.port)
         body.say("POST / HTTP/1.1\r\nHost: 127.0.0.1:\(visit.port)\r\nContent-Length: 1000000\r\n\r\nabc")
         #expect(try await body.hearAll().hasPrefix("HTTP/1.1 413 "))

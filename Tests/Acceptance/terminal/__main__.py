@@ -28,7 +28,7 @@ REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 CODE = re.compile(r"FIDO:/\d{100,}")
 
 DARK, LIGHT = ("gray85", "black"), ("black", "white")
-OUTLINE, BITMAP = ("-fa", "DejaVu Sans Mono", "-fs", "11"), ("-fn", "-misc-fixed-medium-r-normal--15-*-*-*-c-90-iso10646-1")
+FONT = "DejaVu Sans Mono"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Case:
     """A terminal; it shows the code, or else says the sentence."""
     colours: tuple
     size: str = "80x24"
-    font: tuple = OUTLINE
+    points: int = 11
     environment: dict = field(default_factory=dict)
     sentence: str | None = None
 
@@ -47,14 +47,13 @@ CASES = {
     "dark": Case(DARK),
     "light": Case(LIGHT),
     "solarized": Case(("#839496", "#002b36")),
-    "dark-bitmap-font": Case(DARK, font=BITMAP),
-    "light-bitmap-font": Case(LIGHT, font=BITMAP),
-    "dark-small-font": Case(DARK, font=("-fa", "DejaVu Sans Mono", "-fs", "7")),
+    "dark-small-font": Case(DARK, points=7),
+    "light-large-font": Case(LIGHT, points=16),
     "dark-no-colour": Case(DARK, environment=NO_COLOUR),
     "light-no-colour": Case(LIGHT, environment={**NO_COLOUR, "COLORFGBG": "0;15"}),
     "dark-smallest": Case(DARK, size="41x22"),
     "light-smallest": Case(LIGHT, size="41x22"),
-    "large": Case(DARK, size="120x45"),
+    "large": Case(DARK, size="120x40"),
     "too-narrow": Case(DARK, size="40x24", sentence="the code needs a terminal of 41 × 22 characters and this one has 40 × 24"),
     "too-low": Case(LIGHT, size="80x21", sentence="the code needs a terminal of 41 × 22 characters and this one has 80 × 21"),
 }
@@ -120,11 +119,13 @@ class Stage:
         client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
                                       "https://example.com", "--timeout", "300")))
         foreground, background = case.colours
-        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address, **case.environment}
+        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address}
+        # Set behind xterm, which keeps some of it from what it starts.
+        variables = [f"{name}={value}" for name, value in case.environment.items()]
         # Between terminal and program, `script` keeps a record of what is written.
         terminal = Program(
-            "xterm", ["xterm", *case.font, "-fg", foreground, "-bg", background, "-geometry", f"{case.size}+40+40",
-                      "-e", "script", "-qfec", client, said],
+            "xterm", ["xterm", "-fa", FONT, "-fs", case.points, "-fg", foreground, "-bg", background, "-geometry", f"{case.size}+40+40",
+                      "-e", "env", *variables, "script", "-qfec", client, said],
             log=self.folder.path(f"{name}.log"), environment=environment)
         try:
             return self._look(name, case, terminal, said)
@@ -150,7 +151,7 @@ class Stage:
             self.screen.picture(picture)
             return ["a code is drawn although it does not fit"] if "▀" in written() else []
         code = self.waiting.until("a picture of the terminal with a code that zbar reads",
-                                  lambda: self.screen.code(picture), 60)
+                                  lambda: self.screen.code(picture), 15)
         return [] if CODE.fullmatch(code) else [f"zbar read something else: {code!r}"]
 
 

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens on the page, one function each. They raise Failed with what was wrong."""
+import http.client
+import json
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from phone import Person
+from relying_party import Refused
+from waiting import Failed
+
+VIRTUAL = "VIRTUAL RADIO: no proximity proof"
+
+
+def must(condition, sentence):
+    if not condition:
+        raise Failed(sentence)
+
+
+def scanned(desk, page, name):
+    """The text of the code on the screen, by zbar from a picture of the screen."""
+    page.front()
+    page.wait_for("scan")
+    picture = desk.folder.path(f"{name}.png")
+    return desk.waiting.until("a picture of the screen with a readable code", lambda: desk.screen.code(picture), 60)
+
+
+def never_shows(page, options, answer=""):
+    secrets = [options["challenge"], *re.findall(r'"(?:clientDataJSON|signature|attestationObject)":"([^"]+)"', answer)]
+    for secret in secrets:
+        must(secret not in page.source, "the page holds a part of request or answer")
+
+
+def whole_ceremony(desk):
+    """A registration: each stage in a picture, in dark and light; a reload in between; the answer is accepted."""
+    options = desk.site.creation_options()
+    client = desk.client(options)
+    page = desk.window.page()
+    codes = set()
+    for scheme in ("dark", "light"):
+        page.prefer(scheme)
+        codes.add(scanned(desk, page, f"1-scan-{scheme}"))
+    must(page.address.endswith("/") and "open" not in page.address, "the address still holds the token")
+    must(VIRTUAL in page.text and "Create a passkey for localhost" in page.text, f"heading or warning lack: {page.text}")
+    roles = page.accessible()
+    must(any(role == "image" and name.startswith("QR code") for role, name, _ in roles), "the code has no name")
+    must(any(role == "status" and '"polite"' in more for role, _, more in roles), "the stage is not read aloud")
+    page.reload()
+    codes.add(scanned(desk, page, "1-scan-reloaded"))
+    must(len(codes) == 1, "the code has changed")
+    # Longer than a page may be gone, told by the clock of the page that came after the reload.
+    desk.waiting.until("the page to be five seconds old", lambda: (page.value("performance.now()") or 0) > 5000, 60)
+    must(client.status is None, f"a reload ended it: {client.said}")
+
+    desk.gate.shut()
+    desk.person_may()
+    phone = desk.scan(codes.pop(), Person())
+    pictured = picture_in_passing(desk, page, "found", "2-found.png")
+    page.wait_for("connecting")
+    must(page.value("document.getElementById('figure').hidden"), "the code is still shown")
+    must("M4 4h7" not in page.source and page.value("document.getElementById('modules').getAttribute('d')") is None,
+         "the code is still in the page")
+    page.picture(desk.folder.path("3-connecting.png"))
+    page.reload()
+    page.wait_for("connecting")
+    must("M4 4h7" not in page.source, "a reload brings the code back")
+    desk.gate.open()
+    page.wait_for("done")
+    page.picture(desk.folder.path("5-done.png"))
+    must(client.ended() == 0, f"hybrid-client {client.status}: {client.said}")
+    try:
+        desk.site.verify_creation(json.loads(client.answer))
+    except Refused as error:
+        raise Failed(str(error)) from None
+    never_shows(page, options, client.answer)
+    desk.waiting.until("the phone to end", lambda: phone.status is not None, 60)
+    must(phone.status == 0, f"hybrid-auth {phone.ending}: {phone.said()}")
+    page.close()
+    must(pictured, "no picture of the stage found could be taken")
+
+
+def picture_in_passing(desk, page, stage, name):
+    """A picture of a stage that passes; whether it was still there when the picture was taken."""
+    desk.waiting.until(f"the page to go on from the code to {stage}", lambda: page.stage not in (None, "scan"), 60)
+    was = page.stage
+    page.picture(desk.folder.path(name))
+    return was == stage == page.stage
+
+
+def declined(desk):
+    """A sign-in that waits for its person, who then declines."""
+    options = desk.site.request_options()
+    desk.person_may(False)
+    client = desk.client(options)
+    page = desk.window.page()
+    desk.scan(scanned(desk, page, "6-scan"), Person(answer="no"))
+    page.wait_for("confirm")
+    page.picture(desk.folder.path("4-confirm.png"))
+    page.prefer("dark")
+    page.picture(desk.folder.path("4-confirm-dark.png"))
+    never_shows(page, options)
+    desk.person_may()
+    page.wait_for("failed")
+    page.picture(desk.folder.path("6-failed-declined.png"))
+    must("declined on the phone" in page.text, f"no cause on the page: {page.text}")
+    must(client.ended() == 77, f"status {client.status}: {client.said}")
+    must(client.answer == "", "there is an answer")
+    page.close()
+
+
+def closed(desk):
+    """Closing the page cancels, three seconds later."""
+    client = desk.client(desk.site.request_options(allow="unknown"))
+    page = desk.window.page()
+    scanned(desk, page, "7-scan")
+    page.close()
+    began = time.monotonic()
+    status = client.ended()
+    seconds = time.monotonic() - began
+    must(status == 130, f"status {status}: {client.said}")
+    must(client.said.splitlines()[-1] == "hybrid-client: the page with the code was closed, which cancels; start again",
+         f"it said: {client.said}")
+    must(seconds >= 2.9, f"it ended after {seconds:.1f} s")
+    return f"ended {seconds:.1f} s after the page was closed"
+
+
+def opened_twice(desk):
+    """The token a second time, by another program of the same user."""
+    addresses = desk.folder.scratch / "addresses"
+    spy = desk.folder.scratch / "spy"
+    spy.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$1\" >>'{addresses}'\nexec '{desk.window.opener}' \"$1\"\n")
+    spy.chmod(0o700)
+    client = desk.client(desk.site.request_options(allow="unknown"), browser=str(spy))
+    page = desk.window.page()
+    scanned(desk, page, "8-scan")
+    address = addresses.read_text().strip()
+    must(re.fullmatch(r"http://127\.0\.0\.1:\d+/open/[0-9a-f]{32}", address), f"the address is {address}")
+    must(ask(address) == 410, "a second use was answered")
+    page.wait_for("failed")
+    page.picture(desk.folder.path("8-failed-opened-twice.png"))
+    must("somebody else opened the page" in page.text, f"no cause on the page: {page.text}")
+    must(client.ended() == 77, f"status {client.status}: {client.said}")
+    must("somebody else opened the page with the code" in client.said, f"it said: {client.said}")
+    page.close()
+
+
+def ask(address, **fields):
+    """The status of a GET of the driver's own."""
+    _, _, authority, path = address.split("/", 3)
+    connection = http.client.HTTPConnection(authority, timeout=30)
+    try:
+        connection.request("GET", "/" + path, headers=fields)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def strangers(desk):
+    """Other hosts, origins and pages get nothing, and the ceremony goes on."""
+    client = desk.client(desk.site.request_options(allow="unknown"))
+    page = desk.window.page()
+    code = scanned(desk, page, "9-scan")
+    desk.window.complaints()
+    origin = page.address.rstrip("/")
+    port = origin.rsplit(":", 1)[1]
+    must(ask(origin + "/") == 403, "the page without its cookie")
+    for host in (f"localhost:{port}", "127.0.0.1", f"evil.example:{port}"):
+        must(ask(origin + "/", Host=host) == 421, f"Host: {host} is answered")
+    for other in ("null", "http://evil.example", f"http://localhost:{port}"):
+        must(ask(origin + "/", Origin=other) == 403, f"Origin: {other} is answered")
+    rebound = desk.window.open(f"http://rebound.example:{port}/")
+    desk.waiting.until("the page under another name to be refused",
+                       lambda: "not the host you asked for" in rebound.text, 60)
+    rebound.close()
+    with Elsewhere(origin) as elsewhere:
+        other = desk.window.open(elsewhere)
+        said = desk.waiting.until("another page to have tried", lambda: other.value("tried"), 60)
+        must(said == ["refused"] * 3, f"another page could: {said}")
+        must(not other.value("frames[0].length") and "QR code" not in (other.value(
+            "(() => { try { return frames[0].document.body.innerText } catch { return '' } })()") or ""), "it is framed")
+        other.picture(desk.folder.path("9-framed.png"))
+        other.close()
+    desk.window.complaints()  # Chromium says much of what these tried.
+    must(client.status is None, f"strangers ended it: {client.said}")
+    must(scanned(desk, page, "9-scan-after") == code, "the code has changed")
+    page.close()
+    must(client.ended() == 130, f"status {client.status}: {client.said}")
+
+
+class Elsewhere:
+    """A page of another origin on this device, which frames the code's page and asks it in three ways."""
+
+    def __init__(self, origin):
+        page = f"""<!doctype html><iframe src="{origin}/"></iframe><script>
+            "use strict"; let tried = null; const refused = (name) => new Promise((done) => {{
+              const image = new Image(); image.onload = () => done("loaded"); image.onerror = () => done("refused");
+              image.src = "{origin}/" + name; }});
+            const asked = (mode) => fetch("{origin}/", {{ mode, credentials: "include" }})
+              .then((answer) => answer.status === 200 ? "answered" : "refused", () => "refused");
+            addEventListener("load", async () => {{
+              tried = [await asked("cors"), await asked("no-cors"), await refused("")]; }});
+            </script>""".encode()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    def __enter__(self):
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return f"http://localhost:{self._server.server_port}/"
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def no_browser(desk):
+    """Without a browser the code is drawn in the terminal, and a line says what to do."""
+    client = desk.client(desk.site.request_options(allow="unknown"), browser="/there/is/no/browser")
+    desk.waiting.until("hybrid-client to draw the code itself", lambda: "scan this code with the phone" in client.said, 60)
+    must(re.search(r"^hybrid-client: no browser could be opened \(/there/is/no/browser: No such file or directory\); "
+                   r"name one by BROWSER, open http://127\.0\.0\.1:\d+/open/[0-9a-f]{32} yourself, or scan the code here$",
+                   client.said, re.MULTILINE), f"it said: {client.said}")
+    must("▀" in client.said and client.status is None, "no code is drawn")
+
+
+SCENARIOS = {
+    "whole-ceremony": whole_ceremony, "declined": declined, "closed": closed, "opened-twice": opened_twice,
+    "strangers": strangers, "no-browser": no_browser}
