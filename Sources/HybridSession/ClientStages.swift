@@ -34,7 +34,9 @@ struct DrawnOffer: Sendable {
         let ear = Ear(radio)
         do {
             let eid = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
-                try await ear.listen(for: key) { isFirst in events(isFirst ? .drawn(offer) : .radioBack) } lost: {
+                try await ear.listen(for: key) { isFirst in
+                    events(isFirst ? .drawn(offer) : .radioBack)
+                } lost: {
                     events(.radioLost($0))
                 }
             }

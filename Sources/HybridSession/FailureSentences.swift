@@ -17,9 +17,9 @@ extension ClientFailure: ExplainedFailure {
         case .userTimedOut: "nobody confirmed on the phone in time; try again with a new code"
         case .phoneVanished: "the phone went away before it answered; try again with a new code"
         case .notThisPhone: "somebody who did not scan this code tried to answer it; try again with a new code"
-        case .phoneLacksCTAP: "the phone can't use passkeys from another device"
-        case .phoneMisbehaved(let how): "the phone broke the protocol: \(how)"
-        case .internalFault(let text): "internal fault: \(text)"
+        case .phoneLacksCTAP: "the phone can't use passkeys from another device; update it, or take another"
+        case .phoneMisbehaved(let how): "the phone broke the protocol: \(how); update it, or take another"
+        case .internalFault(let text): "internal fault: \(text); please report it"
         }
     }
 
@@ -48,8 +48,8 @@ extension AuthenticatorSessionFailure: ExplainedFailure {
         case .notVerified:
             "somebody joined the tunnel without having heard this device nearby; nothing was answered, scan a new code"
         case .clientSilent: "the other device joined but asked for nothing; scan a new code"
-        case .clientMisbehaved(let how): "the other device broke the protocol: \(how)"
-        case .internalFault(let text): "internal fault: \(text)"
+        case .clientMisbehaved(let how): "the other device broke the protocol: \(how); update its browser"
+        case .internalFault(let text): "internal fault: \(text); please report it"
         }
     }
 

@@ -34,7 +34,8 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
 
     private var parts: (message: String, remedy: String?) {
         let bytes = Array(sentence.utf8)
-        guard let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
+        guard
+            let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
         else { return (sentence, nil) }
         return (
             String(decoding: bytes[..<cut], as: UTF8.self), String(decoding: bytes[(cut + 2)...], as: UTF8.self)

@@ -72,7 +72,10 @@ struct FloodTests {
 
     /// Seconds of processor time that a process has used.
     private static func processorTime(of process: Int32) -> Double {
-        let stat = String(decoding: FileManager.default.contents(atPath: "/proc/\(process)/stat") ?? Data(), as: UTF8.self)
+        let stat = String(
+            decoding: FileManager.default.contents(atPath: "/proc/\(process)/stat") ?? Data(),
+            as: UTF8.self
+        )
         // Behind the name, which may hold anything: state is the first field, user and system time 12th and 13th.
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }

@@ -88,7 +88,10 @@ struct LiveStateTests {
         var code: String { self == .switchedOff ? "adapter-off" : "bluetooth-service-gone" }
     }
 
-    @Test("Bluetooth that goes away while the code is shown is waited for; the code stays good", arguments: Outage.allCases)
+    @Test(
+        "Bluetooth that goes away while the code is shown is waited for; the code stays good",
+        arguments: Outage.allCases
+    )
     func outage(_ outage: Outage) async throws {
         try await Stage.set { stage in
             let options = try await RelyingParty(stage).run("create-options")
@@ -112,7 +115,11 @@ struct LiveStateTests {
     func deaf() async throws {
         try await Stage.set { stage in
             let options = try await RelyingParty(stage).run("create-options")
-            let (client, _) = try await Self.startClient(stage, options, extra: ["--adapter", "hci0", "--timeout", "3"])
+            let (client, _) = try await Self.startClient(
+                stage,
+                options,
+                extra: ["--adapter", "hci0", "--timeout", "3"]
+            )
             try await stage.air.setPowered("hci0", false)
             let ending = try await client.ending()
             let last = try #require(try Self.events(ending).last)
@@ -172,7 +179,9 @@ struct LiveStateTests {
             #expect(try await phone.ending().status == 0)
             #expect(try await terminal.ending().status == 0)
             let screen = Self.screen(text())
-            let states = ["scan the code with your phone", "phone found", "connecting through", "confirm on your phone"]
+            let states = [
+                "scan the code with your phone", "phone found", "connecting through", "confirm on your phone",
+            ]
             for state in states {
                 #expect(screen.count { $0.contains(state) } == 1, "\(state) in \(screen)")
             }

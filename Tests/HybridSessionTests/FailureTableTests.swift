@@ -62,6 +62,7 @@ struct FailureTableTests {
         for failure in Self.all {
             #expect(seen.updateValue(failure.code, forKey: failure.sentence) == nil, "\(failure.sentence)")
             #expect(!failure.sentence.contains("\n") && !failure.sentence.hasSuffix("."), "\(failure.sentence)")
+            #expect(failure.sentence.contains("; "), "no remedy: \(failure.sentence)")
         }
     }
 
