@@ -35,6 +35,55 @@ struct RacingTests {
         }
     }
 
+    /// A port of this machine where nobody answers, not even to refuse: a listener whose queue is full.
+    private final class SilentListener {
+        private var sockets: [CInt] = []
+
+        init?(address: String, port: Int) {
+            guard let place = try? SocketAddress(ipAddress: address, port: port) else { return nil }
+            let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+            sockets.append(listener)
+            guard place.withSockAddr({ bind(listener, $0, socklen_t($1)) }) == 0, listen(listener, 0) == 0 else {
+                return nil
+            }
+            for _ in 0..<4 {
+                let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
+                sockets.append(client)
+                _ = place.withSockAddr { connect(client, $0, socklen_t($1)) }
+            }
+        }
+
+        deinit { for socket in sockets { close(socket) } }
+    }
+
+    @Test("may be one that never answers: the next is tried long before its time is up")
+    func silent() async throws {
+        let (_, refusal) = try await ScriptedRelay.run { peer in
+            try await peer.answer()
+            return try await peer.finish()
+        } client: { location -> TunnelError? in
+            let port = location.target(of: location.domain.host).port
+            let listener = try #require(SilentListener(address: "127.0.0.2", port: port))
+            defer { withExtendedLifetime(listener) {} }
+            var alone = location
+            alone.detours = []
+            alone.timeouts.connect = 1
+            alone.lookup = NameLookup { _, _ in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
+            #expect(await Client.refusal(at: alone) == .timedOut(.connecting), "it is silent indeed")
+            var both = location
+            both.detours = []
+            both.timeouts.connect = 30
+            both.lookup = NameLookup { _, _ in
+                try ["127.0.0.2", "127.0.0.1"].map { try SocketAddress(ipAddress: $0, port: port) }
+            }
+            let start = ContinuousClock.now
+            let failure = await Client.failure(at: both) { _ in }
+            #expect(start.duration(to: .now) < .seconds(25), "not left to the time-out")
+            return failure
+        }
+        #expect(refusal == nil)
+    }
+
     @Test("may be refused by one that refuses before")
     func refusing() async throws {
         // ::1 has no listener at that port.
