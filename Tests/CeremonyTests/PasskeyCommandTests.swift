@@ -310,6 +310,73 @@ struct PasskeyCommandTests {
         }
     }
 
+    @Test(
+        "what a later version made is listed as such, can't be renamed or exported, and can be deleted",
+        .enabled(if: RelyingParty.interpreter != nil)
+    )
+    func unusable() async throws {
+        try await VaultProgram.run { program in
+            let files = FileManager.default
+            let formats = PackageFolder.path + "/Tests/VaultFormat"
+            try files.copyItem(atPath: formats + "/vector/vault", toPath: program.vault)
+            try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program.vault)
+            let script = """
+                import os, sys
+                sys.path.insert(0, sys.argv[1])
+                import vault_format
+                vault, key = vault_format.Vault(bytes(range(0x20, 0x30))), bytes(range(0x20))
+                user = {"id": b"u", "name": "zoe", "displayName": "Zoe"}
+                later = {"id": b"later", "rp": "later.example", "alg": -8, "key": b"?", "order": 9, "user": user}
+                for number, members in ((0x77, later), (0x78, {"anything": 1})):
+                    name, device = bytes([number]) * 16, bytes(range(0x48, 0x50))
+                    os.makedirs(sys.argv[2] + "/records/" + name.hex())
+                    with open("%s/records/%s/1-%s" % (sys.argv[2], name.hex(), device.hex()), "wb") as file:
+                        file.write(vault.record(key, name, 1, device, 1, members, os.urandom(12)))
+                """
+            let python = try #require(RelyingParty.interpreter)
+            let made = try await RunningProgram(
+                python,
+                ["-B", "-c", script, formats, program.vault],
+                in: program.folder,
+                environment: ProcessInfo.processInfo.environment
+            ).ending()
+            #expect(made.status == 0, "\(made)")
+            let typed = [VaultProgram.passphrase, Self.pin, Self.pin]
+            Self.expect(try await program(["init"], typing: typed), 0, "a PIN on this")
+
+            let listed = try await Self.list(program)
+            #expect(listed.count == 4 && listed.filter(\.usable).map(\.userName) == ["bob", "lovelace"])
+            #expect(listed.filter { !$0.usable }.map(\.rpId) == ["later.example", nil])
+            let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
+            #expect(table.output.contains(#"later.example  (this version can't use it) "zoe""#), "\(table)")
+            #expect(table.output.contains("-              (this version can't use it) -"), "\(table)")
+            let shown = try await program(["show", "7878"], of: "passkeys", typing: [Self.pin])
+            #expect(shown.status == 0 && shown.output.contains("usable        no, a later version"), "\(shown)")
+            Self.expect(
+                try await program(["rename", "7878", "x"], of: "passkeys", typing: [Self.pin]),
+                77,
+                "can't read that passkey"
+            )
+            let export = try await program(["export", program.folder + "/e", "--yes"], of: nil, typing: [Self.pin])
+            Self.expect(export, 0, "left out: 2 passkeys that this version can't use")
+            for which in ["7878", "later.example"] {
+                Self.expect(try await program(["delete", which], of: "passkeys", typing: [Self.pin]), 0, "deleted")
+            }
+            #expect(program.log.contains("SETDESC A passkey that this version can't read%0A"))
+            #expect(try await Self.list(program).count == 2)
+
+            // Two passkeys of one site are told apart by their IDs alone.
+            Self.expect(try await program(["import", Self.foreign], of: nil, typing: [Self.pin]), 0, "added 3")
+            let both = try await program(["show", "example.com"], of: "passkeys", typing: [Self.pin])
+            Self.expect(both, 64, "2 passkeys are meant by that: ")
+
+            let history = try await program(["history"], of: "passkeys", typing: [Self.pin])
+            let lines = history.output.split(separator: "\n")
+            #expect(lines.count == 3 && lines[1].hasSuffix("sign in  declined  -         example.org"), "\(history)")
+            #expect(lines[2].hasSuffix("create   done      01010101  example.com"), "\(history)")
+        }
+    }
+
     @Test("an export goes into another vault and out of it the same")
     func roundTrip() async throws {
         try await Self.withPasskeys { program in
