@@ -173,22 +173,22 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|setup|vault|help)
+    scan|setup|vault|passkeys|export|import|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan setup vault help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan setup vault passkeys export import help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-auth_scan() {
     repeating_flags=()
-    non_repeating_flags=(--camera --screen --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --connect-to --adapter --timeout)
+    non_repeating_flags=(--camera --screen --json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --timeout)
     __hybrid-auth_offer_flags_options 1
 
     # Offer option value completions
@@ -423,6 +423,161 @@ _hybrid-auth_vault_accept() {
     repeating_options=()
     non_repeating_options=(--vault --pinentry)
     __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|show|rename|delete|history)
+        # Offer subcommand argument completions
+        "_hybrid-auth_passkeys_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list show rename delete history' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_list() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_show() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_rename() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry --display-name)
+    __hybrid-auth_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    '--display-name')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_delete() {
+    repeating_flags=()
+    non_repeating_flags=(--json --yes --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_passkeys_history() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry --last)
+    __hybrid-auth_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    '--last')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_export() {
+    repeating_flags=()
+    non_repeating_flags=(--yes --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--vault')
+        return
+        ;;
+    '--pinentry')
+        return
+        ;;
+    esac
+}
+
+_hybrid-auth_import() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--vault --pinentry)
+    __hybrid-auth_offer_flags_options 1
 
     # Offer option value completions
     case "${prev}" in

@@ -173,22 +173,22 @@ _hybrid-client() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    show-qr|help)
+    show-qr|doctor|help)
         # Offer subcommand argument completions
         "_hybrid-client_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'show-qr help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'show-qr doctor help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-client_show-qr() {
     repeating_flags=()
-    non_repeating_flags=(--print-url --json --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--request --origin --qr-output --cacert --connect-to --adapter --timeout)
+    non_repeating_flags=(--open --print-url --json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--request --origin --top-origin --qr-output --cacert --adapter --timeout)
     __hybrid-client_offer_flags_options 0
 
     # Offer option value completions
@@ -199,7 +199,37 @@ _hybrid-client_show-qr() {
     '--origin')
         return
         ;;
+    '--top-origin')
+        return
+        ;;
     '--qr-output')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    esac
+}
+
+_hybrid-client_doctor() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--relay --cacert --adapter --timeout)
+    __hybrid-client_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--relay')
         return
         ;;
     '--cacert')
