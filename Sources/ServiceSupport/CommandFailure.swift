@@ -6,7 +6,7 @@ private import Glibc
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// Cause and remedy; becomes one line on standard error.
     public let sentence: String
-    /// The cause for programs: lower-case words with hyphens between them. It never changes.
+    /// The cause for programs: lower-case words with hyphens between them, never another.
     public let code: String
     /// The exit code.
     public let status: ExitStatus

@@ -34,7 +34,9 @@ public final class ProgressReport: Sendable {
     public let manner: Manner
     private let program: String
     private let begun = ContinuousClock.now
-    /// The state that stands on the terminal's last line, if one does. The lock keeps lines whole and in order.
+    /// The state that stands on the terminal's last line, if one does.
+    ///
+    /// The lock keeps lines whole and in order.
     private let present = Locked<Present?>(nil)
 
     /// A report that begins now.

@@ -2,7 +2,7 @@
 
 /// A state of a ceremony that a person waits for, or something that is told on the way.
 public struct ProgressState: Sendable {
-    /// For programs: lower-case words with hyphens between them. It never changes.
+    /// For programs: lower-case words with hyphens between them, never others.
     public let name: String
     /// For a person, without a full stop.
     public let text: String
