@@ -99,7 +99,7 @@ struct Scan: AsyncParsableCommand {
 
     /// Reads the code, and serves whoever shows it.
     private func answer(_ domain: TunnelDomain, _ link: LinkConfirmation?, _ progress: ScanProgress) async throws {
-        let offer = try await read(inputs.input(patience: .seconds(timeout)))
+        let offer = try await read(inputs.input(patience: .seconds(timeout)), progress)
         try check(offer, domain)
         let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970)))
         if let warning = CodeAge.warning(age) { progress.tell("old-code", warning) }
@@ -113,9 +113,9 @@ struct Scan: AsyncParsableCommand {
         try ending.result.get()
     }
 
-    private func read(_ input: ScanInput) async throws -> QROffer {
-        guard input.isSlow else { return try await input.offer() }
-        let ending = await withTerminationSignals { try await input.offer() }
+    private func read(_ input: ScanInput, _ progress: ScanProgress) async throws -> QROffer {
+        guard input.isSlow else { return try await input.offer(progress) }
+        let ending = await withTerminationSignals { try await input.offer(progress) }
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         return try ending.result.get()
     }

@@ -34,16 +34,16 @@ enum ScanInput: Sendable {
         }
     }
 
-    /// Reads the code.
+    /// Reads the code, and tells what the person should know meanwhile.
     ///
     /// - Throws: ``CommandFailure``, and `CancellationError` when the task is cancelled.
-    func offer() async throws -> QROffer {
+    func offer(_ progress: ScanProgress) async throws -> QROffer {
         switch self {
         case .text(let text): try Self.offer(text)
         case .standardInput: try Self.standardInput()
         case .image(let path): try await Self.image(path, named: path)
-        case .camera(let device, let patience): try await Self.camera(device, patience)
-        case .screen: try await Self.screen()
+        case .camera(let device, let patience): try await Self.camera(device, patience, progress)
+        case .screen: try await Self.screen(progress)
         }
     }
 }
@@ -142,7 +142,7 @@ extension ScanInput {
         return try offer(code)
     }
 
-    private static func screen() async throws -> QROffer {
+    private static func screen(_ progress: ScanProgress) async throws -> QROffer {
         let environment = ProcessEnvironment.variables
         let file: ScreenshotFile
         do throws(PortalError) {
@@ -160,7 +160,7 @@ extension ScanInput {
         // It shows the whole desktop, and a secret.
         defer {
             if !file.removeIfTemporary(environment), access(file.path, F_OK) == 0 {
-                StandardError.writeLine("\(HybridAuth.programName): the desktop keeps the screenshot as \(file.path)")
+                progress.tell("screenshot-kept", "the desktop keeps the screenshot as \(file.path)")
             }
         }
         return try await image(file.path, named: "the screenshot")
@@ -170,14 +170,18 @@ extension ScanInput {
 // MARK: - Camera
 
 extension ScanInput {
-    private static func camera(_ device: String, _ patience: Duration) async throws -> QROffer {
+    private static func camera(
+        _ device: String,
+        _ patience: Duration,
+        _ progress: ScanProgress
+    ) async throws -> QROffer {
         let code: ScannedText
         do throws(CodeWatch.Failure) {
             code = try await CodeWatch.firstCode(
                 from: { () throws(CameraError) in try Camera(path: device) },
                 limit: patience,
                 where: isSignIn,
-                hint: { StandardError.writeLine("\(HybridAuth.programName): \($0.sentence)") }
+                hint: { progress.tell("camera", $0.sentence) }
             )
         } catch {
             switch error {

@@ -38,9 +38,15 @@ struct LiveStateTests {
     func states() async throws {
         try await Stage.set { stage in
             let (client, code) = try await Self.startClient(stage, try await RelyingParty(stage).run("create-options"))
-            let phone = try stage.startAuthenticator(code)
+            let phone = try stage.startAuthenticator(code, extra: ["--json"])
             let (asked, answered) = (try await client.ending(), try await phone.ending())
             try #require(asked.status == 0 && answered.status == 0, "\(asked)\n\(answered)")
+            let steps = try Self.events(answered)
+            #expect(
+                steps.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
+                    == ["virtual-radio", "tunnel-open", "advertising", "connected", "asked", "answered", "done"]
+            )
+            #expect(steps[4]["operation"] as? String == "create")
             let events = try Self.events(asked)
             let told = events.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
             #expect(told == ["virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"])
