@@ -169,7 +169,7 @@ public final class ProgressReport: Sendable {
     /// One line that a terminal does not wrap, since only one could be erased.
     private func line(_ present: Present) -> String {
         let time = ElapsedTime.words(.now - present.begun)
-        let padded = String(repeating: " ", count: max(0, 10 - time.utf8.count)) + time
+        let padded = String(repeating: " ", count: max(0, 8 - time.utf8.count)) + time
         return String(StandardError.oneLine("\(padded)  \(present.state.text)").prefix(Self.columns - 1))
     }
 

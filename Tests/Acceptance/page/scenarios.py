@@ -227,7 +227,7 @@ class Elsewhere:
 def no_browser(desk):
     """Without a browser the code is drawn in the terminal, and a line says what to do."""
     client = desk.client(desk.site.request_options(allow="unknown"), browser="/there/is/no/browser")
-    desk.waiting.until("hybrid-client to draw the code itself", lambda: "scan this code with the phone" in client.said, 60)
+    desk.waiting.until("hybrid-client to draw the code itself", lambda: "▀" in client.said, 60)
     must(re.search(r"^hybrid-client: no browser could be opened \(/there/is/no/browser: No such file or directory\); "
                    r"name one by BROWSER, open http://127\.0\.0\.1:\d+/open/[0-9a-f]{32} yourself, or scan the code here$",
                    client.said, re.MULTILINE), f"it said: {client.said}")

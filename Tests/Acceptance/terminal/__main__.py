@@ -135,7 +135,7 @@ class Stage:
 
     def _look(self, name, case, terminal, said):
         picture = self.folder.path(f"{name}.png")
-        wanted = case.sentence or "scan this code with the phone"
+        wanted = case.sentence or "scan the code with your phone"
 
         def written():
             return said.read_text(encoding="utf-8", errors="replace") if said.exists() else ""
