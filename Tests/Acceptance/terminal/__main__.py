@@ -149,7 +149,7 @@ class Stage:
         self.waiting.until(f"hybrid-client to say {wanted!r}", is_said, 60)
         if case.sentence:
             self.screen.picture(picture)
-            return ["a code is drawn although it does not fit"] if "▀" in written() else []
+            return ["a code is drawn although it does not fit"] if set("▀▄") & set(written()) else []
         code = self.waiting.until("a picture of the terminal with a code that zbar reads",
                                   lambda: self.screen.code(picture), 15)
         return [] if CODE.fullmatch(code) else [f"zbar read something else: {code!r}"]
