@@ -19,6 +19,8 @@ struct AnsweredRequest: Sendable {
     let outcome: ServedRequest.Outcome
     var credential: CredentialID?
     var replaced: [CredentialID] = []
+    /// Whether the answer was sent.
+    var wasSent = false
 
     func served(wasHeard: Bool) -> ServedRequest {
         let isLost = outcome == .done && !wasHeard

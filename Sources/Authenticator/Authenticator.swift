@@ -45,6 +45,8 @@ public actor Authenticator {
     private let user: any UserInteraction
     /// The request that opened the store last, until it is known whether the client has the answer.
     private var answered: AnsweredRequest?
+    /// Whether a passkey that was to be replaced stays, because the client never showed that it has the new one.
+    public private(set) var keptReplaced = false
 
     /// Why the last request was not fulfilled, if it was not.
     public private(set) var lastFailure: AuthenticatorFailure?
@@ -86,9 +88,21 @@ public actor Authenticator {
         }
     }
 
-    /// The client has the last answer: the history is told, and what the new passkey in it replaces is deleted now.
+    /// The last answer was sent: the history is told, unless a passkey waits for its replacement to be heard of.
+    public func sent() async {
+        guard let request = answered else { return }
+        guard request.replaced.isEmpty else {
+            answered?.wasSent = true
+            return
+        }
+        answered = nil
+        await conclude(request, wasHeard: true)
+    }
+
+    /// The client has shown that it has the last answer: what the new passkey in it replaces is deleted now.
     ///
-    /// Without this call nothing is deleted. A history that can't be written changes nothing; see ``historyFailure``.
+    /// An answer that was sent may still be lost on its way, and then the old passkey is the only one that the site
+    /// knows. So nothing is deleted without this call. A history that can't be written changes nothing; see ``historyFailure``.
     ///
     /// - Throws: ``StoreFailure``; then some that were to be deleted are still there, and the new passkey is as well.
     public func delivered() async throws(StoreFailure) {
@@ -107,7 +121,8 @@ public actor Authenticator {
     public func ended() async {
         guard let request = answered else { return }
         answered = nil
-        await conclude(request, wasHeard: false)
+        keptReplaced = request.wasSent
+        await conclude(request, wasHeard: request.wasSent)
     }
 
     /// Writes the history and locks the store.

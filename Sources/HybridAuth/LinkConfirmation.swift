@@ -8,7 +8,9 @@ internal import ServiceSupport
 struct KnownFailure: Error {
     let failure: CommandFailure
 
-    init(_ sentence: String, status: ExitStatus) { failure = CommandFailure(sentence, status: status) }
+    init(_ sentence: String, status: ExitStatus) { self.init(CommandFailure(sentence, status: status)) }
+
+    init(_ failure: CommandFailure) { self.failure = failure }
 }
 
 /// The question that comes first when a link started the program: a page or a message can open links, too.

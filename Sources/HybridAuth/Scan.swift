@@ -187,7 +187,7 @@ struct Scan: AsyncParsableCommand {
                 age: offer.age(at: UInt64(max(0, WallClock.secondsSince1970))),
                 virtualRadio: radio.isVirtual
             )
-            let opened = try await VaultOpening(path: vault, virtualRadio: radio.isVirtual).open(asking: user)
+            let opened = try await VaultOpening(path: vault, virtualRadio: radio.isVirtual).open(asking: user, progress)
             let authenticator = Authenticator(store: opened, user: user)
             try await serve(offer, domain, token, radio, authenticator, opened, progress)
         } catch {
@@ -227,6 +227,7 @@ struct Scan: AsyncParsableCommand {
                     info: Authenticator.info,
                     events: progress.show,
                     answer: { await authenticator.answer($0) },
+                    sent: { await authenticator.sent() },
                     delivered: {
                         do throws(StoreFailure) {
                             try await authenticator.delivered()
@@ -241,6 +242,7 @@ struct Scan: AsyncParsableCommand {
         }
         // However the session ended, what became of its last request belongs into the history.
         await authenticator.ended()
+        if await authenticator.keptReplaced { progress.tell("old-passkey-stays", ScanOutcome.notHeard) }
         if let failure = await authenticator.historyFailure {
             progress.tell("history-not-written", ScanOutcome.notNoted(failure))
         }

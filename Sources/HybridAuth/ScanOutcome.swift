@@ -16,6 +16,10 @@ struct ScanOutcome {
         self.vault = vault
     }
 
+    /// What is said where the other device left without a word after the new passkey was sent.
+    static let notHeard =
+        "the new passkey is saved; the old one stays, too, because the other device did not say that it has the new one"
+
     /// What is said where the new passkey is good and one that it replaces is still there.
     static func notDeleted(_ failure: StoreFailure) -> String {
         "the new passkey is saved, but the old could not be deleted and stays, too (\(cause(of: failure)))"
@@ -56,7 +60,7 @@ struct ScanOutcome {
     private func told(_ failure: AuthenticatorFailure) -> any Error {
         let ending = CommandFailure(failure, vault)
         switch failure {
-        case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending.sentence, status: ending.status)
+        case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending)
         default: return ending
         }
     }

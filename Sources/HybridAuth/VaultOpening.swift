@@ -18,17 +18,17 @@ struct VaultOpening {
     }
 
     /// Opens the vault; one that does not exist yet is made, under a new PIN, before anything goes over a network.
-    func open(asking user: PinentryUser) async throws -> Vault {
+    func open(asking user: PinentryUser, _ progress: ScanProgress) async throws -> Vault {
         do throws(VaultError) {
             return try Vault.open(directory: directory, stateDirectory: stateDirectory, virtualRadio: virtualRadio)
         } catch .doesNotExist {
-            return try await create(asking: user)
+            return try await create(asking: user, progress)
         } catch {
             throw CommandFailure(error.sentence, status: error.status)
         }
     }
 
-    private func create(asking user: PinentryUser) async throws -> Vault {
+    private func create(asking user: PinentryUser, _ progress: ScanProgress) async throws -> Vault {
         let pin = try await user.askNewPIN(forVaultAt: directory)
         do throws(VaultError) {
             let vault = try await Vault.create(
@@ -37,9 +37,10 @@ struct VaultOpening {
                 pin: pin,
                 test: virtualRadio
             )
-            StandardError.writeLine(
-                "\(HybridAuth.programName): made a new vault at \(directory); it opens on this device only, so a passkey "
-                    + "that exists nowhere else is lost with it"
+            progress.tell(
+                "vault-made",
+                "made a new vault at \(directory); it opens on this device only, so a passkey that exists nowhere else "
+                    + "is lost with it"
             )
             return vault
         } catch {

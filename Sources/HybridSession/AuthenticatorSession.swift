@@ -51,8 +51,9 @@ public struct AuthenticatorSession: Sendable {
 
     /// Serves one client until it says goodbye or goes away; every request is passed to `answer`.
     ///
-    /// When the client goes away in the middle of a request, the task that runs `answer` is cancelled. `delivered` is
-    /// called after each answer that was sent, before the next request; one that was not sent ends the session.
+    /// When the client goes away in the middle of a request, the task that runs `answer` is cancelled. `sent` is called
+    /// after each answer that was sent; one that was not sent ends the session. `delivered` is called when the client
+    /// says goodbye or asks again after that, and so has shown that it was there for the answer.
     ///
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
@@ -60,6 +61,7 @@ public struct AuthenticatorSession: Sendable {
         info: AuthenticatorInfo,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
         delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await explainingAuthenticator {
@@ -74,7 +76,13 @@ public struct AuthenticatorSession: Sendable {
                 let verified = try await waiting.advertise(on: radio, timeouts.untilClient) { events(.advertising) }
                 events(.clientVerified)
                 let client = try await verified.introduce(info)
-                return try await client.serve(timeouts, events: events, answer: answer, delivered: delivered)
+                return try await client.serve(
+                    timeouts,
+                    events: events,
+                    answer: answer,
+                    sent: sent,
+                    delivered: delivered
+                )
             }
         }
     }

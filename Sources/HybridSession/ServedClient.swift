@@ -40,11 +40,12 @@ struct ServedClient: Sendable {
         _ timeouts: AuthenticatorTimeouts,
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
         delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await withThrowingTaskGroup(of: Step.self) { group in
             defer { group.cancelAll() }
-            var (isBusy, received, wait) = (false, 0, 0)
+            var (isBusy, hasAnswered, received, wait) = (false, false, 0, 0)
             var tally = RequestTally()
             group.addTask { await next() }
             addIdleTimer(timeouts, &group)
@@ -57,7 +58,8 @@ struct ServedClient: Sendable {
                     } catch  where Self.isEnd(error) || error as? TunnelError == .stalled {
                         return answer.end
                     }
-                    await delivered()
+                    await sent()
+                    hasAnswered = true
                     events(.answered(answer.response.status))
                     wait += 1
                     addIdleTimer(timeouts, &group)
@@ -77,6 +79,8 @@ struct ServedClient: Sendable {
                     guard Self.isEnd(error) else { throw error }
                     return try end ?? tally.judged(.clientLeft)
                 case .received(.shutdown):
+                    // Sealed by the client after our answer was sent, and clients say goodbye when they have one.
+                    if !isBusy, hasAnswered { await delivered() }
                     return isBusy ? try await takeDown(&group) : try tally.judged(.shutDown)
                 case .received(.update):
                     break
@@ -86,7 +90,8 @@ struct ServedClient: Sendable {
                     guard !isBusy else {
                         throw AuthenticatorSessionFailure.clientMisbehaved("it asked again before it was answered")
                     }
-                    isBusy = true
+                    if hasAnswered { await delivered() }
+                    (isBusy, hasAnswered) = (true, false)
                     let parsed = Result { () throws(CTAPRequestError) in try CTAPRequest(parsing: payload.bytes) }
                     events(.request(try? parsed.get().command))
                     tally.note(parsed)

@@ -60,6 +60,26 @@ struct ReplacementTests {
         #expect(desk.store.passkeys.count == 3, "a sign-in replaces nothing")
     }
 
+    @Test("an answer that was sent and never shown to be heard replaces nothing, and the history has it as sent")
+    func unheard() async throws {
+        let desk = try Desk()
+        let old = try desk.known("ada")
+        #expect(try await desk.create().status == .success)
+        let new = try #require(desk.store.passkeys.first)
+        await desk.authenticator.sent()
+        #expect(await !desk.authenticator.keptReplaced)
+        await desk.authenticator.ended()
+        #expect(await desk.authenticator.keptReplaced)
+        #expect(desk.store.passkeys.map(\.id) == [new.id, old.id])
+        #expect(
+            desk.journal.events.suffix(2) == [
+                .noted(ServedRequest(.create(desk.relyingParty), .done, credential: new.id)), .locked,
+            ]
+        )
+        try await desk.authenticator.delivered()
+        #expect(desk.store.passkeys.count == 2, "it is too late then")
+    }
+
     @Test("where the client never hears of the new passkey, the old one stays and signs in")
     func undelivered() async throws {
         let desk = try Desk()

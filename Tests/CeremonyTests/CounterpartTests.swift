@@ -37,7 +37,7 @@ struct CounterpartTests {
             ["--inspect"],
             asking: try await props.workshop.site("create-options"),
             meet: [
-                "--suffix", "a1011882", "--loose", "--padding", "before-type", "--attestation", "packed",
+                "--suffix", "a1011882", "--loose", "--padding", "before-type", "--attestation", "none",
                 "--first-padding", "9",
             ]
         )
@@ -45,7 +45,7 @@ struct CounterpartTests {
         for fault in [
             "service data of [24] bytes", "the first message is not canonical", "keys [0, 1, 3, 77]",
             "getInfo is not canonical", "algorithms None", "a padded message of", "the answer is not canonical",
-            "attestation packed", "flags 0x5d",
+            "attestation none", "flags 0x5d",
         ] {
             #expect(created.desktop.errors.contains(fault), "\(fault): \(created.desktop)")
         }

@@ -44,9 +44,9 @@ struct LiveStateTests {
             let steps = try Self.events(answered)
             #expect(
                 steps.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
-                    == ["virtual-radio", "tunnel-open", "advertising", "connected", "asked", "answered", "done"]
+                    == ["virtual-radio", "vault-made", "tunnel-open", "advertising", "connected", "asked", "answered", "done"]
             )
-            #expect(steps[4]["operation"] as? String == "create")
+            #expect(steps[5]["operation"] as? String == "create")
             let events = try Self.events(asked)
             let told = events.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
             #expect(told == ["virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"])

@@ -17,7 +17,7 @@ struct PictureOutputTests {
                 origin: "https://example.com",
                 extra: ["--qr-output", path]
             )
-            _ = try await client.line { $0.contains("the code is in \(path)") }
+            _ = try await client.line { $0.contains("the code in \(path)") }
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             let picture = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -30,7 +30,7 @@ struct VaultBadInputTests {
         try await Stage.set { stage in
             let site = RelyingParty(stage)
             try await stage.register(site)
-            let before = stage.snapshot(of: stage.vault)
+            let before = stage.passkeys()
             let (client, code) = try await stage.startClient(try await site.run("create-options"))
             let line = try Self.refusing(error, below: stage.vault + "/records", stage.folder + "/calls")
             let phone = try await stage.startAuthenticator(code, under: line).ending()
@@ -38,7 +38,7 @@ struct VaultBadInputTests {
             #expect(phone.lastLine.hasPrefix("hybrid-auth: ") && phone.output.isEmpty, "\(phone)")
             let desktop = try await client.ending()
             #expect(desktop.status == 77 && desktop.output.isEmpty, "\(desktop)")
-            #expect(stage.snapshot(of: stage.vault) == before)
+            #expect(stage.passkeys() == before)
             try await stage.expectSilence()
             // With room again all is as before.
             let signedIn = try await stage.perform(try await site.run("request-options"))

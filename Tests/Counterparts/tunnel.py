@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A WebSocket through a relay."""
-import socket, ssl
+import contextlib, socket, ssl
 
 import websockets
 from websockets.sync.client import connect
@@ -72,7 +72,9 @@ class Tunnel:
 
     def drop(self):
         """Ends the connection below the WebSocket, as a phone does whose program is gone."""
-        self.socket.socket.shutdown(socket.SHUT_RDWR)
+        # The other side may have been quicker.
+        with contextlib.suppress(OSError):
+            self.socket.socket.shutdown(socket.SHUT_RDWR)
 
     @staticmethod
     def _failure(error):

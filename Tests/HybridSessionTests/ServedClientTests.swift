@@ -39,6 +39,7 @@ struct ServedClientTests {
     private static func serve(
         _ connection: Connection,
         untilRequest: Duration = .seconds(60),
+        sent: @escaping @Sendable () async -> Void = {},
         delivered: @escaping @Sendable () async -> Void = {},
         asking answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
     ) -> Task<AuthenticatorEnd, any Error> {
@@ -49,6 +50,7 @@ struct ServedClientTests {
                 timeouts,
                 events: { _ in },
                 answer: answer,
+                sent: sent,
                 delivered: delivered
             )
         }
@@ -79,9 +81,11 @@ struct ServedClientTests {
     func several() async throws {
         let connection = try Connection()
         let asked = Mutex(0)
-        let delivered = Mutex<[Int]>([])
-        let note: @Sendable () async -> Void = { delivered.withLock { $0.append(connection.phoneWire.sent) } }
-        let serving = Self.serve(connection, delivered: note) { request in
+        let sent = Mutex<[Int]>([])
+        let delivered = Mutex(0)
+        let noteSent: @Sendable () async -> Void = { sent.withLock { $0.append(connection.phoneWire.sent) } }
+        let noteDelivered: @Sendable () async -> Void = { delivered.withLock { $0 += 1 } }
+        let serving = Self.serve(connection, sent: noteSent, delivered: noteDelivered) { request in
             let number = asked.withLock { asked in
                 asked += 1
                 return UInt8(asked)
@@ -91,11 +95,13 @@ struct ServedClientTests {
         for number in 1...5 as ClosedRange<UInt8> {
             try await Self.ask(connection, Self.signIn)
             #expect(try await Self.answer(connection) == [0, number])
+            #expect(delivered.withLock { $0 } == Int(number) - 1, "the client has not shown that it has this answer")
         }
         try await connection.client.send(.shutdown)
         #expect(try await serving.value == .shutDown)
         #expect(asked.withLock { $0 } == 5)
-        #expect(delivered.withLock { $0 } == [1, 2, 3, 4, 5], "said after each answer was sent")
+        #expect(sent.withLock { $0 } == [1, 2, 3, 4, 5], "said after each answer was sent")
+        #expect(delivered.withLock { $0 } == 5)
         #expect(connection.phoneWire.sent == 5, "a phone says no goodbye")
     }
 
@@ -209,8 +215,8 @@ struct ServedClientTests {
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
-            let delivered: @Sendable () async -> Void = { Issue.record("nothing was delivered") }
-            let serving = Self.serve(connection, delivered: delivered) { _ in response }
+            let sent: @Sendable () async -> Void = { Issue.record("nothing was sent") }
+            let serving = Self.serve(connection, sent: sent, delivered: sent) { _ in response }
             try await Self.ask(connection, Self.signIn)
             #expect(try await serving.value == end)
         }

@@ -31,6 +31,7 @@ struct DemoPhone: Sendable {
                 events: story.phone,
                 answer: { await authenticator.answer($0) },
                 // Memory does not fail.
+                sent: { await authenticator.sent() },
                 delivered: { try? await authenticator.delivered() }
             )
         } catch {
