@@ -20,6 +20,13 @@ struct AnsweredRequest: Sendable {
     var credential: CredentialID?
     var replaced: [CredentialID] = []
 
+    /// For whom it was.
+    var relyingParty: RelyingPartyID {
+        switch operation {
+        case .create(let relyingParty), .signIn(let relyingParty): relyingParty
+        }
+    }
+
     func served(wasHeard: Bool) -> ServedRequest {
         let isLost = outcome == .done && !wasHeard
         return ServedRequest(operation, isLost ? .clientGone : outcome, credential: credential)

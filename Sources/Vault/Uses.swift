@@ -31,7 +31,8 @@ extension VaultFiles {
         key: SymmetricKey
     ) throws(VaultError) {
         var record: RecordID?
-        if let credential { record = try load(key: key).passkeys.first { $0.body.id == credential }?.id }
+        // Records that can't be read now are no reason to leave no trace of a use.
+        if let credential { record = (try? load(key: key))?.passkey(credential, of: relyingParty) }
         let use = PasskeyUse(
             time: clock.now(),
             relyingParty: relyingParty,

@@ -17,7 +17,9 @@ extension ExchangeFile {
     /// - Throws: ``VaultError/exchangeUnreadable(_:)`` or ``VaultError/exchangeDamaged(_:)``.
     public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
         try await OwnThread.run { () throws(VaultError) in
-            let (folder, name) = try VaultBackup.split(path)
+            guard let (folder, name) = AbsolutePath.split(path) else {
+                throw .exchangeUnreadable("\(path) is a directory")
+            }
             let bytes: [UInt8]
             do throws(FileFailure) {
                 bytes = try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
@@ -59,7 +61,7 @@ extension VaultFiles {
                 }
             )
             let new = passkeys.filter { known.insert($0.name).inserted }
-            guard records.all.count + new.count <= Records.maximumCount else {
+            guard records.count + new.count <= Records.maximumCount else {
                 throw .tooLarge(
                     "it would have \(Records.maximumCount) records, deleted ones included; nothing was added"
                 )

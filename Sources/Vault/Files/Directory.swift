@@ -101,6 +101,12 @@ final class Directory: Sendable {
         return names.sorted()
     }
 
+    /// Whether there is a directory of that name, perhaps by way of a symbolic link.
+    func containsDirectory(_ name: String) -> Bool {
+        var status = stat()
+        return fstatat(descriptor, name, &status, 0) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Whether there is anything of that name, of whatever kind.
     func contains(_ name: String) -> Bool {
         var status = stat()
@@ -152,6 +158,42 @@ final class Directory: Sendable {
         }
     }
 
+    /// Writes a whole new file, 0600, that has no other name on the way: whoever ends the program in between leaves
+    /// nothing, or, where the file system makes no files without a name, a piece under the name that was asked for.
+    func writeUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) {
+        guard !contains(name) else { throw .exists }
+        if try !linkUnnamed(name, bytes) {
+            let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw .current }
+            defer { close(file) }
+            do {
+                try Self.fill(file, bytes)
+            } catch {
+                unlinkat(descriptor, name, 0)
+                throw error
+            }
+        }
+        do {
+            try sync()
+        } catch {
+            unlinkat(descriptor, name, 0)
+            throw error
+        }
+    }
+
+    /// Writes a file without a name and gives it one at the end; `false` where that can't be done.
+    private func linkUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) -> Bool {
+        // Glibc's O_TMPFILE is a macro that Swift does not see; this is its value on all Linux that Swift knows.
+        let file = openat(descriptor, ".", O_WRONLY | 0o20000000 | O_DIRECTORY | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        try Self.fill(file, bytes)
+        // Without a capability a file can be linked only by way of /proc, which a small container may not have.
+        guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", descriptor, name, AT_SYMLINK_FOLLOW) != 0 else { return true }
+        guard errno != EEXIST else { throw .exists }
+        return false
+    }
+
     /// Removes files, durably; those that are gone already don't matter.
     func remove(_ names: [String]) throws(FileFailure) {
         for name in names {
@@ -176,6 +218,13 @@ final class Directory: Sendable {
         guard file >= 0 else { throw .current }
         defer { close(file) }
         FileJournal.note(.created(path + "/" + name))
+        try Self.fill(file, bytes)
+        FileJournal.note(.wrote(path + "/" + name, bytes))
+        FileJournal.note(.syncedFile(path + "/" + name))
+    }
+
+    /// Writes all of a file and syncs it.
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) throws(FileFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -183,9 +232,7 @@ final class Directory: Sendable {
             guard count > 0 else { throw .current }
             rest = rest.dropFirst(count)
         }
-        FileJournal.note(.wrote(path + "/" + name, bytes))
         guard fsync(file) == 0 else { throw .current }
-        FileJournal.note(.syncedFile(path + "/" + name))
     }
 
     private func place(_ temporary: String, as name: String, replacing: Bool) throws(FileFailure) {
