@@ -64,7 +64,7 @@ struct ExchangeTests {
             Exchange.passkey(["rpId": #""example.org""#]),
         ]
         let file = try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
-        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 2, present: 1))
+        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 2, present: 0, different: 1))
         #expect(try await bench.unlock().entries().map(\.user?.name) == ["ada", "ada"], "the first counts")
     }
 
@@ -198,6 +198,21 @@ struct ExchangeTests {
             let item = #""extensions":[\#(own)],"#
             let file = try ExchangeFile(json: Exchange.document(credentials: Exchange.passkey(), item: item))
             #expect(file.count == kept)
+        }
+    }
+
+    @Test("extensions of another kind are told as lost")
+    func lostExtensions() throws {
+        let secret = Base64URL.text([UInt8](repeating: 1, count: 32))
+        let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
+        for (value, lost) in [
+            ("[]", ["fido2Extensions"]), ("null", []), (#"{"news":1,"other":2}"#, ["extensions of other names"]),
+            ("{\(hmac)}", ["credWithoutUV"]),
+        ] {
+            let json = Exchange.document(credentials: Exchange.passkey(["fido2Extensions": value]))
+            let file = try ExchangeFile(json: json)
+            #expect(file.count == 1)
+            #expect(file.incomplete.map(\.what) == lost, "\(value)")
         }
     }
 
