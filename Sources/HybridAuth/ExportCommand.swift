@@ -36,8 +36,8 @@ struct ExportCommand: AsyncParsableCommand {
             let count = entries.count { $0.isUsable }
             guard count > 0 else {
                 throw CommandFailure(
-                    "the vault has \(PasskeyText.count(entries.count)), and none that this version can use; nothing was "
-                        + "written, use a later version",
+                    "the vault has \(PasskeyText.count(entries.count)), and none that this version can use; nothing "
+                        + "was written, use a later version",
                     status: .dataError
                 )
             }

@@ -147,8 +147,8 @@ public enum VaultError: Error, Equatable, Sendable {
         case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"
         case .cannotWrite(let what): "the vault can't be written (\(what)); free some space or allow writing"
         case .deletionNotNoted(let what):
-            "it is deleted, but this device could not note that (\(what)), so a file sync could bring it back; free some "
-                + "space or allow writing, and open the vault again"
+            "it is deleted, but this device could not note that (\(what)), so a file sync could bring it back; free "
+                + "some space or allow writing, and open the vault again"
         case .tooLarge(let what): "the vault is too large: \(what)"
         case .busy: "another program is using the vault; try again when it is done"
         case .noSuchRecord: "there is no such passkey; list them to see what there is"

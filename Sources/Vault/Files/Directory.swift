@@ -78,6 +78,26 @@ final class Directory: Sendable {
 
     /// Every name in it but `.` and `..`, sorted; more than `limit` are refused.
     func names(limit: Int) throws(FileFailure) -> [String] {
+        var names: [String] = []
+        try forEachName { name throws(FileFailure) in
+            names.append(name)
+            guard names.count <= limit else { throw .tooLarge }
+        }
+        return names.sorted()
+    }
+
+    /// The first names in order of those that are wanted, however many there are.
+    func firstNames(_ limit: Int, where isWanted: (String) -> Bool) throws(FileFailure) -> [String] {
+        var names: [String] = []
+        try forEachName { name throws(FileFailure) in
+            guard isWanted(name) else { return }
+            names.append(name)
+            if names.count > 2 * limit { names = Array(names.sorted().prefix(limit)) }
+        }
+        return Array(names.sorted().prefix(limit))
+    }
+
+    private func forEachName(_ body: (String) throws(FileFailure) -> Void) throws(FileFailure) {
         // A second descriptor, because reading a directory moves the position that all copies share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw .current }
@@ -87,18 +107,15 @@ final class Directory: Sendable {
             throw failure
         }
         defer { closedir(stream) }
-        var names: [String] = []
         errno = 0
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name != ".", name != ".." { names.append(name) }
-            guard names.count <= limit else { throw .tooLarge }
+            if name != ".", name != ".." { try body(name) }
             errno = 0
         }
         guard errno == 0 else { throw .current }
-        return names.sorted()
     }
 
     /// Whether there is a directory of that name, perhaps by way of a symbolic link.
