@@ -22,6 +22,13 @@ struct AnsweredRequest: Sendable {
     /// Whether the answer was sent.
     var wasSent = false
 
+    /// For whom it was.
+    var relyingParty: RelyingPartyID {
+        switch operation {
+        case .create(let relyingParty), .signIn(let relyingParty): relyingParty
+        }
+    }
+
     func served(wasHeard: Bool) -> ServedRequest {
         let isLost = outcome == .done && !wasHeard
         return ServedRequest(operation, isLost ? .clientGone : outcome, credential: credential)

@@ -109,7 +109,7 @@ public actor Authenticator {
         guard let request = answered else { return }
         answered = nil
         do throws(StoreFailure) {
-            if !request.replaced.isEmpty { try await request.store.delete(request.replaced) }
+            if !request.replaced.isEmpty { try await request.store.delete(request.replaced, of: request.relyingParty) }
         } catch {
             await conclude(request, wasHeard: true)
             throw error

@@ -43,7 +43,7 @@ public enum AuthenticatorFailure: Error, Equatable, Sendable {
         switch failure {
         case .locked: self = .internalFault("the store was locked too early")
         case .damaged(let sentence): self = .storeUnusable(sentence)
-        case .notWritten(let sentence): self = .notSaved(sentence)
+        case .notWritten(let sentence), .deletionNotNoted(let sentence): self = .notSaved(sentence)
         }
     }
 

@@ -23,8 +23,10 @@ public protocol UnlockedCredentialStore: Sendable {
     /// Keeps a new passkey beside all others; it is durable when this returns.
     func add(_ passkey: Passkey) async throws(StoreFailure)
 
-    /// Deletes passkeys for ever; those that are gone already are passed over.
-    func delete(_ credentials: [CredentialID]) async throws(StoreFailure)
+    /// Deletes passkeys of one relying party for ever; those that are gone already are passed over.
+    ///
+    /// Another relying party may have a passkey with the same ID, which stays.
+    func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure)
 
     /// Adds what became of a request to the history, if the store keeps one; it is durable when this returns.
     func note(_ request: ServedRequest) async throws(StoreFailure)
@@ -54,4 +56,6 @@ public enum StoreFailure: Error, Equatable, Sendable {
     case damaged(String)
     /// The disk is full or not writable; nothing was changed.
     case notWritten(String)
+    /// A passkey is deleted, but this device could not note that; the sentence says so and what to do.
+    case deletionNotNoted(String)
 }

@@ -28,10 +28,19 @@ struct ExportCommand: AsyncParsableCommand {
         let (options, file, yes) = (options, file, yes)
         try await administering {
             let vault = try options.place.open()
+            try vault.checkExport(to: file)
             let keeper = try options.keeper()
             let opened = try await keeper.open(vault, to: "Write all passkeys of this vault to a file").vault
-            let count = try await opened.entries().count { $0.isUsable }
-            guard count > 0 else { return say("there is no passkey to write; nothing was written") }
+            let entries = try await opened.entries()
+            guard !entries.isEmpty else { return say("there is no passkey to write; nothing was written") }
+            let count = entries.count { $0.isUsable }
+            guard count > 0 else {
+                throw CommandFailure(
+                    "the vault has \(PasskeyText.count(entries.count)), and none that this version can use; nothing "
+                        + "was written, use a later version",
+                    status: .dataError
+                )
+            }
             if !yes {
                 try await keeper.confirm(
                     "Write \(PasskeyText.count(count)) to this file, with their keys in the clear?\n\n"

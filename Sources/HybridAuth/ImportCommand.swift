@@ -29,7 +29,14 @@ struct ImportCommand: AsyncParsableCommand {
             for (what, count) in document.incomplete {
                 say("without \(what), which this program can't keep: \(PasskeyText.count(count))")
             }
-            guard document.count > 0 else { return say("there is no passkey in \(file) that can be kept here") }
+            guard document.count > 0 else {
+                let none = "there is no passkey in \(file) that can be kept here"
+                let hasPasskeys = document.skipped.contains { what, _ in
+                    if case .otherType = what { false } else { true }
+                }
+                if hasPasskeys { throw CommandFailure(none, status: .dataError) }
+                return say(none)
+            }
             let vault = try options.place.open()
             let keeper = try options.keeper()
             let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault"
@@ -37,9 +44,18 @@ struct ImportCommand: AsyncParsableCommand {
             let result = try await opened.add(document)
             await opened.lock()
             if result.present > 0 { say("\(PasskeyText.count(result.present)) left as they are here already") }
-            say(
-                "added \(PasskeyText.count(result.added)); delete \(file) if nothing else needs it, its keys are in the clear"
-            )
+            if result.different > 0 {
+                say("\(PasskeyText.count(result.different)) here with another key; left as it is here")
+            }
+            let added = "added \(PasskeyText.count(result.added))"
+            // Whoever deletes the file now would lose what is in it alone.
+            guard document.skipped.isEmpty, document.incomplete.isEmpty, result.different == 0 else {
+                guard result.added + result.present > 0 else {
+                    throw CommandFailure("\(added): none of \(file) could be kept", status: .dataError)
+                }
+                return say("\(added), not all that is in \(file); its keys are in the clear")
+            }
+            say("\(added); delete \(file) once your other devices show them, too: its keys are in the clear")
         }
     }
 

@@ -43,7 +43,7 @@ enum PasskeyJSON {
             ("userHandle", entry.user.map { .text(Base64URL.text($0.id.bytes)) } ?? .null),
             ("userName", entry.user.map { .text($0.name) } ?? .null),
             ("userDisplayName", entry.user.map { .text($0.displayName) } ?? .null),
-            ("created", number(entry.created)), ("usable", .boolean(entry.isUsable)),
+            ("created", entry.created == 0 ? .null : number(entry.created)), ("usable", .boolean(entry.isUsable)),
             ("discoverable", entry.isUsable ? .boolean(entry.isDiscoverable) : .null),
             ("prf", entry.isUsable ? .boolean(entry.hasPRFSecret) : .null),
         ]

@@ -22,7 +22,10 @@ struct ScanOutcome {
 
     /// What is said where the new passkey is good and one that it replaces is still there.
     static func notDeleted(_ failure: StoreFailure) -> String {
-        "the new passkey is saved, but the old could not be deleted and stays, too (\(cause(of: failure)))"
+        if case .deletionNotNoted(let sentence) = failure {
+            return "the new passkey is saved; as for the old, \(sentence)"
+        }
+        return "the new passkey is saved, but the old could not be deleted and stays, too (\(cause(of: failure)))"
     }
 
     /// What is said where the history lacks what has just happened.
@@ -32,7 +35,7 @@ struct ScanOutcome {
 
     private static func cause(of failure: StoreFailure) -> String {
         switch failure {
-        case .damaged(let sentence), .notWritten(let sentence): sentence
+        case .damaged(let sentence), .notWritten(let sentence), .deletionNotNoted(let sentence): sentence
         case .locked: "the vault was locked too early"
         }
     }

@@ -18,7 +18,9 @@ extension VaultError {
             .noInput
         case .rolledBack, .unsupportedFormat, .anotherVault, .backupDamaged, .backupOfAnotherVault, .exchangeDamaged:
             .dataError
-        case .cannotWrite, .cannotWriteBackup, .cannotWriteExport, .tooLarge, .fileExists: .ioError
+        case .cannotWrite, .deletionNotNoted, .cannotWriteBackup, .cannotWriteExport, .exportNamesDirectory,
+            .exportIntoVault, .tooLarge, .fileExists:
+            .ioError
         case .busy, .outOfMemory, .changedMeanwhile: .temporary
         case .alreadyExists, .loosePermissions, .notOwned, .damaged, .testVaultNeedsVirtualRadio,
             .realVaultRefusesVirtualRadio, .noPINSlotHere, .pinTooShort, .noSuchRecord, .locked, .rekeyedElsewhere,

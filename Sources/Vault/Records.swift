@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CTAP
 internal import Crypto
 
 /// Everything genuine in `records/`, reduced to the current revision of each record.
@@ -7,8 +8,12 @@ internal import Crypto
 /// Any set of genuine files is a valid vault, wherever in `records/` they lie and whatever suffix a sync tool
 /// gave them: each is known by its header. The highest revision is the current one, but a tombstone always wins.
 struct Records {
-    /// More records than that are refused.
-    static let maximumCount = 10000
+    /// More records than that are not written.
+    static let maximumCount = 10_000
+    /// More names than that are refused.
+    ///
+    /// More than are written, so that what sync tools unite of several full vaults still opens and can be deleted.
+    static let maximumNames = 15_000
     /// More revisions than that of one record are refused.
     private static let maximumRevisions = 1000
     /// Higher counters under a key that was replaced were made up.
@@ -31,6 +36,8 @@ struct Records {
 
     /// All records, deleted ones included.
     private(set) var all: [RecordID: Record] = [:]
+    /// How many names there are in `records/`, those of records that can't be read included.
+    private(set) var count = 0
     /// What was left alone.
     private(set) var notes: [VaultNote] = []
     /// Genuine files, and where they lie in `records/`.
@@ -90,7 +97,9 @@ struct Records {
         } catch {
             throw .damaged("\(VaultDirectory.recordsName): \(error.words)")
         }
-        for name in try Self.names(in: records, limit: Self.maximumCount) {
+        let names = try Self.names(in: records, limit: Self.maximumNames)
+        count = names.count
+        for name in names {
             guard RecordID(name) != nil else {
                 leaveAlone("\(VaultDirectory.recordsName)/\(name)", "not the name of a record")
                 continue
@@ -264,6 +273,11 @@ extension Records {
             if left.body.order != right.body.order { return left.body.order > right.body.order }
             return right.id.bytes.lexicographicallyPrecedes(left.id.bytes)
         }
+    }
+
+    /// The record of a relying party's passkey; another relying party may have one with the same ID.
+    func passkey(_ credential: CredentialID, of relyingParty: RelyingPartyID) -> RecordID? {
+        passkeys.first { $0.body.id == credential && $0.body.relyingParty == relyingParty }?.id
     }
 
     /// Notes on passkeys that are kept but can't be used by this version.

@@ -56,16 +56,19 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Deletes passkeys on every device, for ever; those that are gone already are passed over.
-    public func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+    /// Deletes passkeys of one relying party on every device, for ever; those that are gone already are passed over.
+    ///
+    /// Sites choose no credential IDs, but an import may bring the same one for two of them.
+    public func delete(
+        _ credentials: [CredentialID],
+        of relyingParty: RelyingPartyID
+    ) async throws(StoreFailure) {
         try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
             for credential in credentials {
                 do throws(VaultError) {
                     try files.write(key: key) { records throws(VaultError) in
-                        guard let record = records.passkeys.first(where: { $0.body.id == credential }) else {
-                            throw .noSuchRecord
-                        }
-                        return (record.id, RecordBody.deletion)
+                        guard let record = records.passkey(credential, of: relyingParty) else { throw .noSuchRecord }
+                        return (record, RecordBody.deletion)
                     }
                 } catch .noSuchRecord {
                     continue
@@ -166,6 +169,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
         } catch {
             switch error {
             case .locked: throw .locked
+            case .deletionNotNoted: throw .deletionNotNoted(error.sentence)
             case .cannotWrite, .tooLarge, .busy: throw failure(error.sentence)
             default: throw .damaged(error.sentence)
             }

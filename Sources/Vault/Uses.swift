@@ -31,7 +31,8 @@ extension VaultFiles {
         key: SymmetricKey
     ) throws(VaultError) {
         var record: RecordID?
-        if let credential { record = try load(key: key).passkeys.first { $0.body.id == credential }?.id }
+        // Records that can't be read now are no reason to leave no trace of a use.
+        if let credential { record = (try? load(key: key))?.passkey(credential, of: relyingParty) }
         let use = PasskeyUse(
             time: clock.now(),
             relyingParty: relyingParty,
@@ -163,7 +164,7 @@ extension VaultFiles {
             if let device {
                 root.contains(device) ? [device] : []
             } else {
-                try unlessBroken(top, nil, try root.names(limit: Self.maximumDevices)) ?? []
+                try unlessBroken(top, nil, try Self.histories(in: root)) ?? []
             }
         for name in devices where !name.hasPrefix(".") {
             let path = "\(top)/\(name)"
@@ -172,7 +173,11 @@ extension VaultFiles {
                 continue
             }
             guard let directory = try unlessBroken(path, Self.noHistory, try root.subdirectory(name)) else { continue }
-            for file in try unlessBroken(path, nil, try directory.names(limit: Self.maximumSegments)) ?? []
+            for file in try unlessBroken(
+                path,
+                nil,
+                try directory.firstNames(Self.maximumSegments) { !$0.hasPrefix(".") }
+            ) ?? []
             where !file.hasPrefix(".") {
                 let path = "\(path)/\(file)"
                 let bytes = try unlessBroken(path, Self.noPiece, try directory.read(file, limit: UseFile.maximumLength))
@@ -185,6 +190,12 @@ extension VaultFiles {
             }
         }
         return segments
+    }
+
+    /// The first histories by name, and a few other things that are noted; what is more keeps none from being read.
+    private static func histories(in root: Directory) throws(FileFailure) -> [String] {
+        try root.firstNames(maximumDevices) { Hex.bytes($0, count: 8) != nil }
+            + root.firstNames(8) { Hex.bytes($0, count: 8) == nil }
     }
 
     private static let noHistory = "not the history of a device"

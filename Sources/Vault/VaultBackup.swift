@@ -35,11 +35,8 @@ public struct VaultBackup: Sendable {
 
     /// The folder of a path, and the name in it.
     static func split(_ path: String) throws(VaultError) -> (folder: String, name: String) {
-        let path = AbsolutePath.make(path)
-        guard let slash = path.lastIndex(of: "/"), path.index(after: slash) < path.endIndex else {
-            throw .backupUnreadable("\(path) is a directory")
-        }
-        return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
+        guard let parts = AbsolutePath.split(path) else { throw .backupUnreadable("\(path) is a directory") }
+        return parts
     }
 
     /// Whether the vault that stands at a path is this one; `nil` if none does.

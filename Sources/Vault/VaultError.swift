@@ -38,6 +38,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case pinTooShort
     /// The disk is full or not writable; says where.
     case cannotWrite(String)
+    /// A deletion is durable, but this device could not note it; says where and why.
+    case deletionNotNoted(String)
     /// A bound was reached; says which.
     case tooLarge(String)
     /// Another process holds the vault.
@@ -70,6 +72,10 @@ public enum VaultError: Error, Equatable, Sendable {
     case backupOfAnotherVault(path: String)
     /// An export can't be written; says where and why.
     case cannotWriteExport(String)
+    /// An export was to be written where a directory is, or should be.
+    case exportNamesDirectory(path: String)
+    /// An export was to be written into the vault's own directory.
+    case exportIntoVault(path: String)
     /// A file to import can't be read; says why.
     case exchangeUnreadable(String)
     /// A file to import is not in the Credential Exchange Format; says what is wrong.
@@ -80,6 +86,9 @@ public enum VaultError: Error, Equatable, Sendable {
     case memoryUnreadable(path: String)
     /// The vault is not any more what a person was shown and agreed to.
     case changedMeanwhile
+
+    /// What a failed write was of, and why; the sentence of any other failure.
+    var words: String { if case .cannotWrite(let what) = self { what } else { sentence } }
 
     /// The cause and the remedy, for people, on one line.
     public var sentence: String {
@@ -108,6 +117,11 @@ public enum VaultError: Error, Equatable, Sendable {
             "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
         case .cannotWriteExport(let what):
             "the export can't be written (\(what)); choose a directory that is there and has room"
+        case .exportNamesDirectory(let path):
+            "the export can't be written: \(path) names a directory; name a new file in one"
+        case .exportIntoVault(let path):
+            "the export can't be written: \(path) is in the vault's own directory, which a file sync may copy with all "
+                + "keys in the clear; choose another place"
         case .exchangeUnreadable(let what): "the file can't be read: \(what)"
         case .exchangeDamaged(let what):
             "the file is no export in the Credential Exchange Format (\(what)); nothing was added"
@@ -132,6 +146,9 @@ public enum VaultError: Error, Equatable, Sendable {
                 + "hybrid-auth vault init"
         case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"
         case .cannotWrite(let what): "the vault can't be written (\(what)); free some space or allow writing"
+        case .deletionNotNoted(let what):
+            "it is deleted, but this device could not note that (\(what)), so a file sync could bring it back; free "
+                + "some space or allow writing, and open the vault again"
         case .tooLarge(let what): "the vault is too large: \(what)"
         case .busy: "another program is using the vault; try again when it is done"
         case .noSuchRecord: "there is no such passkey; list them to see what there is"

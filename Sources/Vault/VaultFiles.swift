@@ -74,7 +74,7 @@ struct VaultFiles: Sendable {
             let records = try records(key: key)
             var seen = try state.seen(KeyRing(key))
             let (id, body) = try make(records)
-            guard records.all[id] != nil || records.all.count < Records.maximumCount else {
+            guard records.all[id] != nil || records.count < Records.maximumCount else {
                 throw .tooLarge("it has \(Records.maximumCount) records, deleted ones included; make another vault")
             }
             let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
@@ -88,7 +88,7 @@ struct VaultFiles: Sendable {
             do throws(VaultError) {
                 try state.write(seen, key: key)
             } catch {
-                if isDeleted { throw error }
+                if isDeleted { throw .deletionNotNoted(error.words) }
             }
         }
     }

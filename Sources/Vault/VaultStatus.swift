@@ -68,7 +68,7 @@ extension Vault {
             throw error
         }
         var attempts = try state?.attempts() ?? AttemptCounter()
-        let records = try? opened.subdirectory(VaultDirectory.recordsName).names(limit: Records.maximumCount)
+        let records = try? opened.subdirectory(VaultDirectory.recordsName).names(limit: Records.maximumNames)
         return VaultStatus(
             path: path,
             id: identity.name,

@@ -82,11 +82,16 @@ final class MemoryStore: CredentialStore, Sendable {
             store.put(passkey)
         }
 
-        func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+        func delete(
+            _ credentials: [CredentialID],
+            of relyingParty: RelyingPartyID
+        ) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.delete }) { throw fault }
             store.journal.note(.deleted(credentials))
-            store.state.withLock { $0.passkeys.removeAll { credentials.contains($0.id) } }
+            store.state.withLock { state in
+                state.passkeys.removeAll { $0.relyingParty == relyingParty && credentials.contains($0.id) }
+            }
         }
 
         func note(_ request: ServedRequest) async throws(StoreFailure) {

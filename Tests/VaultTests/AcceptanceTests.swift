@@ -79,7 +79,7 @@ struct AcceptanceTests {
             }
             try FileSystem.run("sh", "-c", "rmdir \(seen) && mv \(seen)-kept \(seen)")
             if kind == RecordBody.tombstone {
-                guard case .cannotWrite? = refused else {
+                guard case .deletionNotNoted? = refused else {
                     Issue.record("the deletion was called done")
                     continue
                 }

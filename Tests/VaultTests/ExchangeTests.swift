@@ -64,7 +64,7 @@ struct ExchangeTests {
             Exchange.passkey(["rpId": #""example.org""#]),
         ]
         let file = try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
-        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 2, present: 1))
+        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 2, present: 0, different: 1))
         #expect(try await bench.unlock().entries().map(\.user?.name) == ["ada", "ada"], "the first counts")
     }
 
@@ -157,6 +157,62 @@ struct ExchangeTests {
         await #expect(throws: VaultError.locked) { try await unlocked.exportPasskeys(to: path + "2") }
         await #expect(throws: VaultError.locked) {
             try await unlocked.add(try ExchangeFile(json: try Exchange.otherManager()))
+        }
+    }
+
+    @Test("an export goes nowhere into the vault and to no directory, and leaves nothing there")
+    func place() async throws {
+        let bench = try Workbench()
+        let vault = try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        try await unlocked.add(.fresh())
+        let link = bench.root + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.vault + "/records")
+        let before = try FileSystem.names(bench.vault).sorted() + FileSystem.names(bench.vault + "/records").sorted()
+        for path in [bench.vault + "/export.json", bench.vault + "/records/export.json", link + "/export.json"] {
+            await #expect(throws: VaultError.exportIntoVault(path: path)) {
+                try await unlocked.exportPasskeys(to: path)
+            }
+            #expect(throws: VaultError.exportIntoVault(path: path)) { try vault.checkExport(to: path) }
+        }
+        for path in ["/", "", ".", bench.root, bench.root + "/", bench.root + "/none/", bench.vault, link] {
+            await #expect(throws: VaultError.exportNamesDirectory(path: path)) {
+                try await unlocked.exportPasskeys(to: path)
+            }
+        }
+        #expect(try FileSystem.names(bench.root).sorted() == ["link", "state", "vault"])
+        let after = try FileSystem.names(bench.vault).sorted() + FileSystem.names(bench.vault + "/records").sorted()
+        #expect(after == before)
+        // A name that only begins like the vault's.
+        #expect(throws: Never.self) { try vault.checkExport(to: bench.vault + "-export.json") }
+    }
+
+    @Test("other members that make a record unreadable cost that passkey")
+    func unreadableRest() throws {
+        let limit = CBORLimits().items
+        // That many can be read as they are; with the other members of the record they can not.
+        for (count, kept) in [(10, 1), (limit - 3, 0)] {
+            let rest: CBORMap = ["zz-later": .array([CBORValue](repeating: .unsigned(1), count: count))]
+            let text = Base64URL.text(CBOREncoder.encode(.map(rest)))
+            let own = #"{"name":"hybrid-auth.invalid/passkey","rest":"\#(text)"}"#
+            let item = #""extensions":[\#(own)],"#
+            let file = try ExchangeFile(json: Exchange.document(credentials: Exchange.passkey(), item: item))
+            #expect(file.count == kept)
+        }
+    }
+
+    @Test("extensions of another kind are told as lost")
+    func lostExtensions() throws {
+        let secret = Base64URL.text([UInt8](repeating: 1, count: 32))
+        let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
+        for (value, lost) in [
+            ("[]", ["fido2Extensions"]), ("null", []), (#"{"news":1,"other":2}"#, ["extensions of other names"]),
+            ("{\(hmac)}", ["credWithoutUV"]),
+        ] {
+            let json = Exchange.document(credentials: Exchange.passkey(["fido2Extensions": value]))
+            let file = try ExchangeFile(json: json)
+            #expect(file.count == 1)
+            #expect(file.incomplete.map(\.what) == lost, "\(value)")
         }
     }
 

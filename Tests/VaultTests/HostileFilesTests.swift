@@ -220,14 +220,32 @@ struct HostileFilesTests {
         return (try? FileSystem.run("umount", bench.root)) != nil
     }
 
+    @Test("What a file sync unites of two full vaults opens, and passkeys can be deleted; none is added")
+    func unitedBeyond() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        try await bench.unlock().add(.fresh())
+        try FileSystem.run("sh", "-c", "cd \(bench.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700")
+        let unlocked = try bench.unlock()
+        let entry = try #require(try await unlocked.entries().first)
+        do {
+            try await unlocked.add(.fresh())
+            Issue.record("more than 10,000 records were written")
+        } catch {
+            guard case .notWritten? = error as? StoreFailure else { throw error }
+        }
+        try await unlocked.delete(entry.record)
+        #expect(try await bench.unlock().entries().isEmpty)
+    }
+
     @Test("Too many records are refused")
     func tooMany() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        let script = "cd \(bench.vault)/records && seq -f '%032.0f' 1 10001 | xargs mkdir"
+        let script = "cd \(bench.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir"
         try FileSystem.run("sh", "-c", script)
         guard case .tooLarge? = bench.unlockError() else {
-            Issue.record("10,001 records were taken")
+            Issue.record("15,001 records were taken")
             return
         }
     }

@@ -120,10 +120,37 @@ struct PasskeyTests {
         try await unlocked.add(new)
         #expect(try await unlocked.passkeys(for: new.relyingParty).count == 4)
         let absent = try #require(CredentialID(bytes: [1, 2, 3]))
-        try await unlocked.delete([passkeys[0].id, absent, passkeys[1].id])
+        try await unlocked.delete([passkeys[0].id, absent, passkeys[1].id], of: new.relyingParty)
         let left = try await unlocked.passkeys(for: new.relyingParty)
         #expect(left.map(\.id) == [new.id, passkeys[2].id])
         #expect(try await bench.unlock().passkeys(for: new.relyingParty).map(\.id) == left.map(\.id))
+    }
+
+    @Test("Two sites' passkeys with one ID are two: one is deleted or used, the other is not")
+    func sameID() async throws {
+        let bench = try Workbench()
+        try bench.createWithoutPIN()
+        let unlocked = try bench.unlock()
+        let key = P256.Signing.PrivateKey()
+        let id = try #require(CredentialID(bytes: [1, 2, 3, 4]))
+        for site in ["one.example", "two.example"] {
+            var members = PasskeyBody(try .fresh(rp: site), order: 1, created: 1).members
+            members["id"] = .bytes(id.bytes)
+            members["key"] = .bytes(Array(key.rawRepresentation))
+            try await unlocked.put(members)
+        }
+        let entries = try await unlocked.entries()
+        for entry in entries {
+            let party = try #require(entry.relyingParty)
+            try await unlocked.noteUse(for: party, .signIn, .done, credential: id)
+            #expect(try await unlocked.uses().uses.first { $0.relyingParty == party }?.record == entry.record)
+        }
+        let first = try #require(entries.first?.relyingParty)
+        let last = try #require(entries.last?.relyingParty)
+        try await unlocked.delete([id], of: last)
+        #expect(try await unlocked.entries().map(\.relyingParty) == [first])
+        try await unlocked.delete([id], of: last)
+        #expect(try await unlocked.entries().map(\.relyingParty) == [first])
     }
 
     @Test("Members of a later version survive a rewrite, also inside the account")

@@ -21,7 +21,9 @@ actor MemoryCredentialStore: CredentialStore {
 
     fileprivate func append(_ passkey: Passkey) { passkeys.append(passkey) }
 
-    fileprivate func remove(_ credentials: [CredentialID]) { passkeys.removeAll { credentials.contains($0.id) } }
+    fileprivate func remove(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) {
+        passkeys.removeAll { $0.relyingParty == relyingParty && credentials.contains($0.id) }
+    }
 
     private actor Opened: UnlockedCredentialStore {
         private var store: MemoryCredentialStore?
@@ -38,9 +40,12 @@ actor MemoryCredentialStore: CredentialStore {
             await store.append(passkey)
         }
 
-        func delete(_ credentials: [CredentialID]) async throws(StoreFailure) {
+        func delete(
+            _ credentials: [CredentialID],
+            of relyingParty: RelyingPartyID
+        ) async throws(StoreFailure) {
             guard let store else { throw .locked }
-            await store.remove(credentials)
+            await store.remove(credentials, of: relyingParty)
         }
 
         /// The lab keeps no history.

@@ -10,11 +10,19 @@ public struct PasskeyExport: Equatable, Sendable {
     public let unusable: Int
 }
 
+extension Vault {
+    /// Refuses a place where no export can be written, before anybody is asked for anything.
+    ///
+    /// - Throws: ``VaultError/fileExists(path:)``, ``VaultError/exportNamesDirectory(path:)``,
+    ///   ``VaultError/exportIntoVault(path:)``, ``VaultError/cannotWriteExport(_:)``.
+    public func checkExport(to path: String) throws(VaultError) { _ = try ExportPlace(path, vault: files.directory) }
+}
+
 extension UnlockedVault {
     /// Writes every usable passkey with its key **in the clear** to one new file, 0600, in the Credential Exchange
     /// Format; it is durable when this returns.
     ///
-    /// - Throws: ``VaultError``; ``VaultError/fileExists(path:)``, ``VaultError/cannotWriteExport(_:)``.
+    /// - Throws: ``VaultError``; that of ``Vault/checkExport(to:)``, too.
     public func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
         try await perform { key, files throws(VaultError) in try files.export(to: path, key: key) }
     }
@@ -22,6 +30,7 @@ extension UnlockedVault {
 
 extension VaultFiles {
     fileprivate func export(to path: String, key: SymmetricKey) throws(VaultError) -> PasskeyExport {
+        let place = try ExportPlace(path, vault: directory)
         // The first made comes first, so that whoever imports the file keeps the order.
         let passkeys = Array(try load(key: key).passkeys.reversed())
         var writer = JSONWriter()
@@ -30,14 +39,7 @@ extension VaultFiles {
         guard writer.bytes.count <= ExchangeFormat.maximumLength else {
             throw .cannotWriteExport("it would be longer than 16 MiB, which nobody reads")
         }
-        let (folder, name) = try VaultBackup.split(path)
-        do {
-            try Directory.open(path: folder).write(name, writer.bytes, replacing: false)
-        } catch .exists {
-            throw .fileExists(path: path)
-        } catch {
-            throw .cannotWriteExport("\(path): \(error.words)")
-        }
+        try place.write(writer.bytes)
         return PasskeyExport(exported: exported, unusable: passkeys.count - exported)
     }
 }

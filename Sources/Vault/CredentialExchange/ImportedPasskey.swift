@@ -41,7 +41,13 @@ struct ImportedPasskey: Sendable {
         }
         if let foreign = fields.foreign.member { members[PasskeyBody.foreignExtensions] = foreign }
         self.members = members
-        guard body(order: .max, now: .max).padded.count <= RecordFile.maximumContent else { throw .tooLarge }
+        let padded = body(order: .max, now: .max).padded
+        guard padded.count <= RecordFile.maximumContent else { throw .tooLarge }
+        // Other members may bring the whole beyond what a record is read with, and nobody could use it then.
+        let read = padded.withUnsafeBytes { RecordBody(padded: $0) }?.members
+        guard read.flatMap({ PasskeyBody(members: $0).passkey }) != nil else {
+            throw .malformed(member: "extension \(ExchangeFormat.extensionName)")
+        }
     }
 
     /// The content of its record.

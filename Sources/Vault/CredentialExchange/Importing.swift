@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Authenticator
 internal import CTAP
 internal import Crypto
 
@@ -9,6 +10,14 @@ public struct PasskeyImport: Equatable, Sendable {
     public let added: Int
     /// How many were here already, or twice in the file.
     public let present: Int
+    /// How many have the site and the ID of one that is here, or came before in the file, and another key.
+    public let different: Int
+
+    init(added: Int, present: Int, different: Int = 0) {
+        self.added = added
+        self.present = present
+        self.different = different
+    }
 }
 
 extension ExchangeFile {
@@ -17,7 +26,9 @@ extension ExchangeFile {
     /// - Throws: ``VaultError/exchangeUnreadable(_:)`` or ``VaultError/exchangeDamaged(_:)``.
     public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
         try await OwnThread.run { () throws(VaultError) in
-            let (folder, name) = try VaultBackup.split(path)
+            guard let (folder, name) = AbsolutePath.split(path) else {
+                throw .exchangeUnreadable("\(path) is a directory")
+            }
             let bytes: [UInt8]
             do throws(FileFailure) {
                 bytes = try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
@@ -51,15 +62,25 @@ extension VaultFiles {
     func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
         try state.locked { () throws(VaultError) in
             let records = try records(key: key)
-            var known = Set(
-                records.passkeys.compactMap { record in
-                    record.body.relyingParty.flatMap { party in
-                        record.body.id.map { ImportedPasskey.Name(relyingParty: party, credential: $0) }
+            var known: [ImportedPasskey.Name: PasskeyBody] = [:]
+            for (_, body) in records.passkeys {
+                guard let party = body.relyingParty, let id = body.id else { continue }
+                known[ImportedPasskey.Name(relyingParty: party, credential: id)] = body
+            }
+            var new: [ImportedPasskey] = []
+            var different = 0
+            for passkey in passkeys {
+                let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
+                if let other = known[passkey.name] {
+                    if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
+                        different += 1
                     }
+                    continue
                 }
-            )
-            let new = passkeys.filter { known.insert($0.name).inserted }
-            guard records.all.count + new.count <= Records.maximumCount else {
+                known[passkey.name] = body
+                new.append(passkey)
+            }
+            guard records.count + new.count <= Records.maximumCount else {
                 throw .tooLarge(
                     "it would have \(Records.maximumCount) records, deleted ones included; nothing was added"
                 )
@@ -79,7 +100,11 @@ extension VaultFiles {
             }
             // Durable already; if the memory of it can't be written, the next unlocking does it.
             if !new.isEmpty { try? state.write(seen, key: key) }
-            return PasskeyImport(added: new.count, present: passkeys.count - new.count)
+            return PasskeyImport(
+                added: new.count,
+                present: passkeys.count - new.count - different,
+                different: different
+            )
         }
     }
 

@@ -64,6 +64,8 @@ struct PasskeyFields {
             secrets = extensions.secrets
             foreign = extensions.foreign
             lost = extensions.lost
+        } else if container.contains(.fido2Extensions), (try? container.decodeNil(forKey: .fido2Extensions)) != true {
+            lost = [CodingKeys.fido2Extensions.rawValue]
         }
     }
 
@@ -114,7 +116,9 @@ private struct ExtensionFields: Decodable {
                 fields.algorithm.utf8.elementsEqual(ExchangeFormat.hmacAlgorithm.utf8),
                 let verified = Self.secret(fields.credWithUV)
             else { return nil }
-            secrets = (verified, fields.credWithoutUV.flatMap(Self.secret))
+            let other = fields.credWithoutUV.flatMap(Self.secret)
+            if fields.credWithoutUV != nil, other == nil { lost.append("credWithoutUV") }
+            secrets = (verified, other)
         }
         take(.hmacSecret) { nil }
         take(.credBlob) {
@@ -133,6 +137,19 @@ private struct ExtensionFields: Decodable {
             guard let truth = try? container.decode(Bool.self, forKey: .payments) else { return nil }
             foreign.payments = truth
         }
+        let names = try decoder.container(keyedBy: AnyName.self).allKeys
+        // One word for all of them, because the names are anybody's.
+        if names.contains(where: { CodingKeys(stringValue: $0.stringValue) == nil }) {
+            lost.append("extensions of other names")
+        }
+    }
+
+    private struct AnyName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 
     private static func secret(_ text: String) -> [UInt8]? {

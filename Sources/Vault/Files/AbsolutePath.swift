@@ -19,6 +19,13 @@ enum AbsolutePath {
         return "/" + components.joined(separator: "/")
     }
 
+    /// The folder of a path and the name in it; `nil` for the root.
+    static func split(_ path: String) -> (folder: String, name: String)? {
+        let path = make(path)
+        guard let slash = path.lastIndex(of: "/"), path.index(after: slash) < path.endIndex else { return nil }
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
+    }
+
     /// The same with symbolic links followed, if everything on the way exists.
     static func resolve(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }

@@ -78,6 +78,26 @@ final class Directory: Sendable {
 
     /// Every name in it but `.` and `..`, sorted; more than `limit` are refused.
     func names(limit: Int) throws(FileFailure) -> [String] {
+        var names: [String] = []
+        try forEachName { name throws(FileFailure) in
+            names.append(name)
+            guard names.count <= limit else { throw .tooLarge }
+        }
+        return names.sorted()
+    }
+
+    /// The first names in order of those that are wanted, however many there are.
+    func firstNames(_ limit: Int, where isWanted: (String) -> Bool) throws(FileFailure) -> [String] {
+        var names: [String] = []
+        try forEachName { name throws(FileFailure) in
+            guard isWanted(name) else { return }
+            names.append(name)
+            if names.count > 2 * limit { names = Array(names.sorted().prefix(limit)) }
+        }
+        return Array(names.sorted().prefix(limit))
+    }
+
+    private func forEachName(_ body: (String) throws(FileFailure) -> Void) throws(FileFailure) {
         // A second descriptor, because reading a directory moves the position that all copies share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw .current }
@@ -87,18 +107,21 @@ final class Directory: Sendable {
             throw failure
         }
         defer { closedir(stream) }
-        var names: [String] = []
         errno = 0
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name != ".", name != ".." { names.append(name) }
-            guard names.count <= limit else { throw .tooLarge }
+            if name != ".", name != ".." { try body(name) }
             errno = 0
         }
         guard errno == 0 else { throw .current }
-        return names.sorted()
+    }
+
+    /// Whether there is a directory of that name, perhaps by way of a symbolic link.
+    func containsDirectory(_ name: String) -> Bool {
+        var status = stat()
+        return fstatat(descriptor, name, &status, 0) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Whether there is anything of that name, of whatever kind.
@@ -152,6 +175,42 @@ final class Directory: Sendable {
         }
     }
 
+    /// Writes a whole new file, 0600, that has no other name on the way: whoever ends the program in between leaves
+    /// nothing, or, where the file system makes no files without a name, a piece under the name that was asked for.
+    func writeUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) {
+        guard !contains(name) else { throw .exists }
+        if try !linkUnnamed(name, bytes) {
+            let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw .current }
+            defer { close(file) }
+            do {
+                try Self.fill(file, bytes)
+            } catch {
+                unlinkat(descriptor, name, 0)
+                throw error
+            }
+        }
+        do {
+            try sync()
+        } catch {
+            unlinkat(descriptor, name, 0)
+            throw error
+        }
+    }
+
+    /// Writes a file without a name and gives it one at the end; `false` where that can't be done.
+    private func linkUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) -> Bool {
+        // Glibc's O_TMPFILE is a macro that Swift does not see; this is its value on all Linux that Swift knows.
+        let file = openat(descriptor, ".", O_WRONLY | 0o20000000 | O_DIRECTORY | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        try Self.fill(file, bytes)
+        // Without a capability a file can be linked only by way of /proc, which a small container may not have.
+        guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", descriptor, name, AT_SYMLINK_FOLLOW) != 0 else { return true }
+        guard errno != EEXIST else { throw .exists }
+        return false
+    }
+
     /// Removes files, durably; those that are gone already don't matter.
     func remove(_ names: [String]) throws(FileFailure) {
         for name in names {
@@ -176,6 +235,13 @@ final class Directory: Sendable {
         guard file >= 0 else { throw .current }
         defer { close(file) }
         FileJournal.note(.created(path + "/" + name))
+        try Self.fill(file, bytes)
+        FileJournal.note(.wrote(path + "/" + name, bytes))
+        FileJournal.note(.syncedFile(path + "/" + name))
+    }
+
+    /// Writes all of a file and syncs it.
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) throws(FileFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -183,9 +249,7 @@ final class Directory: Sendable {
             guard count > 0 else { throw .current }
             rest = rest.dropFirst(count)
         }
-        FileJournal.note(.wrote(path + "/" + name, bytes))
         guard fsync(file) == 0 else { throw .current }
-        FileJournal.note(.syncedFile(path + "/" + name))
     }
 
     private func place(_ temporary: String, as name: String, replacing: Bool) throws(FileFailure) {
