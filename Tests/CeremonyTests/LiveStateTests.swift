@@ -44,7 +44,10 @@ struct LiveStateTests {
             let steps = try Self.events(answered)
             #expect(
                 steps.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
-                    == ["virtual-radio", "vault-made", "tunnel-open", "advertising", "connected", "asked", "answered", "done"]
+                    == [
+                        "virtual-radio", "vault-made", "tunnel-open", "advertising", "connected", "asked", "answered",
+                        "done",
+                    ]
             )
             #expect(steps[5]["operation"] as? String == "create")
             let events = try Self.events(asked)
