@@ -18,7 +18,7 @@ struct PasskeyCommandTests {
         let userHandle: String?
         let userName: String?
         let userDisplayName: String?
-        let created: Int
+        let created: Int?
         let usable: Bool
         let discoverable: Bool?
         let prf: Bool?

@@ -9,7 +9,7 @@ Ends with 0; with 1 if the session failed; with 3 if --inspect found faults in w
 line of standard error. The radio is BlueZ on the bus that DBUS_SYSTEM_BUS_ADDRESS names.
 """
 import argparse, json, os, secrets, sys, time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import algorithms, cbor, channel, ctap, phone as phones, radio
 from answers import Answers
@@ -107,7 +107,9 @@ class Authenticator:
             time.sleep(self.options.delay)
             self.phone.send(bytes([channel.CTAP]) + answer)
             if self.options.update_after:
-                self.phone.send(channel.update())
+                # The desktop may have closed by now; its goodbye is still there to be read.
+                with suppress(TunnelFailed):
+                    self.phone.send(channel.update())
             if self.options.end.endswith("goodbye"):
                 behind = b"over" if self.options.end == "long-goodbye" else b""
                 self.phone.send(bytes([channel.SHUTDOWN]) + behind)
