@@ -93,13 +93,13 @@ public final class BluetoothRadio: Sendable {
     /// - Throws: `RadioError` if it fails in a way that does not pass by itself, `CancellationError`.
     public func reopened() async throws -> BluetoothRadio {
         while true {
+            // Nothing can be listened to where the bus or the service itself may be away.
+            try await Task.sleep(for: Self.pause)
             do throws(RadioError) {
                 return try await Self.open(adapter: origin.adapter, for: origin.role, on: origin.address)
             } catch {
                 guard error.mayPass else { throw error }
             }
-            // Nothing can be listened to where the bus or the service itself may be away.
-            try await Task.sleep(for: Self.pause)
         }
     }
 

@@ -29,6 +29,7 @@ struct ProxySettingsTests {
         arguments: [
             "", "http://", "http://:80", "p:0", "p:65536", "p:+1", "p:x", "p q", "http://u:%zz@p", "u:%1@p", "u:%0a@p",
             "u%3Aa:b@p", "::1", "[::1", "[p]:1", "p:1:2", "b\u{FC}cher.example:1", "127.1:80",
+            "http://alice:2024#Geheim@proxy:3128", "http://TOKEN/x@proxy",
             "u:\(String(repeating: "x", count: 1100))@p",
         ]
     )

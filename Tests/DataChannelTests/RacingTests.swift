@@ -106,6 +106,17 @@ struct RacingTests {
         #expect(throws: (any Error).self) { try NameLookup.system.addresses("relay.invalid", 443) }
     }
 
+    @Test("an answer that another head announces is refused, since nobody could say how many may come")
+    func interim() async throws {
+        let (_, refusal) = try await ScriptedRelay.run { peer in
+            try await peer.answer(then: []) { "HTTP/1.1 100 Continue\r\n\r\n" + $0 }
+            return try? await peer.finish()
+        } client: {
+            await Client.failure(at: $0) { _ in }
+        }
+        #expect(refusal == .relayMisbehaved("it announces its answer by another"))
+    }
+
     @Test("an answer's head may have 16 KiB, and no byte more, in whatever pieces; what follows is not counted")
     func longHeads() async throws {
         for (excess, isTaken) in [(0, true), (1, false)] {

@@ -25,8 +25,10 @@ struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
             guard scheme == "http" else { throw .otherKind(scheme) }
             rest = rest.dropFirst(scheme.utf8.count + 3)
         }
-        // A path means nothing here.
+        // A path means nothing here. With an @ in it, it is the rest of a password that should have been encoded.
+        let all = rest
         rest = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard !all[rest.endIndex...].contains("@") else { throw .malformed }
         if let at = rest.lastIndex(of: "@") {
             authorization = try Self.authorization(rest[..<at])
             rest = rest[rest.index(after: at)...]

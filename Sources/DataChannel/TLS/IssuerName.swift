@@ -51,7 +51,7 @@ struct IssuerName: Equatable, Sendable {
     }
 
     /// Bounded, on one line, and nothing that a terminal obeys, that changes the direction of writing, or that ends the
-    /// quotation in which it is shown.
+    /// quotation in which it is shown or the cause in front of the remedy.
     private static func harmless(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -64,7 +64,7 @@ struct IssuerName: Equatable, Sendable {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse,
                 .nonspacingMark, .enclosingMark, .spacingMark, .initialPunctuation, .finalPunctuation:
                 continue
-            default: if scalar != "\"" { shown.append(scalar) }
+            default: if scalar != "\"", scalar != ";" { shown.append(scalar) }
             }
         }
         while shown.last == " " { shown.removeLast() }

@@ -130,10 +130,14 @@ struct HopOpening: Sendable {
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
             progress: { [progress] stage in
-                progress.withLockedValue { progress in
+                let cancelled = progress.withLockedValue { progress in
                     progress.stage = stage
                     progress.facts.peer = channel.remoteAddress.flatMap(NetworkAddress.init)
+                    // Of several that were tried, the one that goes on is the one to be closed.
+                    progress.channel = channel
+                    return progress.cancelled
                 }
+                if cancelled { channel.close(promise: nil) }
                 if stage == .upgrading { note(secure) }
             },
             failing: { _ in note(secure) }
@@ -155,6 +159,7 @@ struct HopOpening: Sendable {
             channel.close(promise: nil)
         }
         result.whenComplete { _ in deadline.cancel() }
+        result.whenFailure { _ in channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in deadline.cancel() }
         return result
     }
