@@ -95,7 +95,7 @@ enum PasskeyText {
         case .unanswered: "not answered"
         case .noPasskey: "no passkey"
         case .alreadyRegistered: "already registered"
-        case .clientGone: "other side gone"
+        case .clientGone: "broken off"
         case .failed: "failed"
         case .other: "other"
         }
