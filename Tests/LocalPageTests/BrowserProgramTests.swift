@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LocalPage
@@ -102,8 +103,13 @@ private final class Folder: Sendable {
             return number
         }
         let file = "\(path)/script-\(number)"
-        try "#!/bin/sh\n\(text)\n".write(toFile: file, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file)
+        let draft = file + ".draft"
+        try "#!/bin/sh\n\(text)\n".write(toFile: draft, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: draft)
+        // A program that this process has open for writing can't be started, and a child that another test starts at
+        // that moment has it open, too, for a little longer. So somebody else writes it.
+        let copy = try SpawnedProcess(["/bin/cp", draft, file], environment: ProcessInfo.processInfo.environment)
+        try #require(copy.endOfShortCommand() == 0)
         return file
     }
 }
