@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import Threads
 
 /// Asks a person through a pinentry program, as gpg does.
 ///

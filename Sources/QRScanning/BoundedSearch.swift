@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Threads
+
 extension CodeSearch {
     /// Why a search ended without an answer.
     public enum Failure: Error, Hashable, Sendable {
@@ -22,7 +24,7 @@ extension CodeSearch {
     ) async throws(Failure) -> Finding {
         let isOver = StopFlag()
         let (stream, continuation) = AsyncStream.makeStream(of: Result<Finding, Failure>.self)
-        OwnThread.start {
+        OwnThread.startOrRunHere {
             continuation.yield(
                 Result { () throws(Failure) in
                     do throws(PictureError) {

@@ -53,11 +53,13 @@ public final class BusConnection: Sendable {
     /// - Parameters:
     ///   - address: the bus; by default the one `DBUS_SYSTEM_BUS_ADDRESS` names, else the system's.
     ///   - timeout: longest wait for the greeting.
+    ///   - selection: what is read of the signals that come.
     ///   - handler: answers the method calls of others; by default there is no object.
     /// - Throws: `BusError.notReachable`, `.timedOut` or `.cancelled`.
     public static func connect(
         to address: BusAddress = .system,
         timeout: Duration = .seconds(10),
+        reading selection: BusSelection = .everything,
         handler: @escaping Handler = { _ in .unknownObject }
     ) async throws(BusError) -> BusConnection {
         guard let inbox = BusInbox() else { throw .notReachable(address: address.text) }
@@ -68,6 +70,7 @@ public final class BusConnection: Sendable {
                         address: address,
                         deadline: BusClock.deadline(after: timeout),
                         inbox: inbox,
+                        selection: selection,
                         handler: handler,
                         ready: continuation
                     )
@@ -87,6 +90,7 @@ public final class BusConnection: Sendable {
     ///   - interface: the method's interface.
     ///   - member: the method.
     ///   - arguments: its arguments.
+    ///   - selection: what is read of the answer.
     ///   - timeout: longest wait for the answer.
     ///   - cancellable: whether cancelling the task ends the wait; clean-up calls say no.
     public func call(
@@ -95,6 +99,7 @@ public final class BusConnection: Sendable {
         _ interface: String,
         _ member: String,
         _ arguments: [BusValue] = [],
+        reading selection: BusSelection = .everything,
         timeout: Duration = .seconds(10),
         cancellable: Bool = true
     ) async throws(BusError) -> [BusValue] {
@@ -107,6 +112,7 @@ public final class BusConnection: Sendable {
                         PendingCall(
                             target: target,
                             arguments: arguments,
+                            selection: selection,
                             deadline: BusClock.deadline(after: timeout),
                             ticket: ticket,
                             continuation: continuation

@@ -28,6 +28,8 @@ final class CallTicket: Sendable {
 struct PendingCall: Sendable {
     let target: BusTarget
     let arguments: [BusValue]
+    /// What of the answer is read.
+    let selection: BusSelection
     /// In microseconds of the monotonic clock.
     let deadline: UInt64
     let ticket: CallTicket

@@ -33,14 +33,19 @@ public struct BusMessage: Sendable {
     let ticket: Ticket
 
     /// Reads `message`, which stays the caller's.
-    init(_ message: OpaquePointer, kind: Kind, ticket: Ticket) throws(BusError) {
+    init(
+        _ message: OpaquePointer,
+        kind: Kind,
+        ticket: Ticket,
+        _ selection: BusSelection = .everything
+    ) throws(BusError) {
         self.kind = kind
         self.ticket = ticket
         sender = Self.text(sd_bus_message_get_sender(message))
         path = Self.text(sd_bus_message_get_path(message))
         interface = Self.text(sd_bus_message_get_interface(message))
         member = Self.text(sd_bus_message_get_member(message))
-        body = try MessageReader.body(of: message)
+        body = try MessageReader.body(of: message, selection)
     }
 
     static func text(_ pointer: UnsafePointer<CChar>?) -> String {

@@ -2,6 +2,7 @@
 
 internal import CSystemd
 private import Glibc
+internal import Threads
 
 /// What the bus told a new connection.
 struct BusGreeting: Sendable {
@@ -18,22 +19,16 @@ final class BusThread {
         let address: BusAddress
         let deadline: UInt64
         let inbox: BusInbox
+        /// What of signals is read.
+        let selection: BusSelection
         let handler: BusConnection.Handler
         let ready: CheckedContinuation<Result<BusGreeting, BusError>, Never>
-    }
-
-    /// Carries a plan through pthread_create.
-    private final class Box: Sendable {
-        let plan: Plan
-
-        init(_ plan: Plan) {
-            self.plan = plan
-        }
     }
 
     private let plan: Plan
     private var bus: OpaquePointer?
     private var isGreeted = false
+    private var isAnonymous = false
     private var isClosing = false
     private var pending: [UInt64: PendingCall] = [:]
     private var deferred: [BusMessage.Ticket: OpaquePointer] = [:]
@@ -41,25 +36,9 @@ final class BusThread {
 
     /// Starts the thread; it resumes `plan.ready` once, and ends on `.close` or when the bus goes away.
     static func start(_ plan: Plan) {
-        let box = Unmanaged.passRetained(Box(plan))
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread,
-            nil,
-            { argument in
-                guard let argument else { return nil }
-                BusThread(Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().plan).run()
-                return nil
-            },
-            box.toOpaque()
-        )
-        if result == 0 {
-            pthread_detach(thread)
-        } else {
-            box.release()
-            _ = plan.inbox.shut()
-            plan.ready.resume(returning: .failure(.notReachable(address: plan.address.text)))
-        }
+        guard !OwnThread.start({ BusThread(plan).run() }) else { return }
+        _ = plan.inbox.shut()
+        plan.ready.resume(returning: .failure(.notReachable(address: plan.address.text)))
     }
 
     private init(_ plan: Plan) {
@@ -74,12 +53,14 @@ final class BusThread {
         end(because: failure ?? .cancelled)
     }
 
-    private func connect() -> BusError? {
+    /// - Parameter anonymously: whether to say no name; a bus for users whose number has none takes only such.
+    private func connect(anonymously: Bool = false) -> BusError? {
         let unreachable = BusError.notReachable(address: plan.address.text)
         guard sd_bus_new(&bus) >= 0, let bus,
             sd_bus_set_address(bus, plan.address.text) >= 0,
             sd_bus_set_bus_client(bus, 1) >= 0,
             sd_bus_negotiate_fds(bus, 0) >= 0,
+            sd_bus_set_anonymous(bus, anonymously ? 1 : 0) >= 0,
             sd_bus_start(bus) >= 0
         else { return unreachable }
         return nil
@@ -102,7 +83,14 @@ final class BusThread {
             var message: OpaquePointer?
             let result = sd_bus_process(bus, &message)
             guard result >= 0 else {
-                return isGreeted ? .disconnected : .notReachable(address: plan.address.text)
+                if isGreeted { return .disconnected }
+                // Refused by name. The system's own bus lets nobody in without one.
+                guard result == -EPERM, !isAnonymous, !plan.address.namesSystemSocket else {
+                    return .notReachable(address: plan.address.text)
+                }
+                isAnonymous = true
+                bus = sd_bus_close_unref(bus)
+                return connect(anonymously: true)
             }
             if result == 0 { return nil }
             guard let message else { continue }
@@ -255,7 +243,8 @@ extension BusThread {
         case Int(SD_BUS_MESSAGE_METHOD_RETURN), Int(SD_BUS_MESSAGE_METHOD_ERROR): finish(message)
         case Int(SD_BUS_MESSAGE_METHOD_CALL): serve(message)
         case Int(SD_BUS_MESSAGE_SIGNAL):
-            guard let signal = try? BusMessage(message, kind: .signal, ticket: .init(number: 0)) else { return }
+            guard let signal = try? BusMessage(message, kind: .signal, ticket: .init(number: 0), plan.selection)
+            else { return }
             for observer in plan.inbox.observers {
                 observer(.signal(signal))
             }
@@ -275,7 +264,7 @@ extension BusThread {
             return
         }
         do throws(BusError) {
-            call.continuation.resume(returning: .success(try MessageReader.body(of: message)))
+            call.continuation.resume(returning: .success(try MessageReader.body(of: message, call.selection)))
         } catch {
             call.continuation.resume(returning: .failure(error))
         }

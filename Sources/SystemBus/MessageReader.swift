@@ -5,16 +5,21 @@ internal import CSystemd
 /// Reads the body of a message into values, within `BusLimits`.
 struct MessageReader {
     private let message: OpaquePointer
+    private let selection: BusSelection
     private var weight = 0
 
-    /// Everything in the body of `message`.
-    static func body(of message: OpaquePointer) throws(BusError) -> [BusValue] {
-        var reader = MessageReader(message: message)
+    /// The body of `message`, with those entries of dictionaries that are selected.
+    static func body(
+        of message: OpaquePointer,
+        _ selection: BusSelection = .everything
+    ) throws(BusError) -> [BusValue] {
+        var reader = MessageReader(message: message, selection: selection)
         return try reader.rest(depth: 0)
     }
 
-    private init(message: OpaquePointer) {
+    private init(message: OpaquePointer, selection: BusSelection) {
         self.message = message
+        self.selection = selection
     }
 
     /// All that is left of the container being read.
@@ -89,21 +94,45 @@ struct MessageReader {
 
     private mutating func array(_ next: Next, depth: Int) throws(BusError) -> BusValue {
         if next.contents == "y" { return .bytes(try bytes()) }
-        guard next.contents.hasPrefix("{"), next.contents.hasSuffix("}"), next.contents.utf8.count >= 4 else {
+        let contents = next.contents.utf8
+        guard contents.first == UInt8(ascii: "{"), contents.last == UInt8(ascii: "}"), contents.count >= 4 else {
             return .array(next.contents, try inside(next, depth: depth))
         }
-        let entry = next.contents.dropFirst().dropLast()
+        let (key, value) = (String(contents.dropFirst().prefix(1)), String(contents.dropFirst(2).dropLast()))
+        guard let key, let value else { throw .malformed("unreadable signature") }
         var entries: [BusEntry] = []
         try enter(next)
+        let mayPassOver = !selection.isEverything && key == "s"
         while let pair = try peek() {
             try enter(pair)
-            let both = try rest(depth: depth + 1)
+            if mayPassOver {
+                if let read = try selected(value: value, depth: depth) { entries.append(read) }
+            } else {
+                let both = try rest(depth: depth + 1)
+                guard both.count == 2 else { throw .malformed("unreadable dictionary") }
+                entries.append(BusEntry(both[0], both[1]))
+            }
             try leave()
-            guard both.count == 2 else { throw .malformed("unreadable dictionary") }
-            entries.append(BusEntry(both[0], both[1]))
         }
         try leave()
-        return .dictionary(String(entry.prefix(1)), String(entry.dropFirst()), entries)
+        return .dictionary(key, value, entries)
+    }
+
+    /// The entry that has been entered, whose key is a string; `nil` if it is not selected.
+    private mutating func selected(value signature: String, depth: Int) throws(BusError) -> BusEntry? {
+        var pointer: UnsafePointer<CChar>?
+        guard sd_bus_message_read_basic(message, CChar(UInt8(ascii: "s")), &pointer) > 0, let pointer else {
+            throw .malformed("unreadable text")
+        }
+        guard selection.contains(pointer) else {
+            guard sd_bus_message_skip(message, signature) >= 0 else { throw .malformed("unreadable dictionary") }
+            return nil
+        }
+        let key = String(cString: pointer)
+        try count(1 + key.utf8.count)
+        let value = try rest(depth: depth + 1)
+        guard value.count == 1 else { throw .malformed("unreadable dictionary") }
+        return BusEntry(.string(key), value[0])
     }
 
     private mutating func bytes() throws(BusError) -> [UInt8] {

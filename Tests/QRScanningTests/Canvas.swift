@@ -40,7 +40,9 @@ struct Canvas {
             canvas.fill(x: left..<left + wide, y: top..<top + high, isDark ? 35 : 245)
             canvas.fill(x: left..<left + wide, y: top..<top + 24, isDark ? 70 : 200)
             for line in stride(from: top + 34, to: top + high - 12, by: 16) {
-                canvas.write(x: left + 10..<left + wide * random.number(3...9) / 10, y: line, isDark, &random)
+                // A narrow window has no room for some of them.
+                let text = max(10, wide * random.number(3...9) / 10)
+                canvas.write(x: left + 10..<left + text, y: line, isDark, &random)
             }
         }
         return canvas

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Threads
+
 /// What to tell a person who holds a code before a camera.
 public enum CameraHint: Hashable, Sendable {
     /// Frames come, and show no code.
@@ -54,7 +56,7 @@ public enum CodeWatch {
     ) async throws(Failure) -> ScannedText {
         let isOver = StopFlag()
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
-        OwnThread.start {
+        OwnThread.startOrRunHere {
             do throws(CameraError) {
                 var source = try open()
                 let code = try watch(&source, until: isOver, where: isWanted) { continuation.yield(.hint($0)) }
