@@ -18,12 +18,15 @@ struct AdvertObject: Sendable {
     /// Told when bluetoothd takes the advert off the air by itself.
     let released: @Sendable () -> Void
 
-    init(_ advert: Advert, withInterval: Bool, released: @escaping @Sendable () -> Void) {
+    /// - Parameter psm: where L2CAP channels are taken, if they are.
+    init(_ advert: Advert, psm: L2CAPPSM?, withInterval: Bool, released: @escaping @Sendable () -> Void) {
         let uuid = AdvertServiceUUID.fido.fullText
-        let data = BusEntry(.string(uuid), .variant(.bytes(advert.bytes)))
+        let suffix = psm.map { AdvertSuffix(psm: $0).encoded } ?? []
+        let data = BusEntry(.string(uuid), .variant(.bytes(advert.bytes + suffix)))
         var properties: [String: BusValue] = [
-            // Not connectable, nothing in it but the service data: no name, no flags, no public address.
-            "Type": .string("broadcast"),
+            // Nothing in it but the service data, no name: with the suffix, and the flags that connectable adverts may
+            // need, it has the 31 bytes that all radios send. Who can't be connected to also shows no public address.
+            "Type": .string(psm == nil ? "broadcast" : "peripheral"),
             "ServiceData": .dictionary("s", "v", [data]),
         ]
         if Self.listsServiceUUID { properties["ServiceUUIDs"] = .strings([uuid]) }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The adverts a scan hears, until the radio fails or the task is cancelled.
+/// The adverts a scan hears and was asked for, until the radio fails or the task is cancelled.
 ///
 /// Only one task may iterate, and only inside the body of `BluetoothRadio.withScan`. A consumer that falls more
-/// than 64 adverts behind loses the oldest; phones repeat theirs.
+/// than 64 adverts behind loses the oldest; phones repeat theirs. Those that were not asked for take no place.
 public struct AdvertSequence: AsyncSequence, Sendable {
     /// What is heard.
     public typealias Element = HeardAdvert

@@ -18,14 +18,16 @@ struct BlueZLink: Sendable {
                 + "arg0='\(BlueZ.name)'",
             "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.properties)',member='PropertiesChanged',"
                 + "path='\(adapter.path)',arg0='\(BlueZ.adapter)'",
-            "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesRemoved'",
+            "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesRemoved',"
+                + "arg0path='\(adapter.path)'",
         ]
     }
 
-    /// Signals that tell of devices heard.
+    /// Signals that tell of devices heard; a path that ends with a slash stands for all below it.
     var deviceRules: [String] {
         [
-            "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesAdded'",
+            "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesAdded',"
+                + "arg0path='\(adapter.path)/'",
             "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.properties)',member='PropertiesChanged',"
                 + "path_namespace='\(adapter.path)',arg0='\(BlueZ.device)'",
         ]

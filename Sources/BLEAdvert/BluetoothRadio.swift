@@ -15,6 +15,9 @@ package import SystemBus
 /// return, also when they throw or the task is cancelled; and since all of it hangs on one connection, bluetoothd
 /// undoes it when the process dies.
 ///
+/// An advert may also lead to an L2CAP channel, over which the two talk without a network. Channels are the kernel's and
+/// not BlueZ's: `listener` and `route` ask BlueZ for addresses alone. There are none on a virtual bus.
+///
 /// Whom to trust: the bus daemon vouches for names; root alone may own `org.bluez` on a system bus. On a bus that
 /// is not the system's own (`isVirtual`) anybody may play bluetoothd, and an advert proves nothing. Adverts are
 /// bytes from strangers.
@@ -64,7 +67,7 @@ public final class BluetoothRadio: Sendable {
         let shelf = AdvertShelf()
         let connection: BusConnection
         do throws(BusError) {
-            connection = try await BusConnection.connect(to: address, handler: shelf.answer)
+            connection = try await BusConnection.connect(to: address, reading: BlueZ.hearing, handler: shelf.answer)
         } catch {
             throw RadioError(error)
         }
@@ -113,6 +116,7 @@ public final class BluetoothRadio: Sendable {
                 "/",
                 BusNames.objectManager,
                 "GetManagedObjects",
+                reading: BlueZ.adapters,
                 timeout: BlueZ.patience
             )
             guard let owner = try await connection.owner(of: BlueZ.name), let table = objects.first else {
@@ -126,14 +130,27 @@ public final class BluetoothRadio: Sendable {
 
     /// Runs `body` with `advert` on the air; it is off the air before this returns or throws.
     ///
+    /// With `listener`, whoever hears the advert can connect there; the adapter's own address may be on the air then.
+    ///
     /// - Throws: `RadioError` if it cannot be sent, `CancellationError`, or what `body` throws. That the radio
     ///   fails later does not end `body`; `LiveAdvert.waitUntilGone` tells.
     public func withAdvert<R: Sendable>(
         _ advert: Advert,
+        leadingTo listener: L2CAPListener? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (LiveAdvert) async throws -> R
     ) async throws -> R {
-        let live = try await LiveAdvert.start(advert, on: link, shelf: shelf)
+        try await withAdvert(advert, naming: listener?.psm, isolation: isolation, body)
+    }
+
+    /// Runs `body` with `advert` and a channel's number behind it on the air, whether anybody listens there or not.
+    package func withAdvert<R: Sendable>(
+        _ advert: Advert,
+        naming psm: L2CAPPSM?,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (LiveAdvert) async throws -> R
+    ) async throws -> R {
+        let live = try await LiveAdvert.start(advert, psm: psm, on: link, shelf: shelf)
         do {
             let result = try await body(live)
             await live.withdraw()
@@ -146,13 +163,20 @@ public final class BluetoothRadio: Sendable {
 
     /// Runs `body` with the adverts a scan hears; the scan is over before this returns or throws.
     ///
+    /// - Parameters:
+    ///   - wanted: picks those that `body` is given. It is asked of every advert as it comes in, on the bus
+    ///     connection's thread, and must not block: so strangers' adverts, however many, never queue up with the one
+    ///     that is looked for.
+    ///   - isolation: where `body` runs.
+    ///   - body: is given the adverts.
     /// - Throws: `RadioError` if scanning cannot start, `CancellationError`, or what `body` throws. That the radio
     ///   fails later comes out of the sequence.
     public func withScan<R: Sendable>(
+        for wanted: @escaping @Sendable (HeardAdvert) -> Bool = { _ in true },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (AdvertSequence) async throws -> R
     ) async throws -> R {
-        try await Scan.run(on: link, isolation: isolation, body)
+        try await Scan.run(on: link, for: wanted, isolation: isolation, body)
     }
 
     /// Gives the connection to the bus back, and with it all that is on the air; again is harmless.

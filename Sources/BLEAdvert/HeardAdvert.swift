@@ -13,22 +13,33 @@ public struct HeardAdvert: Sendable {
     public let serviceUUID: AdvertServiceUUID
     /// Signal strength in dBm, if the radio told.
     public let rssi: Int?
+    /// Who sent it.
+    let device: HeardDevice
 
     /// Reads the properties of a Device1 object; there may be an advert under each of the UUIDs.
-    static func all(in properties: [String: BusValue]) -> [HeardAdvert] {
+    static func all(in properties: [String: BusValue], of device: HeardDevice) -> [HeardAdvert] {
         guard let services = properties["ServiceData"]?.fields else { return [] }
         var rssi: Int?
         // 127 is the controller's word for "not available".
         if case .int16(let strength) = properties["RSSI"], strength != 127 { rssi = Int(strength) }
         return AdvertServiceUUID.allCases.compactMap { uuid in
-            let data = services.first { $0.key.lowercased() == uuid.fullText }?.value.octets
+            let name = uuid.fullText
+            let data = (services[name] ?? services.first { $0.key.lowercased() == name }?.value)?.octets
             guard let data, let advert = Advert(serviceData: data) else { return nil }
             return HeardAdvert(
                 advert: advert,
                 suffix: Array(data.dropFirst(Advert.length)),
                 serviceUUID: uuid,
-                rssi: rssi
+                rssi: rssi,
+                device: device
             )
         }
     }
+}
+
+/// BlueZ's object for a device that was heard.
+///
+/// Its path has the device's address in it, so it is shown to nobody.
+struct HeardDevice: Sendable {
+    let path: String
 }

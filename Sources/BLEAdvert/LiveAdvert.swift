@@ -31,7 +31,12 @@ public final class LiveAdvert: Sendable {
     /// Puts `advert` on the air and returns once bluetoothd has taken it.
     ///
     /// - Throws: `RadioError` or `CancellationError`.
-    static func start(_ advert: Advert, on link: BlueZLink, shelf: AdvertShelf) async throws -> LiveAdvert {
+    static func start(
+        _ advert: Advert,
+        psm: L2CAPPSM?,
+        on link: BlueZLink,
+        shelf: AdvertShelf
+    ) async throws -> LiveAdvert {
         let ending = OneShot<RadioError?>()
         let observation: BusConnection.Observation
         do throws(BusError) {
@@ -44,7 +49,7 @@ public final class LiveAdvert: Sendable {
         let path = shelf.newPath()
         let live = LiveAdvert(link: link, shelf: shelf, path: path, observation: observation, ending: ending)
         do throws(BusError) {
-            try await live.register(advert)
+            try await live.register(advert, psm)
         } catch {
             let cause = await link.explain(error)
             await live.withdraw()
@@ -54,17 +59,17 @@ public final class LiveAdvert: Sendable {
     }
 
     /// Registers with the interval we want, and again without if that is what bluetoothd cannot do.
-    private func register(_ advert: Advert) async throws(BusError) {
+    private func register(_ advert: Advert, _ psm: L2CAPPSM?) async throws(BusError) {
         do throws(BusError) {
-            try await register(advert, withInterval: true)
+            try await register(advert, psm, withInterval: true)
         } catch .refused(name: let name, message: _) where Self.mayBeTheInterval(name) {
-            try await register(advert, withInterval: false)
+            try await register(advert, psm, withInterval: false)
         }
     }
 
-    private func register(_ advert: Advert, withInterval: Bool) async throws(BusError) {
+    private func register(_ advert: Advert, _ psm: L2CAPPSM?, withInterval: Bool) async throws(BusError) {
         let ending = ending
-        let object = AdvertObject(advert, withInterval: withInterval) {
+        let object = AdvertObject(advert, psm: psm, withInterval: withInterval) {
             ending.set(.failed("bluetoothd released the advert"))
         }
         shelf.put(object, at: path)
@@ -100,6 +105,7 @@ public final class LiveAdvert: Sendable {
     ///
     /// - Returns: why, if we did not do it ourselves; `nil` after `withdraw` or when the task is cancelled.
     public func waitUntilGone() async -> RadioError? {
-        await ending.wait() ?? nil
+        guard let trouble = await ending.wait() ?? nil else { return nil }
+        return await link.cause(behind: trouble)
     }
 }

@@ -17,10 +17,10 @@ extension RadioError {
         case .notReachable: self = .noSystemBus
         case .disconnected: self = adapter == nil ? .noSystemBus : .bluetoothServiceGone
         case .timedOut: self = .timedOut
-        case .cancelled: self = .failed("interrupted")
+        case .cancelled: self = .interrupted
         case .malformed(let words): self = .failed(words)
         case .refused(let name, let message):
-            self = Self.refusal(name, Self.harmless(message), adapter) ?? missing
+            self = Self.refusal(name, Self.clause(message), adapter) ?? missing
         }
     }
 
@@ -48,6 +48,13 @@ extension RadioError {
             if failedStarts.contains(where: name.hasPrefix) { return nil }
             return .failed(harmless(name) + ": " + words)
         }
+    }
+
+    /// What a message says before its first semicolon, behind which a sentence of ours has the remedy.
+    ///
+    /// dbus-daemon, when it refuses, goes on there with sender, rules and receiver at length.
+    private static func clause(_ message: String) -> String {
+        harmless(String(message.prefix { $0 != ";" }))
     }
 
     /// Text from the bus made fit for one line on a terminal.

@@ -20,6 +20,8 @@ public enum RadioError: Error, Equatable, Sendable {
     case bluetoothServiceGone
     /// bluetoothd did not answer in time.
     case timedOut
+    /// This program broke off what it had asked for; nothing is known of the radio.
+    case interrupted
     /// Anything else; with bluetoothd's words.
     case failed(String)
 
@@ -28,7 +30,7 @@ public enum RadioError: Error, Equatable, Sendable {
     public var mayPass: Bool {
         switch self {
         case .noBluetoothService, .noAdapter, .adapterNotFound, .adapterOff, .bluetoothServiceGone, .timedOut: true
-        case .noSystemBus, .notPermitted, .noFreeAdvertisingSlot, .failed: false
+        case .noSystemBus, .notPermitted, .noFreeAdvertisingSlot, .interrupted, .failed: false
         }
     }
 
@@ -46,13 +48,14 @@ public enum RadioError: Error, Equatable, Sendable {
         case .adapterOff(let adapter):
             "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on"
         case .notPermitted(let words):
-            "this user may not use Bluetooth (\(words)); log in at the machine, or join the group bluetooth"
+            "this user may not use Bluetooth (\(words)); the D-Bus policy forbids it, see docs/bluetooth.md"
         case .noFreeAdvertisingSlot(let adapter):
             "other programs use every advertising slot of \(adapter); stop one of them, or name another adapter"
         case .bluetoothServiceGone:
             "the Bluetooth service stopped; see journalctl -u bluetooth, and try again"
         case .timedOut:
             "the Bluetooth service did not answer in time; restart it: systemctl restart bluetooth"
+        case .interrupted: "Bluetooth was interrupted before it had answered; try again"
         case .failed(let words):
             "Bluetooth failed (\(words)); see journalctl -u bluetooth"
         }

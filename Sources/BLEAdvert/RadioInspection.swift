@@ -55,7 +55,8 @@ public struct RadioInspection: Sendable {
 
     init(isVirtual: Bool, objects: BusValue, kernelSwitches: String = RadioBlock.kernelSwitches) {
         self.isVirtual = isVirtual
-        /// BlueZ before 5.70 tells of blocks only where experiments are allowed; the kernel always does, of real adapters.
+        /// Older bluetoothds (5.66 is one) tell of blocks only where experiments are allowed, newer ones (5.82) always; the
+        /// kernel always does, of real adapters.
         func block(_ name: AdapterName, _ power: String?) -> RadioBlock? {
             let kernels = isVirtual ? nil : RadioBlock(of: name, in: kernelSwitches)
             return power == "off-blocked" ? kernels ?? .byProgram : kernels

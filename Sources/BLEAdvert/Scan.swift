@@ -3,7 +3,7 @@
 internal import CaBLE
 internal import SystemBus
 
-/// A scan under way: turns what bluetoothd says of devices into adverts.
+/// A scan under way: turns what bluetoothd says of devices into adverts, and passes on those that are wanted.
 final class Scan: Sendable {
     /// One device's data, so that what has just been passed on is not passed on again at once.
     private struct Sighting: Hashable {
@@ -14,17 +14,19 @@ final class Scan: Sendable {
 
     /// The same bytes of the same device are passed on once in this time.
     private static let repetition = Duration.seconds(1)
-    /// Most sightings remembered; a crowd, or somebody who forges one, must not fill the memory.
+    /// Most sightings remembered; somebody who sends on what is wanted must not fill the memory.
     private static let memory = 1024
 
     let adverts: AdvertSequence
 
     private let link: BlueZLink
+    private let isWanted: @Sendable (HeardAdvert) -> Bool
     private let sink: AsyncStream<Result<HeardAdvert, RadioError>>.Continuation
     private let sightings = Locked<[Sighting: ContinuousClock.Instant]>([:])
 
-    private init(link: BlueZLink) {
+    private init(link: BlueZLink, for wanted: @escaping @Sendable (HeardAdvert) -> Bool) {
         self.link = link
+        isWanted = wanted
         let (stream, sink) = AsyncStream.makeStream(
             of: Result<HeardAdvert, RadioError>.self,
             bufferingPolicy: .bufferingNewest(AdvertSequence.backlog)
@@ -36,10 +38,11 @@ final class Scan: Sendable {
     /// Runs `body` with a scan that ends before this returns or throws.
     static func run<R: Sendable>(
         on link: BlueZLink,
+        for wanted: @escaping @Sendable (HeardAdvert) -> Bool,
         isolation: isolated (any Actor)?,
         _ body: (AdvertSequence) async throws -> R
     ) async throws -> R {
-        let scan = Scan(link: link)
+        let scan = Scan(link: link, for: wanted)
         let observation: BusConnection.Observation
         do throws(BusError) {
             observation = try await link.connection.observe(link.troubleRules + link.deviceRules) { scan.take($0) }
@@ -52,8 +55,9 @@ final class Scan: Sendable {
             await scan.stop(observation)
             return result
         } catch {
+            let cause = await link.cause(behind: error)
             await scan.stop(observation)
-            throw error
+            throw cause
         }
     }
 
@@ -63,13 +67,54 @@ final class Scan: Sendable {
             // for a signal with every advert heard, not only when something changed.
             let filter = BusValue.properties(["Transport": .string("le"), "DuplicateData": .bool(true)])
             try await link.call(BlueZ.adapter, "SetDiscoveryFilter", [filter])
-            try await link.call(BlueZ.adapter, "StartDiscovery")
-            // Devices that bluetoothd knew before we subscribed; what comes twice is dropped.
-            takeKnown(
-                try await link.connection.call(link.owner, "/", BusNames.objectManager, "GetManagedObjects").first
-            )
+            try await startDiscovery()
+            try await takeKnown()
         } catch {
             throw await link.explain(error)
+        }
+    }
+
+    /// Starts discovery.
+    ///
+    /// Of two programs that ask bluetoothd 5.66 for it at the same instant, one gets no answer, although it scans for
+    /// both then: so who waited for nothing looks whether it does.
+    private func startDiscovery() async throws(BusError) {
+        do throws(BusError) {
+            try await link.call(BlueZ.adapter, "StartDiscovery")
+        } catch {
+            guard error == .timedOut, await isDiscovering() else { throw error }
+        }
+    }
+
+    private func isDiscovering() async -> Bool {
+        let answer = try? await link.connection.call(
+            link.owner,
+            link.adapter.path,
+            BusNames.properties,
+            "Get",
+            [.string(BlueZ.adapter), .string("Discovering")],
+            timeout: BlueZ.cleanUpPatience
+        )
+        return answer?.first?.flag == true
+    }
+
+    /// Takes the devices that bluetoothd knew before we subscribed; what comes twice is dropped.
+    private func takeKnown() async throws(BusError) {
+        let objects: [BusValue]
+        do throws(BusError) {
+            objects = try await link.connection.call(
+                link.owner,
+                "/",
+                BusNames.objectManager,
+                "GetManagedObjects",
+                reading: BlueZ.hearing
+            )
+        } catch .malformed {
+            // More strangers than are read at one time: whoever still sends is told of again.
+            return
+        }
+        for (path, object) in objects.first?.fields ?? [:] {
+            take(object.fields?[BlueZ.device]?.fields, of: path)
         }
     }
 
@@ -77,12 +122,9 @@ final class Scan: Sendable {
         link.connection.stopObserving(observation)
         sink.finish()
         await link.cleanUp(BlueZ.adapter, "StopDiscovery")
-    }
-
-    private func takeKnown(_ objects: BusValue?) {
-        for (path, object) in objects?.fields ?? [:] {
-            take(object.fields?[BlueZ.device]?.fields, of: path)
-        }
+        // bluetoothd 5.82 keeps the filter, and with it whoever set it: when they leave the bus, it ends everybody's
+        // discovery, for it takes theirs for the last one. No filter is kept by an empty one.
+        await link.cleanUp(BlueZ.adapter, "SetDiscoveryFilter", [.properties([:])])
     }
 
     private func take(_ event: BusConnection.Event) {
@@ -102,7 +144,8 @@ final class Scan: Sendable {
     private func take(_ properties: [String: BusValue]?, of device: String) {
         // Another adapter's devices may be told of as well: somebody else scans there.
         guard let properties, device.hasPrefix(link.adapter.path + "/") else { return }
-        for heard in HeardAdvert.all(in: properties) where isDue(heard, from: device) {
+        for heard in HeardAdvert.all(in: properties, of: HeardDevice(path: device))
+        where isWanted(heard) && isDue(heard, from: device) {
             sink.yield(.success(heard))
         }
     }

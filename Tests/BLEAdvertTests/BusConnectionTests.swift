@@ -106,6 +106,47 @@ struct BusConnectionTests {
         }
     }
 
+    @Test("Entries that are not asked for are passed over, and weigh nothing")
+    func selection() async throws {
+        let inner = BusValue.properties(["a": .byte(1), "b": .properties(["a": .bool(true), "d": .bool(false)])])
+        let paths = BusValue.dictionary("o", "v", [BusEntry(.objectPath("/d"), .variant(.properties(["d": .byte(2)])))])
+        let heavy = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
+        let sent = BusValue.properties(["A": inner, "C": heavy, "c": .strings(["x"]), "p": paths])
+        let telling: BusConnection.Handler = { _ in .values([.byte(9), sent, .byte(10)]) }
+        try await withEcho(telling) { caller, echo in
+            let read = try await caller.call(
+                echo.uniqueName,
+                "/echo",
+                "org.hybrid.Test",
+                "Echo",
+                reading: BusSelection(["a", "b", "p"])
+            )
+            let emptied = BusValue.dictionary("o", "v", [BusEntry(.objectPath("/d"), .variant(.properties([:])))])
+            let left = BusValue.properties([
+                "A": .properties(["a": .byte(1), "b": .properties(["a": .bool(true)])]), "p": emptied,
+            ])
+            #expect(read == [.byte(9), left, .byte(10)])
+        }
+    }
+
+    @Test("What is read of signals is chosen for the connection, also of those that are too heavy as a whole")
+    func selectedSignals() async throws {
+        try await Bench.onBus { bus in
+            let sender = try await BusConnection.connect(to: bus.busAddress)
+            let reader = try await BusConnection.connect(to: bus.busAddress, reading: BusSelection(["a"]))
+            let heard = OneShot<[BusValue]>()
+            let observation = try await reader.observe(["type='signal',interface='org.hybrid.Test'"]) { event in
+                if case .signal(let signal) = event, signal.path == "/test" { heard.set(signal.body) }
+            }
+            let heavy = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
+            sender.emit("/test", "org.hybrid.Test", "Heavy", [.properties(["a": .byte(1), "b": heavy])])
+            #expect(await heard.wait() == [.properties(["a": .byte(1)])])
+            reader.stopObserving(observation)
+            await reader.close()
+            await sender.close()
+        }
+    }
+
     @Test("An error keeps its name and words")
     func refusal() async throws {
         try await withEcho(Self.refusing) { caller, echo in

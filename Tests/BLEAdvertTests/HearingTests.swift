@@ -45,6 +45,21 @@ struct HearingTests {
         }
     }
 
+    @Test("A scan that was begun and never answered, as by bluetoothd 5.66, hears all the same")
+    func unanswered() async throws {
+        let sent = try advert(1)
+        try await Bench.run { bench in
+            try await bench.control.swallowNext("StartDiscovery")
+            try await bench.radio(.advertiser, "hci0") { phone in
+                try await phone.withAdvert(sent) { _ in
+                    try await bench.radio(.scanner, "hci1") { scanner in
+                        _ = try await scanner.withScan { try await $0.heard(until: sent) }
+                    }
+                }
+            }
+        }
+    }
+
     @Test("A device that bluetoothd knew before the scan is looked at")
     func knownBefore() async throws {
         // Never refreshed: the second scanner can only have it from GetManagedObjects.
@@ -174,6 +189,24 @@ struct HearingTests {
         }
     }
 
+    @Test("The one that is wanted is not pushed out by strangers that nobody takes in meanwhile")
+    func pushedOut() async throws {
+        let right = try advert(9)
+        try await Bench.run { bench in
+            try await bench.radio(.scanner, "hci0") { scanner in
+                try await scanner.withScan(for: { $0.advert == right }) { adverts in
+                    let handle = try await bench.control.inject(right.bytes)
+                    // Told once: then it is taken off, and forgotten before the flood is over.
+                    try await eventually { try await !bench.devices(of: "hci0").isEmpty }
+                    try await bench.control.remove(handle)
+                    try await bench.control.flood("hci0", rate: 2_000, seconds: 1)
+                    try await eventually { try await bench.control.floodCount("hci0").heard > 1_000 }
+                    #expect(try await adverts.heard(until: right).map(\.advert) == [right])
+                }
+            }
+        }
+    }
+
     @Test("An adapter without loopback does not hear itself")
     func noLoopback() async throws {
         var settings = Bench.quick
@@ -245,6 +278,12 @@ struct HearingTests {
 }
 
 extension Bench {
+    /// Paths of the devices that an adapter knows.
+    func devices(of adapter: String) async throws -> [String] {
+        let objects = try await connection.call("org.bluez", "/", BusNames.objectManager, "GetManagedObjects")
+        return (objects.first?.fields ?? [:]).keys.filter { $0.hasPrefix("/org/bluez/\(adapter)/") }
+    }
+
     func isDiscovering(_ adapter: String) async throws -> Bool {
         let arguments: [BusValue] = [.string("org.bluez.Adapter1"), .string("Discovering")]
         let answer = try await connection.call(

@@ -178,6 +178,31 @@ struct RadioErrorTests {
         }
     }
 
+    @Test("bluetoothd switches its adapters off before it ends, and its end is what is told")
+    func endsOrderly() async throws {
+        try await Bench.run { bench in
+            try await bench.radio(.advertiser, "hci0") { radio in
+                try await radio.withAdvert(try advert(1)) { live in
+                    try await bench.control.setPowered("hci0", false)
+                    try await bench.control.vanish()
+                    #expect(await live.waitUntilGone() == .bluetoothServiceGone)
+                }
+            }
+            try await bench.control.comeBack()
+            try await bench.control.setPowered("hci0", true)
+            try await bench.radio(.scanner, "hci0") { radio in
+                let error = await radioError {
+                    try await radio.withScan { adverts in
+                        try await bench.control.setPowered("hci0", false)
+                        try await bench.control.vanish()
+                        for try await _ in adverts {}
+                    }
+                }
+                #expect(error == .bluetoothServiceGone)
+            }
+        }
+    }
+
     @Test("bluetoothd vanishes while advertising")
     func goneWhileAdvertising() async throws {
         try await Bench.run { bench in
@@ -236,6 +261,14 @@ struct RadioErrorTests {
         #expect(
             RadioError(tooLong, adapter: hci1) == .failed("org.bluez.Error.NotPermitted: Advertising data too long")
         )
+    }
+
+    @Test("dbus-daemon's long refusal is cut where our remedy follows")
+    func longRefusal() {
+        let message = #"Rejected send message, 3 matched rules; type="method_call", sender=":1.5" (uid=1000); more"#
+        let error = RadioError(.refused(name: "org.freedesktop.DBus.Error.AccessDenied", message: message))
+        #expect(error == .notPermitted("Rejected send message, 3 matched rules"))
+        #expect(error.sentence.split(separator: ";").count == 2)
     }
 
     @Test("Every sentence is one line without a full stop, to follow the program's name")

@@ -31,6 +31,33 @@ struct AdvertTests {
         }
     }
 
+    @Test("A suffix names a channel's number in four bytes, so that a legacy advert has room for it")
+    func suffix() throws {
+        for number in 0x80...0xFF {
+            let psm = try #require(L2CAPPSM(number))
+            let encoded = AdvertSuffix(psm: psm).encoded
+            #expect(encoded == [0xA1, 0x01, 0x18, UInt8(number)])
+            #expect(AdvertSuffix(reading: encoded).psm == psm)
+        }
+        for number in [0, 1, 0x25, 0x7F, 0x100, 0xFFFF] { #expect(L2CAPPSM(number) == nil) }
+    }
+
+    @Test("A suffix that can't be understood is none")
+    func strangeSuffix() {
+        let understood: [[UInt8]] = [
+            [0xA2, 0x01, 0x18, 0x82, 0x07, 0x01], [0xA2, 0x07, 0xF6, 0x01, 0x18, 0x82], [0xA1, 0x01, 0x19, 0x00, 0x82],
+        ]
+        for bytes in understood { #expect(AdvertSuffix(reading: bytes).psm?.rawValue == 0x82, "\(bytes)") }
+        let strange: [[UInt8]] = [
+            [], [0xA0], [0xA1], [0xA1, 0x01], [0xA1, 0x01, 0x18], [0xA1, 0x00, 0x18, 0x82], [0xA1, 0x01, 0x05],
+            [0xA1, 0x01, 0x19, 0x01, 0x00], [0xA1, 0x01, 0x20], [0xA1, 0x01, 0x41, 0x82], [0x81, 0x18, 0x82],
+            [0xA1, 0x01, 0x18, 0x82, 0x00], [0xA1, 0x01, 0x1B] + [UInt8](repeating: 0xFF, count: 8),
+        ]
+        for bytes in strange { #expect(AdvertSuffix(reading: bytes).psm == nil, "\(bytes)") }
+        var random = SeededGenerator()
+        for _ in 0..<2000 { _ = AdvertSuffix(reading: random.bytes(random.number(0...40))) }
+    }
+
     @Test("Two adverts of one tunnel differ, because the nonce is drawn anew")
     func freshNonce() throws {
         var random = SeededGenerator()

@@ -69,6 +69,24 @@ struct QROfferTests {
         }
     }
 
+    @Test("A channel by Bluetooth is offered beside the WebSocket, in a code that is not much longer")
+    func channels() throws {
+        var random = SeededGenerator()
+        let offer = QROffer(
+            clientKey: try P256.KeyAgreement.PrivateKey(random: &random).publicKey,
+            secret: QRSecret(using: &random),
+            created: 1_700_000_000,
+            hint: .getAssertion,
+            channels: [.webSocket, .l2cap]
+        )
+        let read = try QROffer(parsing: offer.text)
+        #expect(read.channels == [.webSocket, .l2cap], "\(random)")
+        #expect(read.text == offer.text)
+        #expect(offer.text.utf8.count == 6 + 178)
+        let bytes = try #require(DigitCoding.decode(Array(offer.text.utf8.dropFirst(6))))
+        #expect(try CBORDecoder.decode(bytes, mode: .strict).map?[6] == .array([.integer(0), .integer(1)]))
+    }
+
     @Test("The scheme may be written in either case, the rest must be ASCII digits")
     func scheme() throws {
         var random = SeededGenerator()

@@ -24,13 +24,14 @@ public struct QROffer: Sendable {
 
     /// The offer of a client that makes a QR now.
     ///
-    /// Key 6 is left out: old Play services take it for something else. Key 4 is always sent: without it phones
-    /// fall back to an obsolete revision.
+    /// Key 6 is left out unless another channel than the WebSocket is offered: old Play services take it for something
+    /// else. Key 4 is always sent: without it phones fall back to an obsolete revision.
     public init(
         clientKey: P256.KeyAgreement.PublicKey,
         secret: QRSecret,
         created: UInt64,
-        hint: RequestHint
+        hint: RequestHint,
+        channels: [DataChannelKind] = [.webSocket]
     ) {
         self.clientKey = clientKey
         self.secret = secret
@@ -38,7 +39,7 @@ public struct QROffer: Sendable {
         self.created = created
         self.supportsLinking = false
         self.hint = hint
-        self.channels = [.webSocket]
+        self.channels = channels
     }
 
     /// Seconds since the QR was made, if it says so and the clocks agree well enough.

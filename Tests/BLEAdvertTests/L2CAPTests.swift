@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import SystemBus
+import Testing
+import VirtualBlueZ
+
+@testable import BLEAdvert
+
+@Suite("Channels by radio", .timeLimit(.minutes(2)))
+struct L2CAPTests {
+    @Test("A virtual radio leads to no real one")
+    func virtual() async throws {
+        let sent = try advert(1)
+        try await Bench.run { bench in
+            try await bench.radio(.advertiser, "hci0") { phone in
+                await #expect(throws: L2CAPError.virtualRadio) { try await phone.listener() }
+                try await phone.withAdvert(sent) { _ in
+                    try await bench.radio(.scanner, "hci1") { scanner in
+                        let heard = try await scanner.withScan { try await $0.heard(until: sent) }
+                        let psm = try #require(L2CAPPSM(0x80))
+                        await #expect(throws: L2CAPError.virtualRadio) {
+                            try await scanner.route(to: try #require(heard.last), psm: psm)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("An advert that leads to a channel can be connected to, and has 31 bytes with its flags")
+    func connectable() async throws {
+        let psm = try #require(L2CAPPSM(0x82))
+        let sent = try advert(2)
+        let plain = AdvertObject(sent, psm: nil, withInterval: true) {}
+        let leading = AdvertObject(sent, psm: psm, withInterval: true) {}
+        #expect(plain.properties["Type"] == .string("broadcast"))
+        #expect(leading.properties["Type"] == .string("peripheral"))
+        func data(_ object: AdvertObject) -> [UInt8]? {
+            object.properties["ServiceData"]?.fields?[AdvertServiceUUID.fido.fullText]?.octets
+        }
+        #expect(data(plain) == sent.bytes)
+        #expect(data(leading) == sent.bytes + [0xA1, 0x01, 0x18, 0x82])
+        // Length, type and UUID in front of the data; flags are three bytes of their own.
+        #expect(3 + 4 + (try #require(data(leading)).count) == 31)
+        #expect(leading.properties["ServiceUUIDs"] == nil && leading.properties["LocalName"] == nil)
+    }
+
+    @Test("Addresses are read in BlueZ's form alone, and shown to nobody")
+    func addresses() throws {
+        let address = try #require(DeviceAddress(text: "00:AA:01:02:03:FF", type: "public"))
+        let other = try #require(DeviceAddress(text: "00:aa:01:02:03:ff", type: "random"))
+        #expect(address != other)
+        #expect(address == DeviceAddress(text: "00:aa:01:02:03:ff", type: "public"))
+        // Family, number, address and channel ID, little-endian all; then the address's kind.
+        let raw = withUnsafeBytes(of: address.socketAddress(psm: 0x82)) { Array($0) }
+        #expect(raw.prefix(13) == [31, 0, 0x82, 0, 0xFF, 3, 2, 1, 0xAA, 0, 0, 0, 1])
+        #expect(withUnsafeBytes(of: other.socketAddress(psm: 0)) { Array($0) }.prefix(13).last == 2)
+        for shown in ["\(address)", String(reflecting: address), String(describing: Optional(address))] {
+            #expect(!shown.uppercased().contains("AA") && !shown.contains("170"), "\(shown)")
+        }
+        var dumped = ""
+        dump(address, to: &dumped)
+        #expect(!dumped.contains("170"), "\(dumped)")
+        let wrong = [
+            nil, "", "00:AA:01:02:03", "00:AA:01:02:03:FF:00", "00:AA:01:02:03:F", "0:0AA:01:02:03:FF",
+            "+0:AA:01:02:03:FF", "-0:AA:01:02:03:FF", "00-AA-01-02-03-FF", "00:AA:01:02:03:FG",
+            "00:AA:01:02:03:F\u{FF10}",
+        ]
+        for text in wrong { #expect(DeviceAddress(text: text, type: "public") == nil, "\(text ?? "")") }
+        #expect(DeviceAddress(text: "00:AA:01:02:03:FF", type: "private") == nil)
+        #expect(DeviceAddress(text: "00:AA:01:02:03:FF", type: nil) == nil)
+    }
+}
