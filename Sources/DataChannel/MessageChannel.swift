@@ -2,11 +2,10 @@
 
 /// How messages travel between the two ends of a ceremony, once they found each other.
 ///
-/// The channel keeps order and knows nothing of keys or commands. There is one conformance now,
-/// ``WebSocketTunnel``; a Bluetooth LE L2CAP channel stands next to it later. The two differ in one thing: a
-/// WebSocket says where a message ends, an L2CAP stream only guesses. So a receiver is *offered* bytes and
-/// takes or refuses them: the WebSocket offers exactly one candidate for each message, and a refusal ends the
-/// channel; L2CAP will offer one for each possible end.
+/// The channel keeps order and knows nothing of keys or commands. There are two: ``WebSocketTunnel`` through a relay, and
+/// ``L2CAPChannel`` by Bluetooth alone. They differ in one thing: a WebSocket says where a message ends, an L2CAP stream
+/// only hints at it. So a receiver is *offered* bytes and takes or refuses them: the WebSocket offers exactly one
+/// candidate for each message, and a refusal ends the channel; L2CAP offers one for each possible end.
 public protocol MessageChannel: Sendable {
     /// Sends one message; returns when there is room for the next.
     ///

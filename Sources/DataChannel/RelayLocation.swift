@@ -47,10 +47,19 @@ public struct RelayLocation: Sendable {
 
     /// Where connections to a host, the relay or one it sends to, go in the end.
     func target(of host: String) -> Target {
-        guard let detour = detours.first(where: { $0.applies(to: host, port: Self.port) }) else {
-            return Target(host: host, port: Self.port, isChosen: false)
-        }
+        guard let detour = detour(of: host) else { return Target(host: host, port: Self.port, isChosen: false) }
         return Target(host: detour.toHost ?? host, port: detour.toPort ?? Self.port, isChosen: detour.toHost != nil)
+    }
+
+    /// What a host is called where it can't be reached or is not trusted: its name, and the detour to it.
+    func name(of host: String) -> String {
+        guard detour(of: host) != nil else { return host }
+        let target = target(of: host)
+        return "\(host) (by --connect-to \(HostAndPort.text(target.host, target.port)))"
+    }
+
+    private func detour(of host: String) -> Detour? {
+        detours.first { $0.applies(to: host, port: Self.port) }
     }
 
     /// The other end of a connection.

@@ -34,6 +34,12 @@ public struct RelayProbe: Sendable {
     /// Where the relay sent to.
     public let redirects: [RedirectStep]
 
+    /// What a relay looks like that had no time to answer.
+    public static func unanswered(at location: RelayLocation) -> RelayProbe {
+        let host = location.name(of: location.domain.host)
+        return RelayProbe(ending: .failed(.timedOut(host: host, .connecting)), hosts: [], redirects: [])
+    }
+
     /// Asks a relay for a tunnel that does not exist; no token is sent.
     ///
     /// - Throws: `CancellationError`.

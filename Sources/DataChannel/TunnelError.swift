@@ -2,6 +2,8 @@
 
 /// Why a tunnel could not be opened, or ended before its work was done; each cause a case of its own, because
 /// each has another remedy.
+///
+/// Hosts are named as a person knows them, with the detour that leads there, if there is one.
 public enum TunnelError: Error, Equatable, Sendable {
     // The way to the relay.
 
@@ -12,7 +14,7 @@ public enum TunnelError: Error, Equatable, Sendable {
     /// The network does not reach it; the text is the system's.
     case unreachable(host: String, reason: String)
     /// A step took too long.
-    case timedOut(TunnelStage)
+    case timedOut(host: String, TunnelStage)
     /// The relay, or somebody on the way, hung up in this step.
     case hungUp(host: String, TunnelStage)
 

@@ -18,7 +18,8 @@ async def pump(reader, writer):
             await writer.drain()
         writer.write_eof()
     except OSError:
-        pass
+        # Who was cut off is gone for the other end, too.
+        writer.close()
 
 
 class Proxy:

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A web server in a relay's place: it answers every request with one status.
 
-  web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--clock SECONDS] [--log FILE]
+  web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--clock SECONDS] [--most N]
+                [--log FILE]
 
 Says `listening on 127.0.0.1:PORT` on standard error. `{path}` in URL stands for the path that was asked for. --clock is
-how far its clock is ahead.
+how far its clock is ahead. After N requests nobody listens any more.
 """
 import argparse, asyncio, email.utils, json, ssl, sys, time
 
@@ -13,11 +14,16 @@ import argparse, asyncio, email.utils, json, ssl, sys, time
 class Server:
     def __init__(self, options):
         self.options = options
+        self.count = 0
+        self.server = None
 
     async def serve(self, reader, writer):
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+            self.count += 1
+            if self.count == self.options.most:
+                self.server.close()
             if self.options.log:
                 with open(self.options.log, "a") as file:
                     file.write(json.dumps({"request": head[0], "fields": fields}) + "\n")
@@ -40,13 +46,15 @@ async def main():
     parser.add_argument("--status", type=int, default=404)
     parser.add_argument("--location", action="append", default=[])
     parser.add_argument("--clock", type=int, default=0)
+    parser.add_argument("--most", type=int)
     parser.add_argument("--log")
     options = parser.parse_args()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(options.cert, options.key)
-    server = await asyncio.start_server(Server(options).serve, "127.0.0.1", 0, ssl=tls)
+    serving = Server(options)
+    server = serving.server = await asyncio.start_server(serving.serve, "127.0.0.1", 0, ssl=tls)
     print("listening on 127.0.0.1:%d" % server.sockets[0].getsockname()[1], file=sys.stderr, flush=True)
-    await server.serve_forever()
+    await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -37,6 +37,11 @@ struct AddressTests {
         #expect(address.isGlobal)
     }
 
+    @Test("are read whole or not at all", arguments: ["192.0.2.1\0", "192.0.2.1\0.example", "::1\0", "\0", ""])
+    func whole(text: String) {
+        #expect(NetworkAddress(text) == nil)
+    }
+
     @Test("are the same in IPv4 and in the IPv6 addresses that carry it")
     func carried() throws {
         var random = SeededGenerator()

@@ -69,33 +69,4 @@ struct LocationTests {
         #expect(try target("::127.0.0.1:") == "127.0.0.1 443")
         #expect(try target(":443::8443") == "\(domain.host) 8443")
     }
-
-    @Test(
-        "takes as a token what RFC 6750 allows",
-        arguments: ["a", "AZaz09-._~+/=", "==", String(repeating: "x", count: 512)]
-    )
-    func tokens(text: String) throws {
-        let token = try #require(BearerToken(text))
-        #expect(token.text == text)
-    }
-
-    @Test(
-        "takes nothing else as a token",
-        arguments: [
-            "", " ", "a b", "a\r\nX: y", "a\n", "a\0", "a,b", "a\"", "é", "a:b", String(repeating: "x", count: 513),
-        ]
-    )
-    func noTokens(text: String) {
-        #expect(BearerToken(text) == nil)
-    }
-
-    @Test("never shows a token")
-    func hiddenToken() throws {
-        let token = try #require(BearerToken("hunter2"))
-        var dumped = ""
-        dump(token, to: &dumped)
-        for text in ["\(token)", String(reflecting: token), dumped, "\([token])"] {
-            #expect(!text.contains("hunter2"))
-        }
-    }
 }

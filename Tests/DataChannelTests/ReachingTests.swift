@@ -4,6 +4,8 @@ import CaBLE
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
+import RelayCore
 import Testing
 
 @testable import DataChannel
@@ -18,8 +20,40 @@ struct ReachingTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .certificateNotTrusted(host: host, issuer: "unknown"))
+        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: "unknown"))
         #expect(said == [])
+    }
+
+    private static let host = TestCertificates.domain?.host ?? ""
+
+    /// An authority that nobody trusts goes before dates: who opens TLS on the way must not be hidden by an old certificate.
+    @Test(
+        "tells a certificate's time from its issuer",
+        arguments: [
+            (.expired, .certificateExpired(host: host)), (.early, .certificateNotYetValid(host: host)),
+            (.expiredStranger, .certificateNotTrusted(host: host, issuer: "unknown")),
+            (.earlyStranger, .certificateNotTrusted(host: host, issuer: "unknown")),
+            (.expiredHermit, .certificateSelfSigned(host: host)),
+        ] as [(TestCertificates.Identity, TunnelError)]
+    )
+    func dates(identity: TestCertificates.Identity, expected: TunnelError) async throws {
+        let certificates = try TestCertificates.shared()
+        let tls = try RelayCertificate.context(
+            certificateFile: certificates.certificate(identity),
+            keyFile: certificates.key(identity)
+        )
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let location = try ScriptedRelay.location(port: try #require(listener.localAddress?.port))
+        let refusal = await Client.refusal(at: location)
+        #expect(refusal?.bare == expected)
+        #expect("\(refusal as Any)".contains("(by --connect-to 127.0.0.1:"), "the detour is named")
+        try await listener.close()
     }
 
     @Test("ends at a certificate for another host, before anything is said")
@@ -30,7 +64,7 @@ struct ReachingTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .certificateForOtherHost(host))
+        #expect(refusal?.bare == .certificateForOtherHost(host))
         #expect(said == [])
     }
 
@@ -44,7 +78,7 @@ struct ReachingTests {
             return await Client.refusal(at: location)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .certificateNotTrusted(host: host, issuer: "trusted"))
+        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: "trusted"))
         #expect(said == [])
     }
 
@@ -69,7 +103,51 @@ struct ReachingTests {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal == .hungUp(host: host, .securing))
+        #expect(refusal?.bare == .hungUp(host: host, .securing))
+    }
+
+    /// The same relay behind a proxy at 127.0.0.1.
+    private static func behind(
+        _ port: Int,
+        _ location: RelayLocation,
+        host: String = "127.0.0.1",
+        open: Int = 25
+    ) -> RelayLocation {
+        var location = hasty(location, open: open)
+        location.detours = []
+        location.proxies = ProxySettings(environment: ["HTTPS_PROXY": "http://u:p@\(host):\(port)"])
+        return location
+    }
+
+    @Test("ends at a proxy that takes the connection and says nothing, or nothing of use", arguments: ["", "garbage"])
+    func uselessProxy(answer: String) async throws {
+        let (asked, (port, refusal)) = try await ScriptedRelay.run(nil) { peer in
+            let head = try await peer.readHead()
+            if !answer.isEmpty { try await peer.send(Array("SSH-2.0-OpenSSH_9.2\r\n".utf8)) }
+            await peer.readToEnd()
+            return String(decoding: head, as: UTF8.self)
+        } client: { location -> (Int, TunnelError?) in
+            let port = location.target(of: location.domain.host).port
+            return (port, await Client.refusal(at: Self.behind(port, location, open: answer.isEmpty ? 5 : 25)))
+        }
+        #expect(asked.contains("CONNECT"), "\(asked)")
+        #expect(
+            refusal
+                == (answer.isEmpty
+                    ? .proxySilent("127.0.0.1:\(port)")
+                    : .proxyMisbehaved(proxy: "127.0.0.1:\(port)", how: "it does not speak HTTP"))
+        )
+    }
+
+    @Test("ends at a proxy that no network leads to")
+    func unreachableProxy() async throws {
+        // The whole network cannot be connected to.
+        let location = Self.behind(3128, try ScriptedRelay.location(port: 1), host: "255.255.255.255")
+        let refusal = await Client.refusal(at: location)
+        guard case .proxyUnreachable(proxy: "255.255.255.255:3128", _)? = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
     }
 
     @Test("reports which file of certificates is no use", arguments: ["missing", "empty", "a key"])
@@ -89,13 +167,14 @@ struct ReachingTests {
 
     @Test("ends where nobody listens")
     func nobodyListens() async throws {
-        #expect(await Client.refusal(at: try ScriptedRelay.location(port: 1)) == .connectionRefused("127.0.0.1"))
+        let refusal = await Client.refusal(at: try ScriptedRelay.location(port: 1))
+        #expect(refusal == .connectionRefused("\(Self.host) (by --connect-to 127.0.0.1:1)"))
     }
 
     @Test("ends at a name that does not resolve")
     func noSuchName() async throws {
         let location = try ScriptedRelay.location(host: "relay.invalid", port: 443)
-        #expect(await Client.refusal(at: location) == .hostNotFound("relay.invalid"))
+        #expect(await Client.refusal(at: location) == .hostNotFound("\(Self.host) (by --connect-to relay.invalid:443)"))
     }
 
     @Test("waits no longer than it was told for TLS")
@@ -105,7 +184,7 @@ struct ReachingTests {
         } client: {
             await Client.refusal(at: Self.hasty($0))
         }
-        #expect(refusal == .timedOut(.securing))
+        #expect(refusal?.bare == .timedOut(host: Self.host, .securing))
     }
 
     @Test("waits no longer than it was told for an answer, not even for one that trickles")
@@ -122,7 +201,7 @@ struct ReachingTests {
                     await Client.refusal(at: Self.hasty($0, open: limit))
                 }
                 guard hasAsked || limit == 25 else { continue }
-                #expect(refusal == .timedOut(.upgrading))
+                #expect(refusal?.bare == .timedOut(host: Self.host, .upgrading))
                 break
             }
         }
@@ -147,6 +226,28 @@ struct ReachingTests {
         // That the script ended shows that the socket was closed.
         if stage == "before the answer" { #expect(rest == []) }
         #expect(throws: CancellationError.self) { try outcome.get() }
+    }
+
+    @Test("is given up at once while the name is looked up, which the system does not let itself be kept from")
+    func cancelledInLookup() async throws {
+        let (asked, release) = (Signal(), DispatchSemaphore(value: 0))
+        var location = try ScriptedRelay.location(port: 1)
+        location.detours = []
+        location.timeouts.connect = 300
+        location.lookup = NameLookup { _, _ in
+            asked.fire()
+            release.wait()
+            throw NameLookup.NoAddress()
+        }
+        let opening = Task { [location] in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { _ in }
+        }
+        await asked.wait()
+        opening.cancel()
+        let result = await opening.result
+        // Only now: a task that waits for the look-up would never have come so far.
+        release.signal()
+        #expect(throws: CancellationError.self) { try result.get() }
     }
 
     @Test("is not taken at all by a task that was cancelled before")

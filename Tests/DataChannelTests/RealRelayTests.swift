@@ -32,6 +32,19 @@ struct RealRelayTests {
         }
     }
 
+    @Test("tell an end that the other was cut off")
+    func cutOff() async throws {
+        try await Self.meet { phone in
+            let first = try await phone.next()
+            #expect(first == [1])
+            await phone.cut()
+            await #expect(throws: TunnelError.self) { try await phone.send(WireMessage(bytes: [2])) }
+        } client: { client in
+            try await client.send(WireMessage(bytes: [1]))
+            await #expect(throws: TunnelError.closed(code: 1001)) { try await client.next() }
+        }
+    }
+
     @Test("can't be joined under another name or twice")
     func notFound() async throws {
         try await Self.relay { location in
@@ -111,7 +124,11 @@ struct RealRelayTests {
         return random.bytes(random.number(0...limit))
     }
 
-    static func relay(_ body: (RelayLocation) async throws -> Void) async throws {
+    static func relay(
+        tokens: NewTokens? = nil,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ body: (RelayLocation) async throws -> Void
+    ) async throws {
         let files = try TestCertificates.shared()
         let tls = try RelayCertificate.context(
             certificateFile: files.certificate(.relay),
@@ -119,15 +136,14 @@ struct RealRelayTests {
         )
         var limits = RelayLimits()
         limits.tunnelBytes = 256 << 20
-        let server = RelayServer(
-            configuration: RelayConfiguration(
-                listen: [try SocketAddress(ipAddress: "127.0.0.1", port: 0)],
-                transport: .tls(tls),
-                limits: limits,
-                node: 0x00AB
-            ),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var configuration = RelayConfiguration(
+            listen: [try SocketAddress(ipAddress: "127.0.0.1", port: 0)],
+            transport: .tls(tls),
+            limits: limits,
+            node: 0x00AB
         )
+        configuration.tokens = tokens
+        let server = RelayServer(configuration: configuration, logger: logger)
         let port = try #require(try await server.start().first?.port)
         do {
             try await body(try ScriptedRelay.location(port: port))

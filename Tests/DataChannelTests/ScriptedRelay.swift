@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CaBLE
+import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -208,4 +209,21 @@ struct Signal: Sendable {
 
     func fire() { continuation.finish() }
     func wait() async { for await _ in stream {} }
+}
+
+extension TunnelError {
+    /// The same of a host that is named without the detour to it, whose port differs from run to run.
+    var bare: TunnelError {
+        func name(_ host: String) -> String { host.components(separatedBy: " (by --connect-to ")[0] }
+        return switch self {
+        case .certificateNotTrusted(let host, let issuer): .certificateNotTrusted(host: name(host), issuer: issuer)
+        case .certificateSelfSigned(let host): .certificateSelfSigned(host: name(host))
+        case .certificateExpired(let host): .certificateExpired(host: name(host))
+        case .certificateNotYetValid(let host): .certificateNotYetValid(host: name(host))
+        case .certificateForOtherHost(let host): .certificateForOtherHost(name(host))
+        case .hungUp(let host, let stage): .hungUp(host: name(host), stage)
+        case .timedOut(let host, let stage): .timedOut(host: name(host), stage)
+        default: self
+        }
+    }
 }

@@ -15,6 +15,34 @@ struct TestCertificates {
         case otherHost
         /// The relay's name, signed by an authority nobody trusts.
         case stranger
+        /// As the relay's, but its time is over.
+        case expired
+        /// As the relay's, but its time is still to come.
+        case early
+        /// As the stranger's, and its time is over.
+        case expiredStranger
+        /// As the stranger's, and its time is still to come.
+        case earlyStranger
+        /// The relay's name, signed by itself, and its time is over.
+        case expiredHermit
+
+        /// By whom it is signed; `nil` for itself.
+        fileprivate var signer: String? {
+            switch self {
+            case .relay, .otherHost, .expired, .early: "trusted"
+            case .stranger, .expiredStranger, .earlyStranger: "unknown"
+            case .expiredHermit: nil
+            }
+        }
+
+        /// From when and until when it is valid, where that is not now, as openssl writes it.
+        fileprivate var dates: [String]? {
+            switch self {
+            case .relay, .otherHost, .stranger: nil
+            case .expired, .expiredStranger, .expiredHermit: ["20200101000000Z", "20210101000000Z"]
+            case .early, .earlyStranger: ["21000101000000Z", "21010101000000Z"]
+            }
+        }
     }
 
     static let domain = TunnelDomain(id: 266)
@@ -43,7 +71,11 @@ struct TestCertificates {
         }
         for identity in Identity.allCases {
             let name = identity == .otherHost ? "other.example" : host
-            let signer = identity == .stranger ? "unknown" : "trusted"
+            if let dates = identity.dates {
+                try issue(identity, for: name, dates)
+                continue
+            }
+            let signer = identity.signer ?? "trusted"
             try openssl([
                 "-CA", path("\(signer).pem"), "-CAkey", path("\(signer).key"), "-subj", "/CN=leaf",
                 "-addext", "subjectAltName=DNS:\(name)", "-addext", "basicConstraints=critical,CA:FALSE",
@@ -52,11 +84,49 @@ struct TestCertificates {
         }
     }
 
+    /// A certificate with dates of its own, which only `openssl ca` makes.
+    private func issue(_ identity: Identity, for name: String, _ dates: [String]) throws {
+        let (request, register) = (path("\(identity.rawValue).csr"), path("\(identity.rawValue).index"))
+        let settings = """
+            [ca]
+            default_ca = only
+            [only]
+            database = \(register)
+            rand_serial = yes
+            policy = any
+            default_md = sha256
+            copy_extensions = copy
+            new_certs_dir = \(directory)
+            [any]
+            commonName = supplied
+            """
+        try Data(settings.utf8).write(to: URL(filePath: path("\(identity.rawValue).cnf")))
+        try Data().write(to: URL(filePath: register))
+        try run([
+            "openssl", "req", "-new", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-subj",
+            "/CN=leaf",
+            "-addext", "subjectAltName=DNS:\(name)", "-keyout", key(identity), "-out", request,
+        ])
+        let signer =
+            identity.signer.map { ["-cert", path("\($0).pem"), "-keyfile", path("\($0).key")] }
+            ?? ["-selfsign", "-keyfile", key(identity)]
+        try run(
+            [
+                "openssl", "ca", "-batch", "-notext", "-config", path("\(identity.rawValue).cnf"), "-in", request,
+                "-out", certificate(identity), "-startdate", dates[0], "-enddate", dates[1],
+            ] + signer
+        )
+    }
+
     private func openssl(_ arguments: [String]) throws {
-        let command =
+        try run(
             ["openssl", "req", "-x509", "-days", "2", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-            + arguments
+                + arguments
+        )
+    }
+
+    private func run(_ command: [String]) throws {
         let status = try SpawnedProcess(command, environment: ProcessInfo.processInfo.environment).endOfShortCommand()
-        try #require(status == 0, "openssl \(arguments)")
+        try #require(status == 0, "\(command)")
     }
 }

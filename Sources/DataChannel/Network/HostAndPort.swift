@@ -2,6 +2,11 @@
 
 /// `HOST[:PORT]`, with an IPv6 address in brackets.
 enum HostAndPort {
+    /// Puts both together.
+    static func text(_ host: String, _ port: Int) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
     /// Takes both apart; `nil` if it has another form, or the port is not 1 to 65535.
     static func split(_ text: Substring) -> (host: String, port: Int?)? {
         var rest = text

@@ -41,6 +41,7 @@ final class RelayResolver: Resolver, Sendable {
     private let found: @Sendable ([SocketAddress]) -> Void
     private let version4: EventLoopPromise<[SocketAddress]>
     private let version6: EventLoopPromise<[SocketAddress]>
+    private let isAnswered = NIOLockedValueBox(false)
 
     /// A resolver for one connection on `loop`; `found` is told what the name has.
     init(
@@ -69,12 +70,24 @@ final class RelayResolver: Resolver, Sendable {
             guard !permitted.isEmpty else { throw NothingPermitted() }
             return permitted
         }
-        answer.whenComplete { [version4, version6] result in
-            // Both in one turn of the loop: else the one that comes first would be tried as if it were all.
-            version6.completeWith(result.map { $0.filter { $0.protocol == .inet6 } })
-            version4.completeWith(result.map { $0.filter { $0.protocol == .inet } })
-        }
+        answer.whenComplete { self.answer($0) }
         return version6.futureResult
+    }
+
+    /// Ends the look-up for whoever waits; the system's own can't be ended, and what it says later is not heard.
+    func cancel() {
+        version6.futureResult.eventLoop.execute { self.answer(.failure(CancellationError())) }
+    }
+
+    private func answer(_ result: Result<[SocketAddress], any Error>) {
+        let isFirst = isAnswered.withLockedValue { isAnswered in
+            defer { isAnswered = true }
+            return !isAnswered
+        }
+        guard isFirst else { return }
+        // Both in one turn of the loop: else the one that comes first would be tried as if it were all.
+        version6.completeWith(result.map { $0.filter { $0.protocol == .inet6 } })
+        version4.completeWith(result.map { $0.filter { $0.protocol == .inet } })
     }
 
     func cancelQueries() {}

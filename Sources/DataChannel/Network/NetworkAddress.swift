@@ -16,6 +16,8 @@ struct NetworkAddress: Hashable, Sendable {
 
     /// Reads `192.0.2.1` or `2001:db8::1`, without brackets and zone; no other way of writing an address.
     init?(_ text: String) {
+        // To C a text ends at its first zero, and what stands behind it would be taken along unread.
+        guard !text.utf8.contains(0) else { return nil }
         var four = in_addr()
         var sixteen = in6_addr()
         if inet_pton(AF_INET, text, &four) == 1 {

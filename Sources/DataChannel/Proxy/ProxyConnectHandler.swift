@@ -17,6 +17,8 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     private let failed: (TunnelError) -> Void
     private var answer = ResponseHead()
     private var isWaiting = true
+    /// What the proxy is asked, when it was sent.
+    private(set) var request: SecretRequest?
 
     /// A handler that asks for a way to `host`; one of the closures is called once.
     init(
@@ -33,10 +35,15 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        var request = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
-        if let authorization = proxy.authorization { request += "Proxy-Authorization: \(authorization)\r\n" }
-        request += "\r\n"
-        context.writeAndFlush(Self.wrapOutboundOut(context.channel.allocator.buffer(string: request)), promise: nil)
+        let head = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
+        let capacity = head.utf8.count + (proxy.authorization?.fieldLength ?? 0) + 2
+        let request = SecretRequest(capacity: capacity, context.channel.allocator)
+        request.append(head.utf8)
+        proxy.authorization?.appendField(to: request)
+        request.append("\r\n")
+        self.request = request
+        request.write(context)
+        context.flush()
         // A socket that is read by itself goes on doing so; whoever waits for this event would have asked for more.
         context.read()
     }

@@ -6,9 +6,11 @@ internal import NIOSSL
 
 /// TLS towards a relay: 1.2 or newer, certificate and name always checked.
 enum TunnelTLS {
-    static func context(trustedCertificates path: String?) throws -> NIOSSLContext {
+    /// - Parameter isLegible: whether to stay below TLS 1.3, so that alerts can be read (``AlertWatch``).
+    static func context(trustedCertificates path: String?, isLegible: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
+        if isLegible { configuration.maximumTLSVersion = .tlsv12 }
         configuration.applicationProtocols = ["http/1.1"]
         // The close frames have said goodbye; a person waits for the answer.
         configuration.shutdownTimeout = .milliseconds(250)
@@ -46,12 +48,19 @@ enum TunnelTLS {
     }
 
     /// Why a certificate was refused, as far as it tells itself.
+    ///
+    /// Dates alone do not say that it would be trusted inside them: ``HopOpening`` finds that out.
     private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
         guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
         let now = time(nil)
         if now > certificate.notAfter { return .certificateExpired(host: host) }
         if now < certificate.notBefore { return .certificateNotYetValid(host: host) }
-        return certificate.isSelfSigned
+        return unknownIssuer(certificate, host: host)
+    }
+
+    /// No trusted authority has issued the certificate, whatever its dates.
+    static func unknownIssuer(_ certificate: PresentedCertificate, host: String) -> TunnelError {
+        certificate.isSelfSigned
             ? .certificateSelfSigned(host: host) : .certificateNotTrusted(host: host, issuer: certificate.issuer)
     }
 }

@@ -11,7 +11,7 @@ enum ConnectFailure {
         let causes = error.connectionErrors.map(\.error)
         if causes.contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) { return .connectionRefused(host) }
         if causes.contains(where: { if case ChannelError.connectTimeout = $0 { true } else { false } }) {
-            return .timedOut(.connecting)
+            return .timedOut(host: host, .connecting)
         }
         let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no route"
         return .unreachable(host: host, reason: reason)

@@ -38,6 +38,8 @@ struct HopOpening: Sendable {
     let path: TunnelPath
     let bearerToken: BearerToken?
     let tls: NIOSSLContext
+    /// Where the alert goes that TLS ends with, if somebody wants to know it.
+    private let alert: AlertWatch.Note?
 
     private struct Progress {
         var facts = HopFacts()
@@ -47,18 +49,37 @@ struct HopOpening: Sendable {
         var isAtProxy = false
         var timedOut = false
         var cancelled = false
-        var channel: (any Channel)?
+        /// All that were begun, of which the last goes on.
+        var channels: [any Channel] = []
+        var resolver: RelayResolver?
+
+        /// Ends everything that is under way.
+        func end() {
+            resolver?.cancel()
+            for channel in channels { channel.close(promise: nil) }
+        }
     }
 
     private let progress = NIOLockedValueBox(Progress())
 
-    init(_ hop: Hop, _ location: RelayLocation, _ path: TunnelPath, _ bearerToken: BearerToken?, _ tls: NIOSSLContext) {
+    init(
+        _ hop: Hop,
+        _ location: RelayLocation,
+        _ path: TunnelPath,
+        _ bearerToken: BearerToken?,
+        _ tls: NIOSSLContext,
+        alert: AlertWatch.Note? = nil
+    ) {
         self.hop = hop
         self.location = location
         self.path = path
         self.bearerToken = bearerToken
         self.tls = tls
+        self.alert = alert
     }
+
+    /// What the host is called in errors.
+    private var name: String { location.name(of: hop.host) }
 
     /// What was learnt so far.
     var facts: HopFacts { progress.withLockedValue { $0.facts } }
@@ -70,23 +91,56 @@ struct HopOpening: Sendable {
             progress.facts.proxy = proxy?.description
             progress.isAtProxy = proxy != nil
         }
-        return try await withTaskCancellationHandler {
+        do {
+            return try await open(by: proxy)
+        } catch let error as TunnelError
+            where error == .certificateExpired(host: name)
+            || error == .certificateNotYetValid(host: name)
+        {
+            throw try await secondLook(error)
+        }
+    }
+
+    /// Whether a certificate outside its dates would be trusted inside them: who has issued it goes before.
+    ///
+    /// The alert that says so can be read below TLS 1.3 only, so the relay is asked for its certificate once more.
+    /// One that speaks nothing older gets the answer by the dates.
+    private func secondLook(_ first: TunnelError) async throws -> TunnelError {
+        guard alert == nil else { return first }
+        let legible = try TunnelTLS.context(trustedCertificates: location.trustedCertificates, isLegible: true)
+        let alert = AlertWatch.Note(nil)
+        let again = HopOpening(hop, location, path, nil, legible, alert: alert)
+        do {
+            try await again.open().channel.close(promise: nil)
+            return first
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            guard let alert = alert.withLockedValue({ $0 }), alert != AlertWatch.certificateExpired,
+                error as? TunnelError == first, let certificate = again.facts.certificate
+            else { return first }
+            return TunnelTLS.unknownIssuer(certificate, host: name)
+        }
+    }
+
+    private func open(by proxy: HTTPProxy?) async throws -> OpenedTunnel {
+        try await withTaskCancellationHandler {
             do {
                 let upgrade = try await connect(by: proxy)
                 // From here on the channel is the caller's to close, also if the task was cancelled meanwhile.
                 return try await upgrade.get()
             } catch {
-                progress.withLockedValue { $0.channel }?.close(promise: nil)
+                progress.withLockedValue { $0 }.end()
                 try Task.checkCancellation()
                 if let redirect = error as? Redirect { throw redirect }
                 throw explained(error)
             }
         } onCancel: {
-            let channel = progress.withLockedValue { progress in
+            let progress = progress.withLockedValue { progress in
                 progress.cancelled = true
-                return progress.channel
+                return progress
             }
-            channel?.close(promise: nil)
+            progress.end()
         }
     }
 
@@ -99,6 +153,11 @@ struct HopOpening: Sendable {
         } found: { [progress] addresses in
             progress.withLockedValue { $0.facts.addresses = addresses }
         }
+        let cancelled = progress.withLockedValue { progress in
+            progress.resolver = resolver
+            return progress.cancelled
+        }
+        if cancelled { throw CancellationError() }
         // Behind a name NIO tries IPv6 and IPv4 next to each other (RFC 8305).
         return try await ClientBootstrap(group: loop)
             .resolver(resolver)
@@ -109,7 +168,7 @@ struct HopOpening: Sendable {
             .connect(host: proxy?.host ?? target.host, port: proxy?.port ?? target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let cancelled = progress.withLockedValue { progress in
-                        progress.channel = channel
+                        progress.channels.append(channel)
                         return progress.cancelled
                     }
                     // Cancelled before there was a channel that could be closed.
@@ -126,6 +185,7 @@ struct HopOpening: Sendable {
     ) throws -> EventLoopFuture<OpenedTunnel> {
         let pipeline = channel.pipeline.syncOperations
         if let proxy { try pipeline.addHandler(connectHandler(proxy, target)) }
+        if let alert { try pipeline.addHandler(AlertWatch(alert)) }
         let secure = try NIOSSLClientHandler(context: tls, serverHostname: hop.host)
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
@@ -133,8 +193,6 @@ struct HopOpening: Sendable {
                 let cancelled = progress.withLockedValue { progress in
                     progress.stage = stage
                     progress.facts.peer = channel.remoteAddress.flatMap(NetworkAddress.init)
-                    // Of several that were tried, the one that goes on is the one to be closed.
-                    progress.channel = channel
                     return progress.cancelled
                 }
                 if cancelled { channel.close(promise: nil) }
@@ -168,7 +226,11 @@ struct HopOpening: Sendable {
         ProxyConnectHandler(proxy: proxy, host: target.host, port: target.port) { [progress] in
             progress.withLockedValue { $0.isAtProxy = false }
         } failed: { [progress] error in
-            progress.withLockedValue { progress in progress.failure = progress.failure ?? error }
+            progress.withLockedValue { progress in
+                // A connection that is closed here because its time is up says the same as one that the proxy closes.
+                guard !progress.timedOut, !progress.cancelled else { return }
+                progress.failure = progress.failure ?? error
+            }
         }
     }
 
@@ -183,18 +245,21 @@ struct HopOpening: Sendable {
         if let proxy = progress.facts.proxy, progress.isAtProxy {
             return ConnectFailure.atProxy(error, proxy, timedOut: progress.timedOut)
         }
-        let host = hop.host
-        if progress.timedOut { return .timedOut(progress.stage) }
+        let host = name
+        if progress.timedOut { return .timedOut(host: host, progress.stage) }
+        if case TunnelError.hungUp(_, let stage) = error { return .hungUp(host: host, stage) }
         if let error = error as? TunnelError { return error }
         if let error = TunnelTLS.failure(error, host: host, certificate: progress.facts.certificate) { return error }
         if let error = error as? NIOConnectionError {
             if error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted
             {
-                return .redirectRefused(host: host, .local)
+                return .redirectRefused(host: hop.host, .local)
             }
-            return ConnectFailure.explained(error, host: location.target(of: host).host)
+            return ConnectFailure.explained(error, host: host)
         }
-        if let error = error as? ChannelError, case .connectTimeout = error { return .timedOut(.connecting) }
+        if let error = error as? ChannelError, case .connectTimeout = error {
+            return .timedOut(host: host, .connecting)
+        }
         // An answer 101 whose other fields are wrong.
         if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
         if case HTTPParserError.invalidEOFState = error { return .hungUp(host: host, progress.stage) }

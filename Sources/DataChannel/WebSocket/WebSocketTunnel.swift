@@ -2,6 +2,7 @@
 
 public import CaBLE
 internal import NIOCore
+internal import NIOSSL
 internal import NIOWebSocket
 
 /// One end of a tunnel through a relay: binary WebSocket messages over TLS.
@@ -87,11 +88,33 @@ public struct WebSocketTunnel: MessageChannel {
         return accepted
     }
 
+    /// Leaves before `withTunnel` does so, for a tunnel that nobody needs any more; then nothing more comes or goes.
+    public func leave() async { await end(.goingAway) }
+
+    /// Leaves without a word, neither WebSocket's nor TLS's, as where a device loses its network or its power.
+    ///
+    /// For tests of what the other end makes of that. Returns when the relay has hung up, too, after two seconds at the
+    /// latest; then nothing more comes or goes.
+    public func cut() async {
+        traffic.discard()
+        // From beneath TLS, which would say goodbye. It fails where the connection is gone already, which is as good.
+        try? await channel.eventLoop.submit { [channel] in
+            try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+                .close(mode: .output, promise: nil)
+        }.get()
+        await closeAtEnd()
+    }
+
     /// Sends a close frame, waits a moment for the other side's, and closes, whatever state the task is in.
     private func end(_ code: WebSocketErrorCode) async {
         // What lies unread stands before the other side's close frame.
         traffic.discard()
         channel.writeAndFlush(closeFrame(code), promise: nil)
+        await closeAtEnd()
+    }
+
+    /// Closes when the other side has ended it, after two seconds at the latest.
+    private func closeAtEnd() async {
         let traffic = self.traffic
         // A task of its own: the caller may be cancelled, and the farewell is what tells the other side so.
         await Task {

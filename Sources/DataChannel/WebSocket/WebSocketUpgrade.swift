@@ -57,6 +57,7 @@ struct WebSocketUpgrade: Sendable {
                 }
             )
         )
+        if let bearerToken { try channel.pipeline.syncOperations.addHandler(AuthorizationHandler(bearerToken)) }
         try channel.pipeline.syncOperations.addHandlers([encoder, decoder, recorder, upgrade])
         return upgrade.upgradeResultFuture
     }
@@ -65,7 +66,6 @@ struct WebSocketUpgrade: Sendable {
         var headers = HTTPHeaders()
         headers.add(name: "Host", value: host)
         headers.add(name: "Sec-WebSocket-Protocol", value: TunnelPath.subprotocol)
-        if let bearerToken { headers.add(name: "Authorization", value: "Bearer \(bearerToken.text)") }
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 

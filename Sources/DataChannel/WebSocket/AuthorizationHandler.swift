@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// Puts the token into a request on its way out, between the encoder and TLS.
+///
+/// The encoder's fields are Strings, of which copies would be left behind.
+final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let field: StaticString = "Authorization: Bearer "
+    private static let ending: StaticString = "\r\n\r\n"
+
+    private var token: BearerToken?
+    /// The request, when it was sent.
+    private(set) var request: SecretRequest?
+
+    init(_ token: BearerToken) { self.token = token }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let head = Self.unwrapOutboundIn(data).readableBytesView
+        guard let token, head.suffix(4).elementsEqual("\r\n\r\n".utf8) else {
+            return context.write(data, promise: promise)
+        }
+        self.token = nil
+        let request = token.withUnsafeBytes { text in
+            let capacity = head.count + Self.field.utf8CodeUnitCount + text.count + Self.ending.utf8CodeUnitCount
+            let request = SecretRequest(capacity: capacity, context.channel.allocator)
+            request.append(head.dropLast(2))
+            request.append(Self.field)
+            request.append(text)
+            request.append(Self.ending)
+            return request
+        }
+        self.request = request
+        request.write(context, promise: promise)
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension AuthorizationHandler: Sendable {}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CaBLE
+import Crypto
+import Foundation
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
+import RelayCore
+import Testing
+
+@testable import DataChannel
+
+@Suite("A relay's token", .timeLimit(.minutes(1)))
+struct BearerTokenTests {
+    private typealias BearerToken = DataChannel.BearerToken
+
+    @Test("is what RFC 6750 allows", arguments: ["a", "AZaz09-._~+/=", "==", String(repeating: "x", count: 512)])
+    func tokens(text: String) throws {
+        let token = try #require(BearerToken(text.utf8))
+        #expect(token.withUnsafeBytes { Array($0) } == Array(text.utf8))
+        #expect(BearerToken(AnyCollection(Array(text.utf8))) == token, "whose bytes do not lie in one piece")
+        #expect(BearerToken((text.dropLast() + "!").utf8) == nil)
+        #expect(BearerToken((text.dropLast() + "Q").utf8) != token)
+    }
+
+    @Test(
+        "is nothing else",
+        arguments: [
+            "", " ", "a b", "a\r\nX: y", "a\n", "a\0", "a,b", "a\"", "é", "a:b", String(repeating: "x", count: 513),
+        ]
+    )
+    func noTokens(text: String) {
+        #expect(BearerToken(text.utf8) == nil)
+    }
+
+    @Test("is shown by nothing that holds it")
+    func hidden() throws {
+        let token = try #require(BearerToken("hunter2".utf8))
+        let location = try ScriptedRelay.location(port: 1)
+        let opening = TunnelOpening(location: location, path: .new(.test), bearerToken: token)
+        let upgrade = WebSocketUpgrade(host: "h", uri: "/", path: .new(.test), bearerToken: token)
+        for holder in [token, [token], Optional(token) as Any, opening, upgrade, AuthorizationHandler(token)] {
+            var dumped = ""
+            dump(holder, to: &dumped)
+            for text in [String(describing: holder), String(reflecting: holder), dumped, "\(holder)"] {
+                #expect(!text.contains("hunter2") && !text.contains("104, 117, 110"), "\(text)")
+            }
+        }
+        #expect(Mirror(reflecting: token).children.isEmpty)
+    }
+
+    @Test("stands in no line that the relay or a logger of its holder writes, at trace level either")
+    func logged() async throws {
+        let word = "Very-Secret_1~"
+        let hash = SHA256.hash(data: Array(word.utf8)).map { String(format: "%02x", $0) }.joined()
+        let log = Log()
+        var logger = Logger(label: "test") { _ in log }
+        logger.logLevel = .trace
+        let token = try #require(BearerToken(word.utf8))
+        logger.trace("asks with \(token)", metadata: ["token": "\(token)", "more": .stringConvertible(token)])
+        try await RealRelayTests.relay(tokens: NewTokens(parsing: Array("phone \(hash)\n".utf8)), logger: logger) {
+            #expect(await Client.refusal(at: $0) != nil)
+            let routing = try await WebSocketTunnel.withTunnel(Client.tunnel, at: $0, bearerToken: token) {
+                $0.routingID
+            }
+            #expect(routing != nil)
+        }
+        #expect(log.lines.contains { $0.contains("asks with BearerToken(hidden)") })
+        #expect(log.lines.count > 1)
+        #expect(!log.lines.contains { $0.contains("Secret") }, "\(log.lines)")
+    }
+
+    // MARK: On its way
+
+    @Test("goes into a request's head, whose memory is zero when it is written", arguments: [true, false])
+    func wiped(isWritten: Bool) throws {
+        let token = try #require(BearerToken("hunter2".utf8))
+        let (sink, handler) = (Sink(isWritten: isWritten), AuthorizationHandler(token))
+        let channel = EmbeddedChannel(handlers: [sink, handler])
+        channel.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), promise: nil)
+        channel.writeAndFlush(ByteBuffer(string: "more\r\n\r\n"), promise: nil)
+        #expect(
+            sink.texts == ["GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer hunter2\r\n\r\n", "more\r\n\r\n"]
+        )
+        let request = try #require(handler.request)
+        #expect(request.bytes.readableBytes == sink.texts[0].utf8.count)
+        #expect(request.bytes.readableBytesView.allSatisfy { $0 == 0 })
+        #expect(Sink.address(request.bytes) == sink.addresses[0], "the memory that was sent, and not a copy")
+        #expect(throws: ChannelPipelineError.self) {
+            try channel.pipeline.syncOperations.handler(type: AuthorizationHandler.self)
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("so does a proxy's password")
+    func wipedForProxy() throws {
+        let sink = Sink(isWritten: true)
+        let proxy = try HTTPProxy("http://Aladdin:open%20sesame@p:1")
+        let handler = ProxyConnectHandler(proxy: proxy, host: "h", port: 443, opened: {}, failed: { _ in })
+        let channel = EmbeddedChannel(handlers: [sink, handler])
+        channel.pipeline.fireChannelActive()
+        let field = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"
+        #expect(sink.texts == ["CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\(field)\r\n"])
+        let request = try #require(handler.request)
+        #expect(!request.bytes.readableBytesView.isEmpty && request.bytes.readableBytesView.allSatisfy { $0 == 0 })
+        #expect(Sink.address(request.bytes) == sink.addresses[0])
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    // MARK: Its file
+
+    @Test("is the first line of a file, however that ends and whatever follows")
+    func files() throws {
+        let longest = String(repeating: "x", count: 512)
+        let cases: [(text: String, token: String)] = [
+            ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\0\u{FF} \n", "abc"), (longest, longest),
+            ("\(longest)\n", longest), ("\(longest)\r\nmore", longest),
+            ("abc\n" + String(repeating: "y", count: 1 << 20), "abc"),
+        ]
+        for (text, token) in cases {
+            let file = try File(text)
+            #expect(try BearerToken(file: file.path) == BearerToken(token.utf8), "\(text.prefix(20))")
+        }
+    }
+
+    @Test("is not read from anything else")
+    func noFiles() throws {
+        let failures: [(text: String, failure: BearerToken.FileFailure)] = [
+            ("", .empty), ("\nabc", .malformed), ("a b\n", .malformed), ("abc\0\n", .malformed),
+            ("abc\r\r\n", .malformed), (String(repeating: "x", count: 513), .malformed),
+            (String(repeating: "x", count: 1 << 20), .malformed),
+        ]
+        for (text, failure) in failures {
+            let file = try File(text)
+            #expect(throws: failure) { try BearerToken(file: file.path) }
+        }
+        #expect(throws: BearerToken.FileFailure.unreadable("No such file or directory")) {
+            try BearerToken(file: "/nonexistent/token")
+        }
+        #expect(throws: BearerToken.FileFailure.unreadable("Is a directory")) { try BearerToken(file: "/") }
+        // Endless, and without a line.
+        #expect(throws: BearerToken.FileFailure.malformed) { try BearerToken(file: "/dev/zero") }
+    }
+
+    // MARK: Helpers
+
+    /// The end of the way: takes what is written and lets go of it at once.
+    private final class Sink: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        private let isWritten: Bool
+        private(set) var texts: [String] = []
+        private(set) var addresses: [UInt] = []
+
+        init(isWritten: Bool) { self.isWritten = isWritten }
+
+        static func address(_ buffer: ByteBuffer) -> UInt {
+            buffer.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            note(Self.unwrapOutboundIn(data))
+            // Later, as a network does it: not while the one who wrote still holds what it wrote.
+            context.eventLoop.assumeIsolated().execute { [isWritten] in
+                if isWritten { promise?.succeed() } else { promise?.fail(ChannelError.ioOnClosedChannel) }
+            }
+        }
+
+        func flush(context: ChannelHandlerContext) { (context.eventLoop as? EmbeddedEventLoop)?.run() }
+
+        private func note(_ buffer: ByteBuffer) {
+            texts.append(String(buffer: buffer))
+            addresses.append(Self.address(buffer))
+        }
+    }
+
+    /// Keeps all that is logged.
+    private final class Log: LogHandler {
+        private let kept = NIOLockedValueBox<[String]>([])
+
+        var lines: [String] { kept.withLockedValue { $0 } }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .trace }
+            set {}
+        }
+
+        subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) {
+            kept.withLockedValue { $0.append("\(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+
+    private final class File {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("token-\(UUID())").path
+
+        init(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+}
