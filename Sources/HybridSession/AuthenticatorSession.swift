@@ -5,6 +5,7 @@ public import CTAP
 public import CaBLE
 internal import Crypto
 public import DataChannel
+internal import Synchronization
 
 /// The phone's side of a ceremony, from a scanned QR to the last answer.
 ///
@@ -26,6 +27,10 @@ public import DataChannel
 ///
 /// Until handshake message 1 verifies, the other side has proved nothing: it gets no byte, and the user no
 /// question. One advert serves one attempt; its nonce is fresh each time.
+///
+/// A client that offers it may also come by radio alone (CTAP 2.3): then the advert says where this phone listens, and the
+/// first who verifies, by either way, is the one. What strangers try by radio ends nothing, since anybody near can: they
+/// get no byte and are let go. Without a relay the ceremony goes on by radio.
 public struct AuthenticatorSession: Sendable {
     /// How presence is proved.
     public let radio: BluetoothRadio
@@ -35,18 +40,22 @@ public struct AuthenticatorSession: Sendable {
     public let bearerToken: BearerToken?
     /// How long each wait may take.
     public let timeouts: AuthenticatorTimeouts
+    /// Whether a client that offers it may come by radio alone.
+    public let acceptsBLEChannel: Bool
 
     /// A session over a radio and a relay.
     public init(
         radio: BluetoothRadio,
         location: RelayLocation,
         bearerToken: BearerToken? = nil,
-        timeouts: AuthenticatorTimeouts = AuthenticatorTimeouts()
+        timeouts: AuthenticatorTimeouts = AuthenticatorTimeouts(),
+        acceptsBLEChannel: Bool = true
     ) {
         self.radio = radio
         self.location = location
         self.bearerToken = bearerToken
         self.timeouts = timeouts
+        self.acceptsBLEChannel = acceptsBLEChannel
     }
 
     /// Serves one client until it says goodbye or goes away; every request is passed to `answer`.
@@ -65,25 +74,67 @@ public struct AuthenticatorSession: Sendable {
         delivered: @escaping @Sendable () async -> Void
     ) async throws -> AuthenticatorEnd {
         try await explainingAuthenticator {
-            try await WebSocketTunnel.withTunnel(
+            let listener = await listener(for: offer, events)
+            defer { listener?.close() }
+            return try await withTunnel(for: offer, unlessBy: listener, events) { tunnel in
+                let waiting = OpenDoors(offer: offer, domain: location.domain, tunnel: tunnel, listener: listener)
+                let verified = try await waiting.advertise(on: radio, timeouts.untilClient, events)
+                listener?.close()
+                events(.clientVerified(over: verified.road.kind))
+                return try await verified.road.use(insteadOf: tunnel) {
+                    let client = try await verified.introduce(info)
+                    return try await client.serve(
+                        timeouts,
+                        events: events,
+                        answer: answer,
+                        sent: sent,
+                        delivered: delivered
+                    )
+                }
+            }
+        }
+    }
+
+    /// Listens for channels by radio, if the client offers them and there can be any here.
+    private func listener(
+        for offer: QROffer,
+        _ events: @Sendable (AuthenticatorEvent) -> Void
+    ) async -> L2CAPListener? {
+        guard acceptsBLEChannel, offer.channels.contains(.l2cap) else { return nil }
+        do throws(L2CAPError) {
+            let listener = try await radio.listener()
+            events(.listeningByRadio)
+            return listener
+        } catch {
+            events(.radioChannelFailed(RadioChannelFailure(error)))
+            return nil
+        }
+    }
+
+    /// Opens the tunnel, without which only a client that comes by radio can be served.
+    private func withTunnel(
+        for offer: QROffer,
+        unlessBy listener: L2CAPListener?,
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorEnd
+    ) async throws -> AuthenticatorEnd {
+        let isOpen = Mutex(false)
+        let serving: @Sendable (WebSocketTunnel) async throws -> AuthenticatorEnd = { tunnel in
+            isOpen.withLock { $0 = true }
+            events(.tunnelOpen(location.domain))
+            return try await body(tunnel)
+        }
+        do {
+            return try await WebSocketTunnel.withTunnel(
                 .new(offer.secret.tunnelID),
                 at: location,
                 bearerToken: bearerToken,
-                redirected: { events(.redirected($0)) }
-            ) { tunnel in
-                events(.tunnelOpen(location.domain))
-                let waiting = try OpenTunnel(offer: offer, domain: location.domain, tunnel: tunnel)
-                let verified = try await waiting.advertise(on: radio, timeouts.untilClient) { events(.advertising) }
-                events(.clientVerified)
-                let client = try await verified.introduce(info)
-                return try await client.serve(
-                    timeouts,
-                    events: events,
-                    answer: answer,
-                    sent: sent,
-                    delivered: delivered
-                )
-            }
+                redirected: { events(.redirected($0)) },
+                serving
+            )
+        } catch let error as TunnelError where listener != nil && !isOpen.withLock({ $0 }) {
+            events(.relayOut(error))
+            return try await body(nil)
         }
     }
 }
@@ -107,8 +158,14 @@ public enum AuthenticatorEvent: Sendable {
     case tunnelOpen(TunnelDomain)
     /// The advert is on the air.
     case advertising
+    /// Clients can come by radio alone, too.
+    case listeningByRadio
+    /// Clients can't come by radio, and only the relay is left.
+    case radioChannelFailed(RadioChannelFailure)
+    /// The relay can't be used, and only the radio is left.
+    case relayOut(TunnelError)
     /// The client proved that it heard the advert, which is withdrawn.
-    case clientVerified
+    case clientVerified(over: DataChannelKind)
     /// A request came, or something that is none.
     case request(CTAPCommand?)
     /// It was answered with this status.
@@ -119,10 +176,11 @@ public enum AuthenticatorEvent: Sendable {
 public enum AuthenticatorEnd: Sendable, Equatable {
     /// The client said goodbye.
     case shutDown
-    /// The client or the relay closed the tunnel between requests.
-    case clientLeft
-    /// The client went away while a request was being answered; nothing came of it.
-    case clientLeftDuringRequest
-    /// The user agreed and the request, of this kind, was fulfilled, but the client was gone before it could hear of it.
-    case answerLost(CTAPCommand)
+    /// The channel ended between requests.
+    case clientLeft(Parting)
+    /// The channel ended while a request was being answered; nothing came of it.
+    case clientLeftDuringRequest(Parting)
+    /// The user agreed and the request, of this kind, was fulfilled, but the channel ended before the client could hear
+    /// of it.
+    case answerLost(CTAPCommand, Parting)
 }

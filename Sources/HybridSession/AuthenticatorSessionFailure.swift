@@ -12,7 +12,7 @@ public enum AuthenticatorSessionFailure: Error, Equatable, Sendable {
     case relay(TunnelError)
     /// No client answered the advert in time.
     case noClient
-    /// The tunnel ended before a client came: it expired, or the relay went away.
+    /// The tunnel was closed before a client came: it expired, or the relay goes down.
     case tunnelExpired
     /// Somebody without the QR or out of radio range tried the tunnel; nothing was answered.
     case notVerified
@@ -36,7 +36,7 @@ func explainingAuthenticator<Result>(_ body: () async throws -> Result) async th
         throw AuthenticatorSessionFailure.radio(error)
     } catch let error as TunnelError {
         switch error {
-        case .closed, .connectionLost: throw AuthenticatorSessionFailure.tunnelExpired
+        case .closed: throw AuthenticatorSessionFailure.tunnelExpired
         case .messageRefused: throw AuthenticatorSessionFailure.clientMisbehaved("a message can't be opened")
         default: throw AuthenticatorSessionFailure.relay(error)
         }

@@ -6,46 +6,78 @@ internal import CaBLE
 internal import Crypto
 internal import DataChannel
 
-/// Stage 1: the relay has given a routing ID; a fresh nonce makes the advert.
-struct OpenTunnel: Sendable {
-    private let offer: QROffer
-    private let eid: EID
-    private let tunnel: WebSocketTunnel
+/// Stage 1: a client can come through the relay, by radio, or by both; a fresh nonce makes the advert.
+struct OpenDoors: Sendable {
+    let offer: QROffer
+    let eid: EID
+    let tunnel: WebSocketTunnel?
+    let listener: L2CAPListener?
+    /// How long a client that came by radio has for its first message.
+    var patience = RadioDoor.patience
 
-    init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel) throws {
-        guard let routingID = tunnel.routingID else { throw AuthenticatorSessionFailure.internalFault("no routing ID") }
+    init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
         var generator = SystemRandomNumberGenerator()
         self.offer = offer
+        // Who has no tunnel has no routing ID either, and nobody will ask for it.
+        let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
         self.eid = EID(routingID: routingID, domain: domain, using: &generator)
         self.tunnel = tunnel
+        self.listener = listener
     }
 
-    /// Puts the advert on the air until message 1 has come; the first message decides, there is no second try.
+    /// Puts the advert on the air until a message 1 has come that verifies.
     func advertise(
         on radio: BluetoothRadio,
         _ limit: Duration,
-        onAir: @escaping @Sendable () -> Void
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
     ) async throws -> VerifiedClient {
-        let message1 = try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey)) { live in
-            onAir()
-            return try await withThrowingTaskGroup(of: HandshakeMessage.self) { group in
+        try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), leadingTo: listener) { live in
+            events(.advertising)
+            return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
                 group.addTask {
                     try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.noClient) {
-                        do {
-                            return try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
-                        } catch let error as TunnelError where error == .messageRefused || error.tellsOfBadMessage {
-                            throw AuthenticatorSessionFailure.notVerified
-                        }
+                        try await awaitClient(events)
                     }
                 }
                 group.addTask {
                     throw await live.waitUntilGone() ?? CancellationError() as any Error
                 }
                 defer { group.cancelAll() }
-                guard let message = try await group.next() else { throw CancellationError() }
-                return message
+                guard let verified = try await group.next() else { throw CancellationError() }
+                return verified
             }
         }
+    }
+
+    /// Waits at every door; the first client that verifies is the one.
+    func awaitClient(_ events: @escaping @Sendable (AuthenticatorEvent) -> Void) async throws -> VerifiedClient {
+        try await withThrowingTaskGroup(of: VerifiedClient?.self) { group in
+            defer { group.cancelAll() }
+            if let tunnel { group.addTask { try await awaitClient(through: tunnel, events) } }
+            if let listener { group.addTask { try await RadioDoor(listener, patience: patience).awaitClient(verify) } }
+            for try await case let verified? in group { return verified }
+            // Nobody can come any more.
+            throw AuthenticatorSessionFailure.notVerified
+        }
+    }
+
+    /// Through the relay comes only who has read the code: the first message decides, there is no second try.
+    private func awaitClient(
+        through tunnel: WebSocketTunnel,
+        _ events: @Sendable (AuthenticatorEvent) -> Void
+    ) async throws -> VerifiedClient? {
+        do {
+            return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }, over: .relay(tunnel))
+        } catch let error as TunnelError where error == .messageRefused || error.tellsOfBadMessage {
+            throw AuthenticatorSessionFailure.notVerified
+        } catch let error as TunnelError where listener != nil {
+            events(.relayOut(error))
+            return nil
+        }
+    }
+
+    /// Checks a client's first message; one that does not verify gets no answer.
+    private func verify(_ message1: HandshakeMessage, over road: Road) throws(HandshakeError) -> VerifiedClient {
         let handshake = ResponderHandshake(
             clientKey: offer.clientKey,
             psk: offer.secret.psk(heard: eid),
@@ -55,22 +87,61 @@ struct OpenTunnel: Sendable {
         let message2 = answer.message2
         return VerifiedClient(
             message2: message2,
-            tunnel: tunnel,
-            channel: EncryptedChannel(over: tunnel, keys: answer.keys)
+            road: road,
+            channel: EncryptedChannel(over: road.transport, keys: answer.keys)
         )
+    }
+}
+
+/// By which way a client came.
+enum Road: Sendable {
+    case relay(WebSocketTunnel)
+    case radio(L2CAPChannel)
+
+    var transport: any MessageChannel {
+        switch self {
+        case .relay(let tunnel): tunnel
+        case .radio(let channel): channel
+        }
+    }
+
+    var kind: DataChannelKind {
+        switch self {
+        case .relay: .webSocket
+        case .radio: .l2cap
+        }
+    }
+
+    /// Runs `body` on this way, and leaves the tunnel that stays empty.
+    func use<Result: Sendable>(
+        insteadOf tunnel: WebSocketTunnel?,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard case .radio(let channel) = self else { return try await body() }
+        async let farewell: Void? = tunnel?.leave()
+        let result = try await closing(channel, body)
+        await farewell
+        return result
     }
 }
 
 /// Stage 2: message 1 is verified, so the client was near; nothing was sent yet.
 struct VerifiedClient: Sendable {
     let message2: HandshakeMessage
-    let tunnel: WebSocketTunnel
+    let road: Road
     let channel: EncryptedChannel
 
     /// Answers the handshake and says at once what can be asked for.
     func introduce(_ info: AuthenticatorInfo) async throws -> ServedClient {
-        try await tunnel.send(WireMessage(bytes: message2.bytes))
-        try await channel.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: info.encoded)))
+        do {
+            try await road.transport.send(WireMessage(bytes: message2.bytes))
+            try await channel.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: info.encoded)))
+        } catch let error as TunnelError where road.kind == .l2cap {
+            switch error {
+            case .closed, .connectionLost: throw AuthenticatorSessionFailure.clientSilent
+            default: throw error
+            }
+        }
         return ServedClient(channel: channel)
     }
 }

@@ -19,8 +19,10 @@ public enum ClientFailure: Error, Equatable, Sendable {
     case phoneSilent
     /// The phone's user did not answer in time.
     case userTimedOut
-    /// The connection ended before the answer.
+    /// The phone left before the answer.
     case phoneVanished
+    /// The phone, or the relay, went away without a word before the answer: relays say the same for both.
+    case phoneOrRelayVanished
     /// Somebody else answered, or the phone read another QR.
     case notThisPhone
     /// The phone can't create or use passkeys over this channel.
@@ -40,10 +42,12 @@ func explaining<Result>(_ body: () async throws -> Result) async throws -> Resul
     } catch let error as ClientFailure {
         throw error
     } catch let error as TunnelError {
-        switch error {
-        case .closed, .connectionLost: throw ClientFailure.phoneVanished
-        case .messageRefused: throw ClientFailure.phoneMisbehaved("a message can't be opened")
-        default: throw ClientFailure.relay(error)
+        switch Parting(error) {
+        case .goodbye: throw ClientFailure.phoneVanished
+        case .goneAway: throw ClientFailure.phoneOrRelayVanished
+        default:
+            throw error == .messageRefused
+                ? ClientFailure.phoneMisbehaved("a message can't be opened") : ClientFailure.relay(error)
         }
     } catch let error as HandshakeError {
         throw error == .outOfOrder ? ClientFailure.internalFault("\(error)") : ClientFailure.notThisPhone

@@ -11,14 +11,15 @@ struct DrawnOffer: Sendable {
     let offer: QROffer
     private let clientKey: P256.KeyAgreement.PrivateKey
 
-    init(hint: RequestHint) {
+    init(hint: RequestHint, channels: [DataChannelKind]) {
         var generator = SystemRandomNumberGenerator()
         clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         offer = QROffer(
             clientKey: clientKey.publicKey,
             secret: QRSecret(using: &generator),
             created: UInt64(max(0, WallClock.secondsSince1970)),
-            hint: hint
+            hint: hint,
+            channels: channels
         )
     }
 
@@ -33,14 +34,14 @@ struct DrawnOffer: Sendable {
         let key = offer.secret.eidKey
         let ear = Ear(radio)
         do {
-            let eid = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
-                try await ear.listen(for: key) { isFirst in
+            let answer = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
+                try await ear.listen(for: key, offersL2CAP: offer.channels.contains(.l2cap)) { isFirst in
                     events(isFirst ? .drawn(offer) : .radioBack)
                 } lost: {
                     events(.radioLost($0))
                 }
             }
-            return HeardPhone(offer: offer, clientKey: clientKey, eid: eid)
+            return HeardPhone(offer: offer, clientKey: clientKey, eid: answer.eid, byRadio: answer.route)
         } catch let error as RadioError {
             throw ClientFailure.radio(error)
         } catch ClientFailure.phoneNotNearby {
@@ -55,6 +56,8 @@ struct HeardPhone: Sendable {
     let offer: QROffer
     let clientKey: P256.KeyAgreement.PrivateKey
     let eid: EID
+    /// The way to the phone by radio, if its advert has one that was asked for, or why that is no way.
+    let byRadio: Result<L2CAPRoute, L2CAPError>?
 
     var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
 
@@ -63,18 +66,19 @@ struct HeardPhone: Sendable {
         return route.location(of: domain)
     }
 
-    func shakeHands(over tunnel: WebSocketTunnel, _ limit: Duration) async throws -> ConnectedPhone {
+    /// Each channel has a handshake of its own, begun afresh.
+    func shakeHands(over channel: some MessageChannel, _ limit: Duration) async throws -> ConnectedPhone {
         let handshake = try InitiatorHandshake(
             clientKey: clientKey,
             psk: offer.secret.psk(heard: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
-        try await tunnel.send(WireMessage(bytes: handshake.message1.bytes))
+        try await channel.send(WireMessage(bytes: handshake.message1.bytes))
         let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
-            try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }
+            try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
         let keys = try handshake.finish(message2)
-        return ConnectedPhone(channel: EncryptedChannel(over: tunnel, keys: keys))
+        return ConnectedPhone(channel: EncryptedChannel(over: channel, keys: keys))
     }
 }
 

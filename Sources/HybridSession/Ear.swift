@@ -19,18 +19,27 @@ final class Ear: Sendable {
     /// Why it hears nothing now, if that is so.
     var deafness: RadioError? { state.withLock { $0.lost } }
 
+    /// An advert that was meant for us.
+    struct Answer: Sendable {
+        let eid: EID
+        /// The way to who sent it, or why there is none; `nil` if it names no channel, or none was offered.
+        let route: Result<L2CAPRoute, L2CAPError>?
+    }
+
     /// Returns the first advert that opens under the key.
     ///
     /// - Parameters:
     ///   - key: the key of the code that is shown.
+    ///   - offersL2CAP: whether the code offers a channel by radio.
     ///   - listening: called each time that the radio listens; `true` the first time.
     ///   - lost: called each time that it does so no more.
     /// - Throws: `RadioError` if Bluetooth fails in a way that does not pass, or at once; `CancellationError`.
     func listen(
         for key: EIDKey,
+        offersL2CAP: Bool,
         listening: @escaping @Sendable (_ isFirst: Bool) -> Void,
         lost report: @Sendable (RadioError) -> Void
-    ) async throws -> EID {
+    ) async throws -> Answer {
         let heard: @Sendable () -> Void = { [self] in
             listening(
                 state.withLock { state in
@@ -42,9 +51,9 @@ final class Ear: Sendable {
         var present = radio
         while true {
             do {
-                let eid = try await Self.listen(to: present, for: key, listening: heard)
+                let answer = try await Self.listen(to: present, for: key, offersL2CAP, listening: heard)
                 await close(present)
-                return eid
+                return answer
             } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasListened }) {
                 state.withLock { $0.lost = error }
                 report(error)
@@ -65,12 +74,23 @@ final class Ear: Sendable {
     private static func listen(
         to radio: BluetoothRadio,
         for key: EIDKey,
+        _ offersL2CAP: Bool,
         listening: @escaping @Sendable () -> Void
-    ) async throws -> EID {
-        try await radio.withScan { adverts in
+    ) async throws -> Answer {
+        // Tried where it comes in, so that a flood of foreign adverts can't push the right one out of a queue.
+        let isOurs: @Sendable (HeardAdvert) -> Bool = { EID.open($0.advert, with: key) != nil }
+        return try await radio.withScan(for: isOurs) { adverts in
             listening()
             for try await heard in adverts {
-                if let eid = EID.open(heard.advert, with: key) { return eid }
+                guard let eid = EID.open(heard.advert, with: key) else { continue }
+                guard offersL2CAP, let psm = AdvertSuffix(reading: heard.suffix).psm else {
+                    return Answer(eid: eid, route: nil)
+                }
+                do throws(L2CAPError) {
+                    return Answer(eid: eid, route: .success(try await radio.route(to: heard, psm: psm)))
+                } catch {
+                    return Answer(eid: eid, route: .failure(error))
+                }
             }
             // The adverts of a cancelled task end, too.
             try Task.checkCancellation()

@@ -15,7 +15,7 @@ extension ClientFailure {
         case .unknownRelay: "relay-unknown"
         case .phoneSilent: "phone-silent"
         case .userTimedOut: "not-confirmed-in-time"
-        case .phoneVanished: "phone-vanished"
+        case .phoneVanished, .phoneOrRelayVanished: "phone-vanished"
         case .notThisPhone: "not-this-phone"
         case .phoneLacksCTAP: "phone-lacks-passkeys"
         case .phoneMisbehaved: "phone-misbehaved"
@@ -53,6 +53,7 @@ extension RadioError {
         case .noFreeAdvertisingSlot: "no-advertising-slot"
         case .bluetoothServiceGone: "bluetooth-service-gone"
         case .timedOut: "bluetooth-timed-out"
+        case .interrupted: "bluetooth-interrupted"
         case .failed: "bluetooth-failed"
         }
     }

@@ -16,6 +16,8 @@ extension ClientFailure: ExplainedFailure {
         case .phoneSilent: "the phone was heard but did not go on; try again with a new code"
         case .userTimedOut: "nobody confirmed on the phone in time; try again with a new code"
         case .phoneVanished: "the phone went away before it answered; try again with a new code"
+        case .phoneOrRelayVanished:
+            "the phone went away before it answered, or the relay did; try again with a new code"
         case .notThisPhone: "somebody who did not scan this code tried to answer it; try again with a new code"
         case .phoneLacksCTAP: "the phone can't use passkeys from another device; update it, or take another"
         case .phoneMisbehaved(let how): "the phone broke the protocol: \(how); update it, or take another"
@@ -28,7 +30,7 @@ extension ClientFailure: ExplainedFailure {
         switch self {
         case .radio(let error): error.kind
         case .relay(let error): error.kind
-        case .phoneNotNearby, .phoneSilent, .userTimedOut, .phoneVanished: .temporary
+        case .phoneNotNearby, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished: .temporary
         case .unknownRelay: .unavailable
         case .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved: .badData
         case .internalFault: .fault
@@ -67,5 +69,5 @@ extension AuthenticatorSessionFailure: ExplainedFailure {
 
 extension RadioError: ExplainedFailure {
     /// What sort of failure it is.
-    public var kind: FailureKind { self == .timedOut ? .temporary : .unavailable }
+    public var kind: FailureKind { self == .timedOut || self == .interrupted ? .temporary : .unavailable }
 }

@@ -27,11 +27,11 @@ struct ServedClient: Sendable {
         let response: CTAPResponse
 
         /// What it means that the client never hears it.
-        var end: AuthenticatorEnd {
+        func end(_ parting: Parting) -> AuthenticatorEnd {
             switch request {
-            case .makeCredential where response.status == .success: .answerLost(.makeCredential)
-            case .getAssertion where response.status == .success: .answerLost(.getAssertion)
-            default: .clientLeftDuringRequest
+            case .makeCredential where response.status == .success: .answerLost(.makeCredential, parting)
+            case .getAssertion where response.status == .success: .answerLost(.getAssertion, parting)
+            default: .clientLeftDuringRequest(parting)
             }
         }
     }
@@ -55,8 +55,9 @@ struct ServedClient: Sendable {
                     isBusy = false
                     do {
                         try await channel.send(.ctap(CTAPPayload(bytes: answer.response.encoded)))
-                    } catch  where Self.isEnd(error) || error as? TunnelError == .stalled {
-                        return answer.end
+                    } catch {
+                        guard let parting = Parting(error) else { throw error }
+                        return answer.end(parting)
                     }
                     await sent()
                     hasAnswered = true
@@ -68,20 +69,21 @@ struct ServedClient: Sendable {
                     wait -= 1
                     if !isBusy, wait < 0 {
                         guard received > 0 else { throw AuthenticatorSessionFailure.clientSilent }
-                        return try tally.judged(.clientLeft)
+                        return try tally.judged(.clientLeft(.silence))
                     }
                 case .ended(let error):
                     try Task.checkCancellation()
-                    let end = isBusy ? try await takeDown(&group) : nil
+                    let parting = Parting(error)
+                    let end = isBusy ? try await takeDown(&group, parting ?? .garbled) : nil
                     // Whose fault the end is matters less than a passkey that was just saved.
                     if let end, case .answerLost = end { return end }
                     try Self.checkMessages(error)
-                    guard Self.isEnd(error) else { throw error }
-                    return try end ?? tally.judged(.clientLeft)
+                    guard let parting else { throw error }
+                    return try end ?? tally.judged(.clientLeft(parting))
                 case .received(.shutdown):
                     // Sealed by the client after our answer was sent, and clients say goodbye when they have one.
                     if !isBusy, hasAnswered { await delivered() }
-                    return isBusy ? try await takeDown(&group) : try tally.judged(.shutDown)
+                    return isBusy ? try await takeDown(&group, .goodbye) : try tally.judged(.shutDown)
                 case .received(.update):
                     break
                 case .received(.json):
@@ -112,17 +114,20 @@ struct ServedClient: Sendable {
                     group.addTask { await next() }
                 }
             }
-            return .clientLeft
+            return .clientLeft(.broken)
         }
     }
 
     /// Takes the question down, and sees whether the user had agreed just before.
-    private func takeDown(_ group: inout ThrowingTaskGroup<Step, any Error>) async throws -> AuthenticatorEnd {
+    private func takeDown(
+        _ group: inout ThrowingTaskGroup<Step, any Error>,
+        _ parting: Parting
+    ) async throws -> AuthenticatorEnd {
         group.cancelAll()
         while let step = try await group.next() {
-            if case .answered(let answer) = step { return answer.end }
+            if case .answered(let answer) = step { return answer.end(parting) }
         }
-        return .clientLeftDuringRequest
+        return .clientLeftDuringRequest(parting)
     }
 
     private func addIdleTimer(_ timeouts: AuthenticatorTimeouts, _ group: inout ThrowingTaskGroup<Step, any Error>) {
@@ -144,13 +149,6 @@ struct ServedClient: Sendable {
     private static func checkMessages(_ error: any Error) throws {
         guard let error = error as? TunnelError, error.tellsOfBadMessage else { return }
         throw AuthenticatorSessionFailure.clientMisbehaved("it sent a message that relays don't carry")
-    }
-
-    private static func isEnd(_ error: any Error) -> Bool {
-        switch error {
-        case TunnelError.closed, TunnelError.connectionLost: true
-        default: false
-        }
     }
 }
 

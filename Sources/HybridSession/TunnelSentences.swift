@@ -9,7 +9,8 @@ extension TunnelError: ExplainedFailure {
         case .hostNotFound(let host): "the relay \(host) has no address; check the network and the tunnel domain"
         case .connectionRefused(let host): "nothing listens at the relay \(host); is it running?"
         case .unreachable(let host, let reason): "the relay \(host) can't be reached (\(reason)); check the network"
-        case .timedOut(let stage): "the relay did not answer in time (\(stage.rawValue)); try again"
+        case .timedOut(let host, let stage):
+            "the relay \(host) did not answer in time (\(stage.rawValue)); try again"
         case .hungUp(let host, .securing):
             "\(host) hung up before TLS began; a relay that is overloaded does that, or a network that does not let it "
                 + "through"

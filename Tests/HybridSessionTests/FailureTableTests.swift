@@ -13,13 +13,14 @@ struct FailureTableTests {
         guard let adapter = AdapterName("hci0") else { return [] }
         return [
             .noSystemBus, .noBluetoothService, .noAdapter, .adapterNotFound(adapter), .adapterOff(adapter),
-            .notPermitted("WORDS"), .noFreeAdvertisingSlot(adapter), .bluetoothServiceGone, .timedOut, .failed("WORDS"),
+            .notPermitted("WORDS"), .noFreeAdvertisingSlot(adapter), .bluetoothServiceGone, .timedOut, .interrupted,
+            .failed("WORDS"),
         ]
     }()
 
     private static let relay: [TunnelError] = [
         .hostNotFound("HOST"), .connectionRefused("HOST"), .unreachable(host: "HOST", reason: "REASON"),
-        .timedOut(.connecting), .hungUp(host: "HOST", .securing), .hungUp(host: "HOST", .upgrading),
+        .timedOut(host: "HOST", .connecting), .hungUp(host: "HOST", .securing), .hungUp(host: "HOST", .upgrading),
         .proxySettingUnusable(variable: "VARIABLE", why: .malformed),
         .proxySettingUnusable(variable: "VARIABLE", why: .otherKind("KIND")), .proxyNotFound("PROXY"),
         .proxyConnectionRefused("PROXY"), .proxyUnreachable(proxy: "PROXY", reason: "REASON"), .proxySilent("PROXY"),
@@ -34,8 +35,8 @@ struct FailureTableTests {
     ]
 
     private static let client: [ClientFailure] = [
-        .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .notThisPhone, .phoneLacksCTAP,
-        .phoneMisbehaved("HOW"), .internalFault("WORDS"),
+        .phoneNotNearby, .unknownRelay, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished,
+        .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved("HOW"), .internalFault("WORDS"),
     ]
 
     private static let phone: [AuthenticatorSessionFailure] = [

@@ -125,7 +125,7 @@ struct ServedClientTests {
         try await Self.ask(connection, Self.signIn)
         #expect(try await Self.answer(connection) == Self.success.encoded)
         connection.clientWire.end(.closed(code: 1000))
-        #expect(try await serving.value == .clientLeft)
+        #expect(try await serving.value == .clientLeft(.goodbye))
     }
 
     @Test("who asks again before the answer gets none, and the question is taken down")
@@ -151,15 +151,28 @@ struct ServedClientTests {
 
     /// The ways to leave.
     enum Leaving: CaseIterable {
-        case shutdown, closed, gone, lost
+        case shutdown, closed, wordless, gone, limited, lost, stalled
+
+        /// What is known of it.
+        var parting: Parting {
+            switch self {
+            case .shutdown, .closed, .wordless: .goodbye
+            case .gone: .goneAway
+            case .limited: .closed(code: 1008)
+            case .lost, .stalled: .broken
+            }
+        }
     }
 
     private static func leave(_ connection: Connection, _ how: Leaving) async throws {
         switch how {
         case .shutdown: try await connection.client.send(.shutdown)
         case .closed: connection.clientWire.end(.closed(code: 1000))
+        case .wordless: connection.clientWire.end(.closed(code: 1005))
         case .gone: connection.clientWire.end(.closed(code: 1001))
+        case .limited: connection.clientWire.end(.closed(code: 1008))
         case .lost: connection.clientWire.end(.connectionLost)
+        case .stalled: connection.clientWire.end(.stalled)
         }
     }
 
@@ -175,17 +188,17 @@ struct ServedClientTests {
         try await Self.ask(connection, Self.signIn)
         await asked.wait()
         try await Self.leave(connection, how)
-        #expect(try await serving.value == .clientLeftDuringRequest)
+        #expect(try await serving.value == .clientLeftDuringRequest(how.parting))
         #expect(connection.phoneWire.sent == 0)
     }
 
     @Test("a user who had agreed just before learns that nobody heard it", arguments: Leaving.allCases)
     func agreedTooLate(_ how: Leaving) async throws {
         let cases: [([UInt8], CTAPResponse, AuthenticatorEnd)] = [
-            (Self.signIn, Self.success, .answerLost(.getAssertion)),
-            (Self.creation, Self.success, .answerLost(.makeCredential)),
-            (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest),
-            ([0x04], Self.success, .clientLeftDuringRequest),
+            (Self.signIn, Self.success, .answerLost(.getAssertion, how.parting)),
+            (Self.creation, Self.success, .answerLost(.makeCredential, how.parting)),
+            (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest(how.parting)),
+            ([0x04], Self.success, .clientLeftDuringRequest(how.parting)),
         ]
         for (request, response, end) in cases {
             let connection = try Connection()
@@ -206,12 +219,15 @@ struct ServedClientTests {
 
     @Test(
         "an answer that can't be sent is lost, whatever the cause",
-        arguments: [TunnelError.closed(code: 1001), .connectionLost, .stalled]
+        arguments: [
+            (.closed(code: 1000), .goodbye), (.closed(code: 1001), .goneAway), (.connectionLost, .broken),
+            (.stalled, .broken),
+        ] as [(TunnelError, Parting)]
     )
-    func undelivered(_ error: TunnelError) async throws {
+    func undelivered(_ error: TunnelError, _ parting: Parting) async throws {
         for (response, end) in [
-            (Self.success, AuthenticatorEnd.answerLost(.getAssertion)),
-            (.failure(.noCredentials), .clientLeftDuringRequest),
+            (Self.success, AuthenticatorEnd.answerLost(.getAssertion, parting)),
+            (.failure(.noCredentials), .clientLeftDuringRequest(parting)),
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
@@ -252,7 +268,7 @@ struct ServedClientTests {
         try await Self.ask(connection, Self.creation)
         await asked.wait()
         connection.clientWire.end(.closed(code: code))
-        #expect(try await serving.value == .answerLost(.makeCredential))
+        #expect(try await serving.value == .answerLost(.makeCredential, .closed(code: code)))
     }
 
     @Test("who asks for nothing is not waited for, neither at first nor behind a request")
@@ -264,7 +280,7 @@ struct ServedClientTests {
         let idle = try Connection()
         try await Self.ask(idle, Self.signIn)
         let ending = Self.serve(idle, untilRequest: .seconds(1)) { _ in Self.success }
-        #expect(try await ending.value == .clientLeft)
+        #expect(try await ending.value == .clientLeft(.silence))
         #expect(idle.phoneWire.sent == 1)
     }
 
