@@ -5,8 +5,9 @@ internal import SystemBus
 /// The air between the adapters: which adverts are on it, and who has heard them as what device.
 ///
 /// An advert becomes a device on every adapter that scans and hears it: after `firstSeen` it appears, with every
-/// `refresh` its properties are told again, and `linger` after the advert went it disappears. A pure state machine:
-/// time comes in, changes go to the object tree.
+/// `refresh` it is told again, as far as a scanner wants that, and it disappears `linger` after the advert went, or when the
+/// scan ends. Besides these there may be a flood of strangers. A pure state machine: time comes in, changes go to
+/// the object tree.
 struct Air: Sendable {
     /// Names an advert: who registered it and under which path, or the handle of an injected one.
     struct Key: Hashable, Sendable {
@@ -18,8 +19,10 @@ struct Air: Sendable {
     struct Advert: Sendable {
         /// Path of the adapter that sends it; `nil` if it was injected.
         let adapter: String?
-        let address: String
-        var properties: ObjectTree.Properties
+        let address: DeviceAddress
+        let properties: ObjectTree.Properties
+        /// The UUIDs in its lists, by which scanners may filter.
+        let listed: Set<String>
     }
 
     private struct SightingKey: Hashable, Sendable {
@@ -34,6 +37,8 @@ struct Air: Sendable {
     }
 
     private(set) var adverts: [Key: Advert] = [:]
+    /// The floods that adapters hear, or have heard, by the adapter's path.
+    private(set) var floods: [String: Flood] = [:]
     private var sightings: [SightingKey: Sighting] = [:]
     private var departures: [(device: String, at: ContinuousClock.Instant)] = []
     private let settings: AirSettings
@@ -42,22 +47,18 @@ struct Air: Sendable {
         self.settings = settings
     }
 
-    /// Puts an advert on the air, under a new random address.
-    mutating func put(_ key: Key, from adapter: String?, _ properties: ObjectTree.Properties) {
-        var bytes = (0..<6).map { _ in UInt8.random(in: 0...255) }
-        // The two top bits mark a static random address. Source: Bluetooth Core 5.4, Vol 6 Part B §1.3.2.1.
-        bytes[0] |= 0xC0
-        let address = bytes.map { Hex.text([$0]).uppercased() }.joined(separator: ":")
-        adverts[key] = Advert(adapter: adapter, address: address, properties: properties)
+    /// Puts an advert of an adapter on the air: a broadcast under a new random address, else under its own.
+    mutating func put(_ key: Key, from adapter: String, of ownAddress: String, _ content: AdvertContent) {
+        let address = content.isPeripheral ? DeviceAddress(text: ownAddress, isPublic: true) : .random()
+        let properties = content.deviceProperties
+        adverts[key] = Advert(adapter: adapter, address: address, properties: properties, listed: content.listed)
     }
 
-    /// Changes what an advert says; it is told at the next beat.
-    mutating func change(_ key: Key, _ properties: ObjectTree.Properties, now: ContinuousClock.Instant) {
-        guard adverts[key] != nil else { return }
-        adverts[key]?.properties = properties
-        for sighting in sightings.keys where sighting.advert == key {
-            sightings[sighting]?.due = now
-        }
+    /// Puts an advert on the air that no adapter sends, under a new random address.
+    mutating func inject(_ key: Key, _ properties: ObjectTree.Properties) {
+        var listed: Set<String> = []
+        if case .array(_, let uuids)? = properties["UUIDs"] { listed = Set(uuids.compactMap(\.text)) }
+        adverts[key] = Advert(adapter: nil, address: .random(), properties: properties, listed: listed)
     }
 
     /// Takes an advert off the air; its devices linger.
@@ -69,10 +70,34 @@ struct Air: Sendable {
         }
     }
 
+    /// Lets an adapter hear a flood, in place of an earlier one, whose devices go.
+    mutating func start(_ flood: Flood, on adapter: String, _ tree: inout ObjectTree) {
+        for device in floods[adapter]?.devices ?? [] {
+            tree.remove(device)
+        }
+        floods[adapter] = flood
+    }
+
     /// Makes a new scan on `adapter` hear at once what was heard there before.
     mutating func scanStarted(on adapter: String, now: ContinuousClock.Instant) {
         for sighting in sightings.keys where sighting.adapter == adapter {
             sightings[sighting]?.due = now + settings.firstSeen
+        }
+    }
+
+    /// Drops the devices of an adapter where nobody scans any more: their signal strength is void, then they go.
+    mutating func scanEnded(on adapter: String, _ tree: inout ObjectTree) {
+        let devices =
+            sightings.filter { $0.key.adapter == adapter && $0.value.isVisible }.map(\.value.device)
+            + departures.map(\.device).filter { $0.hasPrefix(adapter + "/") } + (floods[adapter]?.devices ?? [])
+        sightings = sightings.filter { $0.key.adapter != adapter }
+        departures.removeAll { $0.device.hasPrefix(adapter + "/") }
+        floods[adapter]?.forgetDevices()
+        for device in devices {
+            tree.invalidate(device, Names.device, "RSSI")
+        }
+        for device in devices {
+            tree.remove(device)
         }
     }
 
@@ -86,12 +111,12 @@ struct Air: Sendable {
     ///
     /// - Parameters:
     ///   - now: the time.
-    ///   - scanning: paths of the adapters that are on and scan.
+    ///   - scanning: paths of the adapters that are on and scan, with what their clients want to hear.
     ///   - powered: paths of the adapters that are on.
     ///   - tree: where devices come, change and go.
     mutating func advance(
         to now: ContinuousClock.Instant,
-        scanning: Set<String>,
+        scanning: [String: [DiscoveryFilter]],
         powered: Set<String>,
         _ tree: inout ObjectTree
     ) {
@@ -100,11 +125,23 @@ struct Air: Sendable {
         }
         departures.removeAll { $0.at <= now }
         // What was on its way to a scan that has ended does not arrive.
-        sightings = sightings.filter { $0.value.isVisible || scanning.contains($0.key.adapter) }
-        for adapter in scanning {
+        sightings = sightings.filter { $0.value.isVisible || scanning[$0.key.adapter] != nil }
+        for (adapter, filters) in scanning {
             for (key, advert) in adverts where hears(adapter, advert, powered) {
-                hear(advert, SightingKey(adapter: adapter, advert: key), now, &tree)
+                hear(advert, SightingKey(adapter: adapter, advert: key), filters, now, &tree)
             }
+        }
+    }
+
+    /// Lets the floods go on; only at a beat, so that calls never wait behind all that is due.
+    mutating func advanceFloods(
+        to now: ContinuousClock.Instant,
+        scanning: [String: [DiscoveryFilter]],
+        _ tree: inout ObjectTree
+    ) {
+        for adapter in floods.keys {
+            let isScanning = scanning[adapter] != nil
+            floods[adapter]?.advance(to: now, on: adapter, isScanning: isScanning, linger: settings.linger, &tree)
         }
     }
 
@@ -116,40 +153,28 @@ struct Air: Sendable {
     private mutating func hear(
         _ advert: Advert,
         _ key: SightingKey,
+        _ filters: [DiscoveryFilter],
         _ now: ContinuousClock.Instant,
         _ tree: inout ObjectTree
     ) {
         guard var sighting = sightings[key] else {
-            let device = key.adapter + "/dev_" + advert.address.split(separator: ":").joined(separator: "_")
+            let device = advert.address.path(on: key.adapter)
             sightings[key] = Sighting(device: device, isVisible: false, due: now + settings.firstSeen)
             return
         }
         guard sighting.due <= now else { return }
         var heard = advert.properties
         if heard["RSSI"] == nil { heard["RSSI"] = .int16(.random(in: -49...(-40))) }
-        if sighting.isVisible {
-            tree.set(sighting.device, Names.device, heard)
+        guard filters.contains(where: { $0.passes(listing: advert.listed, strength: heard["RSSI"]) }) else { return }
+        if !sighting.isVisible {
+            tree.add(sighting.device, advert.address.device(on: key.adapter, heard))
         } else {
-            tree.add(sighting.device, device(advert, on: key.adapter, heard))
+            let isWhole = filters.contains(where: \.wantsDuplicates)
+            let told: Set = isWhole ? ["RSSI", "ServiceData", "ManufacturerData"] : ["RSSI"]
+            tree.set(sighting.device, Names.device, heard.filter { told.contains($0.key) })
         }
         sighting.isVisible = true
         sighting.due = now + settings.refresh
         sightings[key] = sighting
-    }
-
-    private func device(
-        _ advert: Advert,
-        on adapter: String,
-        _ heard: ObjectTree.Properties
-    ) -> ObjectTree.Interfaces {
-        var properties: ObjectTree.Properties = [
-            "Address": .string(advert.address), "AddressType": .string("random"),
-            "Alias": .string(advert.address.split(separator: ":").joined(separator: "-")),
-            "Paired": .bool(false), "Bonded": .bool(false), "Trusted": .bool(false), "Blocked": .bool(false),
-            "LegacyPairing": .bool(false), "Connected": .bool(false), "ServicesResolved": .bool(false),
-            "Adapter": .objectPath(adapter),
-        ]
-        properties.merge(heard) { $1 }
-        return [Names.device: properties, BusNames.properties: [:]]
     }
 }

@@ -25,6 +25,29 @@ public struct AirControl: Sendable {
         try await call("InjectProperties", [.properties(properties)]).first?.text ?? ""
     }
 
+    /// Lets an adapter, such as `hci0`, hear strangers, each of whose adverts is of another address and other bytes.
+    ///
+    /// They come at this rate whatever else there is to do: what could not be sent in time follows at once. The
+    /// call returns when it has begun, and ends a flood that was heard there before.
+    ///
+    /// - Parameters:
+    ///   - adapter: who hears them, whenever it scans.
+    ///   - rate: adverts a second, at most 4,000.
+    ///   - seconds: how long, at most an hour.
+    public func flood(_ adapter: String, rate: UInt32, seconds: UInt32) async throws(BusError) {
+        _ = try await call("Flood", [.string(adapter), .uint32(rate), .uint32(seconds)])
+    }
+
+    /// How many adverts of an adapter's flood have been on the air, and how many of these came to a scan.
+    public func floodCount(_ adapter: String) async throws(BusError) -> (sent: Int, heard: Int) {
+        guard case .structure(let counts)? = try await call("FloodCount", [.string(adapter)]).first, counts.count == 2,
+            case .uint32(let sent) = counts[0], case .uint32(let heard) = counts[1]
+        else {
+            throw .malformed("no two numbers")
+        }
+        return (Int(sent), Int(heard))
+    }
+
     /// Takes injected data off the air.
     public func remove(_ handle: String) async throws(BusError) {
         _ = try await call("Remove", [.string(handle)])
@@ -48,6 +71,11 @@ public struct AirControl: Sendable {
     /// Makes the next call of `method` fail.
     public func failNext(_ method: String, name: String, message: String) async throws(BusError) {
         _ = try await call("FailNext", [.string(method), .string(name), .string(message)])
+    }
+
+    /// Makes the next call of `method` do what it should and get no answer.
+    public func swallowNext(_ method: String) async throws(BusError) {
+        _ = try await call("SwallowNext", [.string(method)])
     }
 
     /// Makes bluetoothd go away, with all it knew.

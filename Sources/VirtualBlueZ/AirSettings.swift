@@ -12,17 +12,18 @@ public struct AirSettings: Sendable {
     public var firstSeen: Duration
     /// Time between two hearings of an advert.
     public var refresh: Duration
-    /// Time a device stays known after its last advert.
+    /// Time a device stays known after its last advert while a scan goes on.
     public var linger: Duration
 
-    /// Two adapters that hear themselves and each other, with five slots, about as quick as a real radio.
+    /// Two adapters that hear themselves and each other, with five slots, about as quick as a real radio; devices
+    /// stay known for as long as bluetoothd's TemporaryTimeout.
     public init(
         adapters: Int = 2,
         loopback: Bool = true,
         slots: UInt8 = 5,
         firstSeen: Duration = .milliseconds(100),
         refresh: Duration = .seconds(1),
-        linger: Duration = .seconds(2)
+        linger: Duration = .seconds(30)
     ) {
         self.adapters = min(max(adapters, 1), 16)
         self.loopback = loopback

@@ -8,19 +8,24 @@ extension BlueZModel {
         let path = call.path
         switch call.member {
         case "SetDiscoveryFilter":
-            guard call.body.first?.fields != nil else { return .invalidArguments }
-            return isPowered(path) ? .done : .notReady
+            guard let fields = call.body.first?.fields else { return .invalidArguments }
+            guard isPowered(path) else { return .notReady }
+            guard let filter = DiscoveryFilter(fields) else { return .invalidArguments }
+            filters[path, default: [:]][call.sender] = filter
+            return .done
         case "GetDiscoveryFilters":
             let filters = ["UUIDs", "RSSI", "Pathloss", "Transport", "DuplicateData", "Discoverable", "Pattern"]
             return .values([.strings(filters)])
         case "StartDiscovery":
             guard isPowered(path) else { return .notReady }
             guard scanners[path]?.contains(call.sender) == false else { return .inProgress }
+            let isFirst = scanners[path]?.isEmpty != false
             scanners[path]?.insert(call.sender)
-            set(path, Names.adapter, ["Discovering": .bool(true)])
+            if isFirst { set(path, Names.adapter, ["Discovering": .bool(true)]) }
             air.scanStarted(on: path, now: now)
             return .done
         case "StopDiscovery":
+            guard isPowered(path) else { return .notReady }
             guard scanners[path]?.contains(call.sender) == true else { return .notScanning }
             stopScan(of: call.sender, on: path)
             return .done
@@ -30,9 +35,10 @@ extension BlueZModel {
             }
             air.forget(device)
             removeObject(device)
+            answerHere()
             return .done
         default:
-            return .unknownMethod
+            return .noMethod(call)
         }
     }
 
@@ -43,16 +49,25 @@ extension BlueZModel {
     mutating func stopScan(of name: String, on adapter: String) {
         scanners[adapter]?.remove(name)
         if scanners[adapter]?.isEmpty == true {
+            forgetDevices(of: adapter)
             set(adapter, Names.adapter, ["Discovering": .bool(false)])
         }
     }
 
-    /// Switches an adapter on or off; off ends every scan there.
+    /// Switches an adapter on or off; off ends every scan there, and adverts rest until it is on.
     mutating func setPowered(_ adapter: String, _ isOn: Bool) {
-        set(adapter, Names.adapter, ["Powered": .bool(isOn), "PowerState": .string(isOn ? "on" : "off")])
-        if !isOn, scanners[adapter]?.isEmpty == false {
+        guard isPowered(adapter) != isOn else { return }
+        set(adapter, Names.adapter, ["PowerState": .string(isOn ? "off-enabling" : "on-disabling")])
+        answerHere()
+        if isOn {
+            set(adapter, Names.adapter, ["PowerState": .string("on"), "Powered": .bool(true)])
+        } else {
             scanners[adapter] = []
-            set(adapter, Names.adapter, ["Discovering": .bool(false)])
+            forgetDevices(of: adapter)
+            let changes: ObjectTree.Properties = [
+                "Class": .uint32(0), "Discovering": .bool(false), "PowerState": .string("off"), "Powered": .bool(false),
+            ]
+            set(adapter, Names.adapter, changes)
         }
     }
 
@@ -63,33 +78,42 @@ extension BlueZModel {
     }
 
     mutating func properties(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
-        guard let interface = call.body.first?.text, let properties = tree.objects[call.path]?[interface] else {
-            return .invalidArgs("No such interface")
+        let texts = call.body.map { $0.text ?? "" }
+        guard let interface = texts.first, let properties = tree.objects[call.path]?[interface] else {
+            return .noInterface(texts.first ?? "")
         }
-        if call.member == "GetAll" { return .values([.properties(properties)]) }
-        guard call.body.count >= 2, let name = call.body[1].text, let value = properties[name] else {
-            return .invalidArgs("No such property")
-        }
-        switch (call.member, call.body.count) {
-        case ("Get", 2):
+        switch call.member {
+        case "GetAll": return .values([.properties(properties)])
+        case "Get":
+            guard texts.count == 2, let value = properties[texts[1]] else { return .noProperty(texts.last ?? "") }
             return .values([.variant(value)])
-        case ("Set", 3):
-            let new = call.body[2].unwrapped
-            guard new.typeSignature == value.typeSignature else { return .invalidArguments }
-            let writable = ["Powered", "Alias", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout"]
-            guard interface == Names.adapter, writable.contains(name) else {
-                return .error(name: "org.freedesktop.DBus.Error.PropertyReadOnly", message: "Property is read-only")
-            }
-            if name == "Powered", let isOn = new.flag {
-                // mgmt's answer to SET_POWERED, handed on by bluetoothd.
-                if isOn, tree.get(call.path, Names.adapter, "PowerState") == .string("off-blocked") { return .blocked }
-                setPowered(call.path, isOn)
-            } else {
-                set(call.path, interface, [name: new])
-            }
-            return .done
-        default:
-            return .unknownMethod
+        case "Set" where texts.count == 3:
+            guard let old = properties[texts[1]] else { return .noPropertyToSet(texts[1]) }
+            return set(call.path, interface, texts[1], from: old, to: call.body[2].unwrapped)
+        default: return .noMethod(call)
         }
+    }
+
+    private static let writable: Set = [
+        "Powered", "Alias", "Connectable", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout",
+    ]
+
+    private mutating func set(
+        _ path: String,
+        _ interface: String,
+        _ name: String,
+        from old: BusValue,
+        to new: BusValue
+    ) -> BusReply {
+        guard interface == Names.adapter, Self.writable.contains(name) else { return .readOnly(name) }
+        guard new.typeSignature == old.typeSignature else { return .wrongType(name) }
+        if name == "Powered", let isOn = new.flag {
+            // mgmt's answer to SET_POWERED, handed on by bluetoothd.
+            if isOn, tree.get(path, Names.adapter, "PowerState") == .string("off-blocked") { return .blocked }
+            setPowered(path, isOn)
+        } else if new != old {
+            set(path, interface, [name: new])
+        }
+        return .done
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Glibc
+internal import Threads
 
 /// A program started beside this one.
 public struct ChildProcess: Sendable {
@@ -86,7 +87,7 @@ public struct ChildProcess: Sendable {
     /// Waits until it has ended; to be called once.
     public func wait() async -> Ending {
         let id = id
-        return await BlockingThread.run {
+        return await OwnThread.run {
             var status: CInt = 0
             while waitpid(id, &status, 0) < 0, errno == EINTR {}
             let signal = status & 0x7F

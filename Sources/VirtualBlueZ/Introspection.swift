@@ -12,7 +12,7 @@ enum Introspection {
         if !interfaces.contains(BusNames.properties), tree.objects[path] != nil {
             interfaces.append(BusNames.properties)
         }
-        interfaces.append(BusNames.introspectable)
+        if !interfaces.contains(BusNames.introspectable) { interfaces.append(BusNames.introspectable) }
         let prefix = path == "/" ? "/" : path + "/"
         let paths = tree.objects.keys + [LabControl.path]
         let children = Set(
@@ -60,10 +60,24 @@ enum Introspection {
             method("GetDiscoveryFilters", out: "as"),
             method("RemoveDevice", "o"),
             property("Address", "s"),
+            property("AddressType", "s"),
             property("Name", "s"),
             property("Alias", "s", access: "readwrite"),
+            property("Class", "u"),
             property("Powered", "b", access: "readwrite"),
-            property("Discovering", "b")
+            property("PowerState", "s"),
+            property("Connectable", "b", access: "readwrite"),
+            property("Discoverable", "b", access: "readwrite"),
+            property("DiscoverableTimeout", "u", access: "readwrite"),
+            property("Pairable", "b", access: "readwrite"),
+            property("PairableTimeout", "u", access: "readwrite"),
+            property("Discovering", "b"),
+            property("UUIDs", "as"),
+            property("Modalias", "s"),
+            property("Manufacturer", "q"),
+            property("Version", "y"),
+            property("Roles", "as"),
+            property("ExperimentalFeatures", "as")
         ),
         Names.advertisingManager: interface(
             Names.advertisingManager,
@@ -71,7 +85,10 @@ enum Introspection {
             method("UnregisterAdvertisement", "o"),
             property("ActiveInstances", "y"),
             property("SupportedInstances", "y"),
-            property("SupportedIncludes", "as")
+            property("SupportedIncludes", "as"),
+            property("SupportedSecondaryChannels", "as"),
+            property("SupportedCapabilities", "a{sv}"),
+            property("SupportedFeatures", "as")
         ),
         Names.agentManager: interface(
             Names.agentManager,
@@ -84,9 +101,13 @@ enum Introspection {
             method("Inject", "s", "ay", out: "s"),
             method("InjectProperties", "a{sv}", out: "s"),
             method("Remove", "s"),
+            method("Flood", "s", "u", "u"),
+            method("FloodCount", "s", out: "(uu)"),
             method("SetPowered", "s", "b"),
+            method("SetBlocked", "s", "b"),
             method("SetSlots", "s", "u"),
             method("FailNext", "s", "s", "s"),
+            method("SwallowNext", "s"),
             method("Vanish"),
             method("Return"),
             method("ActiveAdverts", out: "as")

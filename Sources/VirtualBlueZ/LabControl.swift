@@ -23,11 +23,14 @@ enum LabControl {
         case "ActiveAdverts": .reply(.values([.strings(active(model))]))
         case "Inject": .reply(inject(call, &model))
         case "InjectProperties": .reply(injectProperties(call, &model))
+        case "Flood": .reply(flood(call, &model, now: now))
+        case "FloodCount": .reply(floodCount(call, model))
         case "Remove": .reply(remove(call, &model, now: now))
         case "SetPowered": .reply(setPowered(call, &model))
         case "SetBlocked": .reply(setBlocked(call, &model))
         case "SetSlots": .reply(setSlots(call, &model))
         case "FailNext": .reply(failNext(call, &model))
+        case "SwallowNext": .reply(swallowNext(call, &model))
         default: .reply(.unknownMethod)
         }
     }
@@ -62,7 +65,7 @@ enum LabControl {
     private static func put(_ properties: ObjectTree.Properties, _ model: inout BlueZModel) -> BusReply {
         model.lastInjected += 1
         let handle = "injected\(model.lastInjected)"
-        model.air.put(Air.Key(owner: owner, path: handle), from: nil, properties)
+        model.air.inject(Air.Key(owner: owner, path: handle), properties)
         return .values([.string(handle)])
     }
 
@@ -77,6 +80,27 @@ enum LabControl {
         guard model.air.adverts[key] != nil else { return .doesNotExist }
         model.remove(key, now: now)
         return .done
+    }
+
+    /// Flood(s adapter, u rate, u seconds): so many strangers' adverts a second are heard there, for so long.
+    private static func flood(
+        _ call: BusMessage,
+        _ model: inout BlueZModel,
+        now: ContinuousClock.Instant
+    ) -> BusReply {
+        guard let adapter = adapter(call, model), call.body.count == 3, case .uint32(let rate) = call.body[1],
+            case .uint32(let seconds) = call.body[2],
+            let flood = Flood(rate: Int(rate), seconds: Int(seconds), now: now)
+        else { return .invalidArguments }
+        model.start(flood, on: adapter)
+        return .done
+    }
+
+    /// FloodCount(s adapter) → (uu), sent and heard: how many adverts of the flood were on the air, and came to a scan.
+    private static func floodCount(_ call: BusMessage, _ model: BlueZModel) -> BusReply {
+        guard let adapter = adapter(call, model), let flood = model.air.floods[adapter] else { return .doesNotExist }
+        let counts = [flood.sent, flood.heard].map { BusValue.uint32(UInt32(clamping: $0)) }
+        return .values([.structure(counts)])
     }
 
     /// SetPowered(s adapter, b on), with a name such as `hci0`.
@@ -112,6 +136,13 @@ enum LabControl {
         let texts = call.body.compactMap(\.text)
         guard texts.count == 3, call.body.count == 3 else { return .invalidArguments }
         model.failures[texts[0]] = .error(name: texts[1], message: texts[2])
+        return .done
+    }
+
+    /// SwallowNext(s method): the next call of a method of that name is done, and nobody is told.
+    private static func swallowNext(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
+        guard call.body.count == 1, let method = call.body[0].text else { return .invalidArguments }
+        model.swallowed.insert(method)
         return .done
     }
 

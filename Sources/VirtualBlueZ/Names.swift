@@ -15,12 +15,13 @@ enum Names {
     static let gattManager = "org.bluez.GattManager1"
     static let media = "org.bluez.Media1"
     static let networkServer = "org.bluez.NetworkServer1"
-    static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
+    static let batteryManager = "org.bluez.BatteryProviderManager1"
+    static let simAccess = "org.bluez.SimAccess1"
 
     static func adapterPath(_ number: Int) -> String { "/org/bluez/hci\(number)" }
 }
 
-/// D-Bus errors in the words of bluetoothd 5.66 and 5.82 (`src/error.c`, `src/advertising.c`, `src/adapter.c`).
+/// D-Bus errors in the words of bluetoothd 5.66 and 5.82, as recorded (Tests/Vectors/bluez).
 extension BusReply {
     static let done = BusReply.values([])
     static let notReady = BusReply.error(name: "org.bluez.Error.NotReady", message: "Resource Not Ready")
@@ -36,9 +37,9 @@ extension BusReply {
         name: "org.bluez.Error.NotPermitted",
         message: "Maximum advertisements reached"
     )
-    static let tooLong = BusReply.error(
-        name: "org.bluez.Error.NotPermitted",
-        message: "Advertising data too long or couldn't be generated."
+    static let notRegistered = BusReply.error(
+        name: "org.bluez.Error.Failed",
+        message: "Failed to register advertisement"
     )
     static let unreadableAdvert = BusReply.error(
         name: "org.bluez.Error.Failed",
@@ -53,7 +54,34 @@ extension BusReply {
         message: "The name org.bluez was not provided by any .service files"
     )
 
-    static func invalidArgs(_ message: String) -> BusReply {
-        .error(name: "org.freedesktop.DBus.Error.InvalidArgs", message: message)
+    static func noInterface(_ name: String) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such interface '\(name)'")
+    }
+
+    static func noProperty(_ name: String) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such property '\(name)'")
+    }
+
+    static func noPropertyToSet(_ name: String) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.UnknownProperty", message: "No such property '\(name)'")
+    }
+
+    static func readOnly(_ name: String) -> BusReply {
+        .error(
+            name: "org.freedesktop.DBus.Error.PropertyReadOnly",
+            message: "Property '\(name)' is not writable"
+        )
+    }
+
+    static func wrongType(_ name: String) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.InvalidSignature", message: "Invalid signature for '\(name)'")
+    }
+
+    static func noObject(_ call: BusMessage) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.UnknownObject", message: MethodTable.refusal(call))
+    }
+
+    static func noMethod(_ call: BusMessage) -> BusReply {
+        .error(name: "org.freedesktop.DBus.Error.UnknownMethod", message: MethodTable.refusal(call))
     }
 }

@@ -17,6 +17,22 @@ struct ObjectTree: Sendable {
 
     private(set) var objects: [String: Interfaces] = [:]
     private var signals: [Signal] = []
+    /// How many of the signals go out before the answer to the call that is being handled.
+    private var beforeAnswer = 0
+
+    /// Marks the place of the answer among the signals: what was caused so far goes out before it.
+    mutating func answerHere() {
+        beforeAnswer = signals.count
+    }
+
+    /// The signals that go out before an answer.
+    mutating func takeSignalsBeforeAnswer() -> [Signal] {
+        defer {
+            signals.removeFirst(beforeAnswer)
+            beforeAnswer = 0
+        }
+        return Array(signals.prefix(beforeAnswer))
+    }
 
     /// Adds an object and tells of it.
     mutating func add(_ path: String, _ interfaces: Interfaces) {
@@ -42,6 +58,15 @@ struct ObjectTree: Sendable {
         )
     }
 
+    /// Takes a property away and tells of it, if it is there.
+    mutating func invalidate(_ path: String, _ interface: String, _ property: String) {
+        guard objects[path]?[interface]?.removeValue(forKey: property) != nil else { return }
+        let body: [BusValue] = [.string(interface), .properties([:]), .strings([property])]
+        signals.append(
+            Signal(path: path, interface: BusNames.properties, member: "PropertiesChanged", body: body)
+        )
+    }
+
     /// A property's value.
     func get(_ path: String, _ interface: String, _ property: String) -> BusValue? {
         objects[path]?[interface]?[property]
@@ -54,7 +79,10 @@ struct ObjectTree: Sendable {
 
     /// The signals due since the last call.
     mutating func takeSignals() -> [Signal] {
-        defer { signals = [] }
+        defer {
+            signals = []
+            beforeAnswer = 0
+        }
         return signals
     }
 

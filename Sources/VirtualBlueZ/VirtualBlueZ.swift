@@ -87,7 +87,7 @@ public actor VirtualBlueZ {
 
     private func keepTime() async {
         while !Task.isCancelled {
-            settle()
+            emit(model.advance(to: .now, isBeat: true))
             try? await Task.sleep(for: Self.beat)
         }
     }
@@ -96,8 +96,7 @@ public actor VirtualBlueZ {
         await withDiscardingTaskGroup { group in
             for await message in messages {
                 switch message.kind {
-                case .signal:
-                    if let key = take(message) { group.addTask { await self.readAgain(key) } }
+                case .signal: take(message)
                 case .methodCall:
                     if let key = await answer(message) { group.addTask { await self.register(key, message) } }
                 }
@@ -108,7 +107,11 @@ public actor VirtualBlueZ {
 
     /// Lets time pass and sends what is due.
     private func settle() {
-        for signal in model.advance(to: .now) {
+        emit(model.advance(to: .now, isBeat: false))
+    }
+
+    private func emit(_ signals: [ObjectTree.Signal]) {
+        for signal in signals {
             connection.emit(signal.path, signal.interface, signal.member, signal.body)
         }
     }
@@ -117,6 +120,8 @@ public actor VirtualBlueZ {
     private func answer(_ call: BusMessage) async -> Air.Key? {
         switch model.answer(call, now: .now) {
         case .reply(let reply):
+            emit(model.takeSignalsBeforeAnswer())
+            guard call.path == LabControl.path || model.swallowed.remove(call.member) == nil else { break }
             connection.reply(to: call, with: reply)
         case .readAdvert(let key):
             return key
@@ -132,32 +137,37 @@ public actor VirtualBlueZ {
         return nil
     }
 
-    /// Takes a signal in; returns the advert that has changed, if that is what it says.
-    private func take(_ signal: BusMessage) -> Air.Key? {
+    /// Takes a signal in: somebody left the bus, or an advert has changed.
+    private func take(_ signal: BusMessage) {
         if signal.sender == BusNames.daemon, signal.isSignal(BusNames.daemon, "NameOwnerChanged"),
             signal.body.count == 3, let name = signal.body[0].text, signal.body[2].text == ""
         {
             model.left(name, now: .now)
+        } else if signal.isSignal(BusNames.properties, "PropertiesChanged"), model.advertChanged(signal, now: .now) {
+            tellPower(to: Air.Key(owner: signal.sender, path: signal.path))
         }
-        guard signal.isSignal(BusNames.properties, "PropertiesChanged") else { return nil }
-        let key = Air.Key(owner: signal.sender, path: signal.path)
-        return model.air.adverts[key] == nil ? nil : key
     }
 
     private func register(_ key: Air.Key, _ call: BusMessage) async {
         let properties = await read(key)
-        connection.reply(to: call, with: model.finishRegistering(key, properties))
+        let reply = model.finishRegistering(key, properties)
+        if case .values = reply { tellPower(to: key) }
+        emit(model.takeSignalsBeforeAnswer())
+        connection.reply(to: call, with: reply)
         settle()
     }
 
-    private func readAgain(_ key: Air.Key) async {
-        guard let properties = await read(key) else { return }
-        model.advertChanged(key, properties, now: .now)
-        settle()
-    }
-
-    private func read(_ key: Air.Key) async -> ObjectTree.Properties? {
+    /// Reads an advert's object: it is asked for what is below it, too, which does not matter here.
+    private func read(_ key: Air.Key) async -> ObjectTree.Properties {
+        connection.send(key.owner, key.path, BusNames.objectManager, "GetManagedObjects")
         let arguments = [BusValue.string(Names.advertisement)]
-        return try? await connection.call(key.owner, key.path, BusNames.properties, "GetAll", arguments).first?.fields
+        let answer = try? await connection.call(key.owner, key.path, BusNames.properties, "GetAll", arguments)
+        return answer?.first?.fields ?? [:]
+    }
+
+    /// Sets the power it is sent with on an advert's object, as bluetoothd does whether it has the property or not.
+    private func tellPower(to key: Air.Key) {
+        let arguments: [BusValue] = [.string(Names.advertisement), .string("TxPower"), .variant(.int16(0))]
+        connection.send(key.owner, key.path, BusNames.properties, "Set", arguments)
     }
 }
