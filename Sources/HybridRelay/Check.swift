@@ -73,6 +73,7 @@ struct Check: AsyncParsableCommand {
         options.offersContact = contact
         options.trustedCertificates = cacert
         options.detour = connectTo
+        options.environment = ProcessEnvironment.variables
         options.token = try tunnelTokenFile.map(Self.token)
         let report: CheckReport
         var isWritten = true
@@ -84,6 +85,11 @@ struct Check: AsyncParsableCommand {
             switch error {
             case .unreachable(let why):
                 throw CommandFailure("cannot reach \(relay): \(why)", status: .unavailable)
+            case .proxyUnusable(let variable):
+                throw CommandFailure(
+                    "\(variable) names no proxy that can be used; it should be http://[USER[:PASSWORD]@]HOST[:PORT]",
+                    status: .configuration
+                )
             case .certificatesUnusable(let file):
                 throw CommandFailure("\(file) holds no PEM certificate that can be read", status: .noInput)
             }

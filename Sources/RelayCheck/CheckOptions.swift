@@ -14,6 +14,8 @@ public struct CheckOptions: Sendable {
     public var offersContact = false
     /// A file of certificates (PEM) trusted instead of the system's, as curl's `--cacert`.
     public var trustedCertificates: String?
+    /// The variables of the environment, of which those count that name proxies; only connections with TLS go by one.
+    public var environment: [String: String] = [:]
     /// A detour, as curl's `--connect-to`; `Host` and certificate checks stay those of the relay's name.
     public var detour: RelayDetour?
     /// Sent with each `/cable/new`, and only over connections whose certificate is right.
@@ -30,6 +32,8 @@ public struct CheckOptions: Sendable {
 public enum CheckFailure: Error, Hashable, Sendable {
     /// Name look-up or TCP failed.
     case unreachable(String)
+    /// A variable names no proxy that can be used; its value is not shown.
+    case proxyUnusable(variable: String)
     /// The file of trusted certificates has none, or can't be read.
     case certificatesUnusable(String)
 }

@@ -76,7 +76,7 @@ struct FaultTests {
         try await FaultyRelay.run(expected.fault, token: Self.token) { port in
             var options = CheckOptions.testing
             options.isSlow = true
-            options.token = TunnelToken(Self.token)
+            options.token = TunnelToken(Self.token.utf8)
             options.patience.merge(expected.patience) { $1 }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(Set(report.differing) == expected.differ, "\(report.complaints)")
@@ -104,7 +104,7 @@ struct FaultTests {
         try await FaultyRelay.run(nil, token: token) { port in
             var options = CheckOptions.testing
             options.isSlow = true
-            options.token = token.flatMap { TunnelToken($0) }
+            options.token = token.flatMap { TunnelToken($0.utf8) }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(report.complaints == [])
             #expect(report.connections == (token == nil ? 38 : 39))

@@ -91,7 +91,7 @@ struct HostileTests {
             #expect(report.outcome(.newUpgrade) == .prevented(text))
             #expect(report.outcome(.unknownTunnel) == .ok("404"))
             var options = CheckOptions.testing
-            options.token = TunnelToken("abd")
+            options.token = TunnelToken("abd".utf8)
             let other = try await check("ws://127.0.0.1:\(port)", options)
             #expect(other.wantsToken)
             #expect(other.outcome(.newUpgrade) == .prevented("the relay does not take this token; ask who runs it"))
@@ -101,7 +101,7 @@ struct HostileTests {
     @Test("that repeat the token do not have it shown")
     func repeatedToken() async throws {
         var options = CheckOptions.testing
-        options.token = TunnelToken("secret-1")
+        options.token = TunnelToken("secret-1".utf8)
         let answer =
             "HTTP/1.1 101 Hm\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: secret-1\r\n\r\n"
         let report = try await Self.run(.answers(answer), options)

@@ -87,7 +87,7 @@ struct TLSTests {
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
                 options.detour = RelayDetour("::127.0.0.1:\(port)")
-                options.token = TunnelToken("secret")
+                options.token = TunnelToken("secret".utf8)
                 let report = try await check("wss://relay.example", options)
                 #expect(report.differing == [.tlsCertificate])
                 #expect(report.prevented == Array(CheckID.allCases.dropFirst(2)))

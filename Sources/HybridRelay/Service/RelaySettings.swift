@@ -92,7 +92,7 @@ enum RelaySettings {
     /// All of them.
     static let resolver = ConfigurationResolver(
         general + LimitSettings.all,
-        ignoredVariables: ["HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS"]
+        ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS"]
     )
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import DataChannel
 internal import NIOCore
 internal import NIOSSL
 
@@ -20,6 +21,7 @@ final class CheckRun {
     private let strict: NIOSSLContext?
     private let lenient: NIOSSLContext?
     private var target: ProbeSocket.Target
+    private let passage: ProbeSocket.Passage?
     private var open: [ProbeSocket] = []
     private var shared: ProbeTunnel?
     private var setbacks = 0
@@ -42,12 +44,24 @@ final class CheckRun {
         self.relay = relay
         self.options = options
         let (host, port) = options.detour?.target(of: relay) ?? (relay.host, relay.port)
-        target = .name(host: host, port: port)
+        // As for tunnels, the relay's name decides whether there is a proxy, and the proxy is asked for the detour's end.
+        passage = try Self.way(to: relay, options).map { ProbeSocket.Passage(way: $0, host: host, port: port) }
+        target = passage.map { .name(host: $0.way.host, port: $0.way.port) } ?? .name(host: host, port: port)
         if relay.isSecure {
             strict = try Self.context(options, isStrict: true)
             lenient = try Self.context(options, isStrict: false)
         } else {
             (strict, lenient) = (nil, nil)
+        }
+    }
+
+    private static func way(to relay: RelayAddress, _ options: CheckOptions) throws(CheckFailure) -> ProxyWay? {
+        guard relay.isSecure else { return nil }
+        do throws(TunnelError) {
+            return try ProxyWay(to: relay.host, port: relay.port, by: ProxySettings(environment: options.environment))
+        } catch {
+            guard case .proxySettingUnusable(let variable, _) = error else { return nil }
+            throw .proxyUnusable(variable: variable)
         }
     }
 
@@ -68,12 +82,13 @@ final class CheckRun {
         return context
     }
 
-    /// Finds the relay's address, which all later connections go to.
+    /// Finds the relay's address, or that of the proxy on the way to it, which all later connections go to.
     func reach(by deadline: NIODeadline) async throws(ProbeError) -> String {
         let address = await (try connect(tls: nil, by: deadline)).remoteAddress()
         await closeUnshared()
         guard let address, let host = address.ipAddress else { throw .unreachable("the connection ended at once") }
         target = .address(address)
+        if let passage { return "the proxy \(passage.way)" }
         return (host.contains(":") ? "[\(host)]" : host) + ":\(address.port ?? 0)"
     }
 
@@ -82,7 +97,7 @@ final class CheckRun {
         connections += 1
         do throws(ProbeError) {
             let tls = tls.map { ProbeSocket.TLS(context: $0, host: relay.host) }
-            let socket = try await ProbeSocket.connect(to: target, tls: tls, by: deadline)
+            let socket = try await ProbeSocket.connect(to: target, through: passage, tls: tls, by: deadline)
             open.append(socket)
             return socket
         } catch {
@@ -115,7 +130,9 @@ final class CheckRun {
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (socket: ProbeSocket, response: ProbeResponse) {
         let socket = try await connect(by: deadline)
-        try await socket.send(request.bytes(host: relay.authority, token: options.token), by: deadline)
+        var bytes = request.bytes(host: relay.authority, token: options.token)
+        defer { bytes.withUnsafeMutableBytes { SecretBytes.wipe($0) } }
+        try await socket.send(bytes, by: deadline)
         let sent = NIODeadline.now()
         let (response, arrival) = try await socket.nextTimed(by: deadline, ProbeResponse.take(from:))
         if response.status == 429 || response.status == 503 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DataChannel
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
@@ -69,6 +70,24 @@ enum ProbeError: Error, Hashable {
             guard let first = error.connectionErrors.first else { return "\(error.host) was not found" }
             return words(first.error)
         default: return "\(error)"
+        }
+    }
+
+    /// The same of a connection that was to go through a proxy.
+    static func words(_ error: any Error, of way: ProxyWay) -> String {
+        let proxy = "the proxy \(way)"
+        switch error {
+        case ProbeError.timedOut: return "\(proxy) did not answer in time"
+        case let error as TunnelError:
+            switch error {
+            case .proxyWantsAuthentication: return "\(proxy) wants a user and a password in HTTPS_PROXY"
+            case .proxyRefusesAuthentication: return "\(proxy) does not take the user and password in HTTPS_PROXY"
+            case .proxyRefused(_, let status): return "\(proxy) does not let through (HTTP status \(status))"
+            case .proxyMisbehaved(_, let how): return "\(proxy) broke the protocol: \(how)"
+            default: return "\(proxy) hung up before it answered"
+            }
+        case ChannelError.eof: return "\(proxy) hung up before it answered"
+        default: return "\(proxy): \(words(error))"
         }
     }
 

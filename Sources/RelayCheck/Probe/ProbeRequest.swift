@@ -22,6 +22,7 @@ struct ProbeRequest: Sendable {
         carriesToken = path.hasPrefix("/cable/new/")
     }
 
+    /// The request; with a token in it, it is as secret.
     func bytes(host: String, token: TunnelToken? = nil) -> [UInt8] {
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)"]
         if asksForUpgrade {
@@ -29,9 +30,20 @@ struct ProbeRequest: Sendable {
             lines.append("Sec-WebSocket-Key: \(key)")
         }
         if let subprotocol { lines.append("Sec-WebSocket-Protocol: \(subprotocol)") }
-        if carriesToken, let token { lines.append("Authorization: Bearer \(token.text)") }
         lines += fields.map { "\($0.name): \($0.value)" }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        let text = lines.joined(separator: "\r\n") + "\r\n"
+        guard carriesToken, let token else { return Array((text + "\r\n").utf8) }
+        return token.withUnsafeBytes { token in
+            let (field, ending) = ("Authorization: Bearer ".utf8, "\r\n\r\n".utf8)
+            var bytes: [UInt8] = []
+            // So that nothing is moved, which would be left behind.
+            bytes.reserveCapacity(text.utf8.count + field.count + token.count + ending.count)
+            bytes += text.utf8
+            bytes += field
+            bytes += token
+            bytes += ending
+            return bytes
+        }
     }
 
     /// What the relay makes of the key (RFC 6455 §4.2.2); SHA-1 secures nothing here.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DataChannel
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
@@ -22,32 +23,75 @@ struct ProbeSocket: Sendable {
         case address(SocketAddress)
     }
 
-    /// Returns once TCP is connected; TLS goes on meanwhile.
-    static func connect(to target: Target, tls: TLS?, by deadline: NIODeadline) async throws(ProbeError) -> Self {
+    /// A proxy, and what it is asked for.
+    struct Passage: Sendable {
+        let way: ProxyWay
+        let host: String
+        let port: Int
+    }
+
+    private struct Begun: Sendable {
+        let socket: ProbeSocket
+        /// When the proxy has opened the way; `nil` without one.
+        let opened: EventLoopFuture<Void>?
+    }
+
+    /// Returns once TCP is connected, and a proxy has opened the way; TLS goes on meanwhile.
+    static func connect(
+        to target: Target,
+        through passage: Passage?,
+        tls: TLS?,
+        by deadline: NIODeadline
+    ) async throws(ProbeError) -> Self {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(max(deadline - .now(), .milliseconds(1)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        let configure: @Sendable (any Channel) -> EventLoopFuture<ProbeSocket> = { channel in
+        let configure: @Sendable (any Channel) -> EventLoopFuture<Begun> = { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
+                let opened = try passage.map { try open($0, on: channel, by: deadline) }
                 if let tls {
                     try pipeline.addHandler(NIOSSLClientHandler(context: tls.context, serverHostname: tls.serverName))
                 }
                 let inbox = ProbeInbox()
                 try pipeline.addHandler(inbox)
-                return ProbeSocket(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop))
+                let socket = ProbeSocket(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop))
+                return Begun(socket: socket, opened: opened)
             }
         }
         do {
-            switch target {
-            case .name(let host, let port):
-                return try await bootstrap.connect(host: host, port: port, channelInitializer: configure)
-            case .address(let address):
-                return try await bootstrap.connect(to: address, channelInitializer: configure)
-            }
+            let begun =
+                switch target {
+                case .name(let host, let port):
+                    try await bootstrap.connect(host: host, port: port, channelInitializer: configure)
+                case .address(let address):
+                    try await bootstrap.connect(to: address, channelInitializer: configure)
+                }
+            try await begun.opened?.get()
+            return begun.socket
         } catch {
-            throw .unreachable(ProbeError.words(error))
+            throw .unreachable(passage.map { ProbeError.words(error, of: $0.way) } ?? ProbeError.words(error))
         }
+    }
+
+    /// Has the proxy asked for the way as soon as it is connected.
+    private static func open(
+        _ passage: Passage,
+        on channel: any Channel,
+        by deadline: NIODeadline
+    ) throws -> EventLoopFuture<Void> {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let handler = passage.way.handler(to: passage.host, port: passage.port) {
+            promise.completeWith($0.mapError { $0 })
+        }
+        let timer = channel.eventLoop.scheduleTask(deadline: deadline) {
+            promise.fail(ProbeError.timedOut)
+            channel.close(promise: nil)
+        }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        channel.closeFuture.whenComplete { _ in promise.fail(ChannelError.eof) }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        return promise.futureResult
     }
 
     /// The address at the other end, also when the connection has ended.

@@ -24,21 +24,6 @@ final class TunnelHandler {
     /// Credit is given back in lots of this size, in bytes, to spare the event loops a wake-up per message.
     private static let creditLot = 32 << 10
 
-    /// Whoever sends or gets so much at once, in bytes, is kept on a shorter rein.
-    ///
-    /// No message of a sign-in is as large, and options that are set on every connection cost more than a message does.
-    private static let bulk = 8 << 10
-    /// What the socket of such an end may leave unsent, in bytes, and still count as taking all it gets.
-    private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
-
-    private enum Phase {
-        case head
-        case waiting
-        case paired(TunnelMember)
-        /// The last word is said; input is dropped.
-        case leaving
-    }
-
     private let registry: TunnelRegistry
     private let limits: RelayLimits
     private let watch: ConnectionWatch
@@ -47,7 +32,7 @@ final class TunnelHandler {
     /// Where the connection comes from, if that counts.
     private let source: SourcePrefix?
     private var context: ChannelHandlerContext?
-    private var phase = Phase.head
+    private var phase = TunnelPhase.head
     private var deadline: NIODeadline?
 
     private var head: RequestHeadReader
@@ -73,8 +58,7 @@ final class TunnelHandler {
 
     /// Whether anything came since the connection was last looked at.
     private var wasHeard = false
-    private var lastHeard = NIODeadline.now()
-    private var unansweredPings = 0
+    private var silence = Silence(since: .now())
     /// Pings that may still be answered before the connection is looked at again.
     private var pongs: Int
 
@@ -117,7 +101,7 @@ extension TunnelHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         wasHeard = true
-        if bytes.readableBytes >= Self.bulk { shortenRein() }
+        if bytes.readableBytes >= ShortRein.bulk { shortenRein() }
         switch phase {
         case .head: readHead(bytes, context: context)
         case .waiting, .paired: readFrames(bytes)
@@ -177,20 +161,11 @@ extension TunnelHandler {
     private func upgrade(_ request: UpgradeRequest, context: ChannelHandlerContext) throws(UpgradeRefusal) {
         try registry.admit(request, from: source)
         let me = TunnelMember(self, on: context.eventLoop)
-        switch request.path {
-        case .new(let tunnel):
-            let key = try registry.open(tunnel, by: me)
-            place = (key, .phone)
-            phase = .waiting
-            write(request.response(routing: key.routing))
-        case .connect(let routing, let tunnel):
-            let key = TunnelKey(routing: routing, tunnel: tunnel)
-            let phone = try registry.join(key, by: me)
-            place = (key, .client)
-            phase = .paired(phone)
-            write(request.response(routing: nil))
-            phone.perform { $0.pair(with: me) }
-        }
+        let seat = try registry.seat(me, for: request)
+        place = (seat.key, seat.side)
+        phase = seat.phone.map(TunnelPhase.paired) ?? .waiting
+        write(seat.response)
+        seat.phone?.perform { $0.pair(with: me) }
         deadline = nil
     }
 
@@ -282,7 +257,7 @@ extension TunnelHandler {
         hasCarriedData = true
         receivedCost += cost
         owed += frames.readableBytes
-        if frames.readableBytes >= Self.bulk { shortenRein() }
+        if frames.readableBytes >= ShortRein.bulk { shortenRein() }
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
         if owesCredit, context.channel.isWritable { giveCredit() }
     }
@@ -331,14 +306,10 @@ extension TunnelHandler {
         early = ByteBuffer()
     }
 
-    /// Reads the socket once at a time, not four times, before this end can be paused; and notices soon that its socket
-    /// takes no more.
     private func shortenRein() {
         guard !isBulky, let options = context?.channel.syncOptions else { return }
         isBulky = true
-        // They fail on a socket that is closed, which is as good.
-        try? options.setOption(.maxMessagesPerRead, value: 1)
-        try? options.setOption(.writeBufferWaterMark, value: Self.unsent)
+        ShortRein.take(by: options)
     }
 
     private func readIfAllowed() {
@@ -410,17 +381,17 @@ extension TunnelHandler {
     /// Pings an end that has been silent for long; what it says while it is not read can't be heard.
     private func checkLife(now: NIODeadline) {
         if wasHeard || isReadHeld {
-            (wasHeard, lastHeard, unansweredPings) = (false, now, 0)
+            (wasHeard, silence) = (false, Silence(since: now))
             return
         }
-        guard now - lastHeard >= limits.pingInterval * (unansweredPings + 1) else { return }
-        guard unansweredPings < limits.pingMisses else {
+        switch silence.next(now: now, limits: limits) {
+        case .wait: break
+        case .ping:
+            guard let context, context.channel.isWritable else { return }
+            context.writeAndFlush(wrapOutboundOut(ServerFrame.ping), promise: nil)
+        case .giveUp:
             if let place { registry.end(place.key, .unresponsive(place.side)) }
-            return
         }
-        unansweredPings += 1
-        guard let context, context.channel.isWritable else { return }
-        context.writeAndFlush(wrapOutboundOut(ServerFrame.ping), promise: nil)
     }
 
     /// The tunnel's key if it carried data since the last time; only the phone's side keeps that account.
