@@ -179,7 +179,8 @@ public actor Authenticator {
                 // Also for sites that do not ask for it now: they may when they sign in.
                 prfSecret: secret
             )
-            let response = try self.creation(passkey, for: request, opened)
+            let signing = SigningPasskey(passkey, isBackedUp: opened.isBackedUp)
+            let response = try signing.creation(for: request)
             try self.checkCancellation()
             do throws(StoreFailure) {
                 // Durable before the client hears of it: a passkey the site knows must never be lost here.
@@ -189,38 +190,6 @@ public actor Authenticator {
             }
             return Fulfilled(response: response, credential: passkey.id, replaced: replaced.map(\.id))
         }
-    }
-
-    /// Whether the answer carries a self attestation.
-    ///
-    /// A client that names formats gets the first of them that is known here. Most browsers name none, whatever the
-    /// site asked for, and take the statement away themselves unless it asked for one: so they are given it.
-    private func givesPacked(_ request: MakeCredentialRequest) -> Bool {
-        guard !request.attestationFormats.isEmpty else { return true }
-        let supported = Self.info.attestationFormats
-        return request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
-    }
-
-    private func creation(
-        _ passkey: Passkey,
-        for request: MakeCredentialRequest,
-        _ opened: any UnlockedCredentialStore
-    ) throws(AuthenticatorFailure) -> MakeCredentialResponse {
-        let data = authenticatorData(for: passkey, opened, isNew: true)
-        var response =
-            givesPacked(request)
-            ? MakeCredentialResponse(
-                authenticatorData: data,
-                selfAttestation: try sign(data, request.clientDataHash, with: passkey),
-                algorithm: .es256
-            ) : MakeCredentialResponse(authenticatorData: data)
-        if let prf = request.prf {
-            let answer = prf.salts.flatMap { passkey.prfSecret?.answer($0) }
-            response.unsignedExtensionOutputs =
-                PRFOutput(isEnabled: passkey.prfSecret != nil, first: answer?.first, second: answer?.second)
-                .unsignedExtensionOutputs
-        }
-        return response
     }
 
     private func getAssertion(
@@ -244,67 +213,10 @@ public actor Authenticator {
             }
             guard candidates.indices.contains(index) else { throw .declined }
             try self.checkCancellation()
-            let response = try self.assertion(by: candidates[index], for: request, opened)
+            let signing = SigningPasskey(candidates[index], isBackedUp: opened.isBackedUp)
+            let response = try signing.assertion(for: request)
             return Fulfilled(response: response, credential: candidates[index].id)
         }
-    }
-
-    private func assertion(
-        by passkey: Passkey,
-        for request: GetAssertionRequest,
-        _ opened: any UnlockedCredentialStore
-    ) throws(AuthenticatorFailure) -> GetAssertionResponse {
-        let data = authenticatorData(for: passkey, opened, isNew: false)
-        let signature = try sign(data, request.clientDataHash, with: passkey)
-        let answer = request.prf?.salts(for: passkey.id).flatMap { passkey.prfSecret?.answer($0) }
-        // Who signed in without saying who they are is told by the handle alone; names stay here, as on phones.
-        let discovered = request.allowList.isEmpty
-        return GetAssertionResponse(
-            credential: CredentialDescriptor(id: passkey.id),
-            authenticatorData: data,
-            signature: signature,
-            user: discovered ? UserEntity(id: passkey.user.id, name: "", displayName: "") : nil,
-            userSelected: discovered,
-            unsignedExtensionOutputs: answer.map {
-                PRFOutput(first: $0.first, second: $0.second).unsignedExtensionOutputs
-            }
-        )
-    }
-
-    /// Signs what the authenticator says and the hash that was received, whatever it is a hash of.
-    private func sign(
-        _ data: AuthenticatorData,
-        _ hash: ClientDataHash,
-        with passkey: Passkey
-    ) throws(AuthenticatorFailure) -> [UInt8] {
-        do {
-            return Array(try passkey.privateKey.signature(for: data.encoded + hash.bytes).derRepresentation)
-        } catch {
-            throw .internalFault("the key could not sign")
-        }
-    }
-
-    private func authenticatorData(
-        for passkey: Passkey,
-        _ opened: any UnlockedCredentialStore,
-        isNew: Bool
-    ) -> AuthenticatorData {
-        var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
-        if passkey.isBackupEligible { flags.insert(.backupEligible) }
-        // A backup that was made before knows nothing of a passkey that is made now.
-        if passkey.isBackupEligible && opened.isBackedUp && !isNew { flags.insert(.backedUp) }
-        return AuthenticatorData(
-            relyingPartyIDHash: passkey.relyingParty.hash,
-            flags: flags,
-            // Passkeys that may live on several devices can't count their uses; 0 says so.
-            signatureCount: 0,
-            attestedCredential: isNew
-                ? AttestedCredential(
-                    aaguid: Self.aaguid,
-                    id: passkey.id,
-                    publicKey: COSEKey(passkey.privateKey.publicKey)
-                ) : nil
-        )
     }
 }
 

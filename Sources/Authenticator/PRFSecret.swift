@@ -24,9 +24,9 @@ public struct PRFSecret: Sendable {
     private init(key: SymmetricKey) { self.key = key }
 
     /// HMAC-SHA-256 of each salt, as `hmac-secret` has it (CTAP 2.3 §12.7).
-    func answer(_ salts: PRFSalts) -> (first: [UInt8], second: [UInt8]?) {
-        func answer(_ salt: PRFSalt) -> [UInt8] {
-            Array(HMAC<SHA256>.authenticationCode(for: salt.bytes, using: key))
+    func answer(_ salts: PRFSalts) -> (first: PRFResult, second: PRFResult?) {
+        func answer(_ salt: PRFSalt) -> PRFResult {
+            PRFResult(HMAC<SHA256>.authenticationCode(for: salt.bytes, using: key))
         }
         return (answer(salts.first), salts.second.map(answer))
     }

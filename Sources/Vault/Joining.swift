@@ -2,6 +2,7 @@
 
 public import Authenticator
 internal import Crypto
+internal import Threads
 
 extension Vault {
     /// Gives a vault a new PIN on this device, by its passphrase or recovery code: a copied directory, a forgotten

@@ -4,6 +4,7 @@ public import Authenticator
 public import CTAP
 internal import Crypto
 internal import Synchronization
+internal import Threads
 
 /// A vault that the PIN has opened, for one request; ``lock()`` drops the key.
 ///

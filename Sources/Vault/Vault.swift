@@ -3,6 +3,7 @@
 public import Authenticator
 internal import Crypto
 internal import Synchronization
+internal import Threads
 
 /// A directory of sealed, never-modified files that holds passkeys; locked until the PIN is right.
 ///

@@ -2,6 +2,7 @@
 
 public import Authenticator
 internal import Crypto
+internal import Threads
 
 /// A backup that was read: the whole vault in one file, still sealed.
 ///

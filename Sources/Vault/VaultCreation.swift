@@ -2,6 +2,7 @@
 
 public import Authenticator
 internal import Crypto
+internal import Threads
 
 extension Vault {
     /// Makes a vault in a directory that is missing or empty.

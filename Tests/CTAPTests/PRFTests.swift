@@ -99,7 +99,7 @@ struct PRFTests {
     }
 
     @Test("outputs stand in the unsigned extension outputs, canonical, and are never printed")
-    func outputs() {
+    func outputs() throws {
         let (first, second) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
         func bytes(_ output: PRFOutput) -> [UInt8] { CBOREncoder.encode(output.unsignedExtensionOutputs) }
         let prf: [UInt8] = [0xA1, 0x63, 0x70, 0x72, 0x66]
@@ -108,11 +108,15 @@ struct PRFTests {
         let one: [UInt8] = [0x65] + Array("first".utf8) + [0x58, 0x20] + first
         let two: [UInt8] = [0x66] + Array("second".utf8) + [0x58, 0x20] + second
         #expect(bytes(PRFOutput(isEnabled: true)) == prf + [0xA1] + enabled)
-        #expect(bytes(PRFOutput(first: first)) == prf + [0xA1] + results + [0xA1] + one)
-        let all = PRFOutput(isEnabled: true, first: first, second: second)
+        let (firstResult, secondResult) = try (#require(PRFResult(bytes: first)), #require(PRFResult(bytes: second)))
+        #expect(bytes(PRFOutput(first: firstResult)) == prf + [0xA1] + results + [0xA1] + one)
+        let all = PRFOutput(isEnabled: true, first: firstResult, second: secondResult)
         #expect(bytes(all) == prf + [0xA2] + enabled + results + [0xA2] + one + two)
         var text = "\(all) \(String(reflecting: all))"
         dump(all, to: &text)
+        dump(firstResult, to: &text)
+        text += "\(firstResult) \(String(reflecting: firstResult))"
+        #expect(PRFResult(bytes: first.dropLast()) == nil && firstResult != secondResult)
         #expect(!text.contains("7") && !text.contains("8"))
     }
 

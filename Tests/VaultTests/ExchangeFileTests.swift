@@ -143,6 +143,35 @@ struct ExchangeFileTests {
         #expect(try read(empty).skipped.map(\.count) == [200_001])
     }
 
+    @Test("the number of values is bounded before any of them is decoded; what strings hold does not count")
+    func values() throws {
+        let (comma, limit) = (UInt8(ascii: ","), ExchangeFormat.maximumMarks)
+        let marks: Set<UInt8> = [UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ":"), comma]
+        let others = Exchange.document(credentials: #"{"type":"note","later":[0]}"#).count { marks.contains($0) }
+        func zeros(_ count: Int) -> String { "0" + String(repeating: ",0", count: count) }
+        func note(_ commas: Int) -> String { #"{"type":"note","later":[\#(zeros(commas))]}"# }
+        #expect(try read(note(limit - others)).skipped.map(\.what) == [.otherType("note")])
+        let refusal = ExchangeFile.Refusal(words: "it has more than 1048576 values")
+        for values in [
+            note(limit - others + 1), String(repeating: "{},", count: limit / 2) + "0",
+            #"{"a":""# + #"","":""#.repeated(limit / 2) + #""}"#,
+            "[" + String(repeating: "[],", count: limit / 2) + "0]",
+            // Where a string ends is seen behind reverse solidi, too.
+            #"{"a":"\\\\"},"# + zeros(limit),
+        ] {
+            #expect(throws: refusal) { try read(values) }
+        }
+        for text in [#",[{:"#.repeated(1 << 20), #"\","#.repeated(1 << 20), #"\\\","#.repeated(1 << 20)] {
+            #expect(try read(#"{"type":"note","text":"\#(text)"}"#).skipped.map(\.what) == [.otherType("note")])
+        }
+        // Nothing is left to guess what a quotation mark is.
+        let json = String(decoding: Exchange.document(credentials: "0"), as: UTF8.self)
+        for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf32BigEndian] {
+            let bytes = Array(try #require(json.data(using: encoding)))
+            #expect(throws: ExchangeFile.Refusal(words: "it is not JSON")) { try ExchangeFile(json: bytes) }
+        }
+    }
+
     @Test("of a member that comes twice the first counts, and nothing else happens")
     func twice() throws {
         let doubled = Exchange.passkey().dropLast() + #","rpId":"evil.example","username":"eve"}"#
@@ -255,4 +284,8 @@ struct ExchangeFileTests {
         )
         #expect(skipped(try read(Exchange.passkey(), item: own.replacing(text, with: huge))) == [.tooLarge: 1])
     }
+}
+
+extension String {
+    fileprivate func repeated(_ count: Int) -> String { String(repeating: self, count: count) }
 }

@@ -18,6 +18,9 @@ struct VaultFuzzReplayTests {
     @Test("Marks of a rekeying")
     func pending() throws { try replay("vault-pending", taking: 5, refusing: 3, fuzzVaultPending) }
 
+    @Test("Files of other programs")
+    func exchange() throws { try replay("exchange", taking: 2, refusing: 5, fuzzExchange) }
+
     @Test("Recovery codes and passphrases")
     func secrets() throws { try replay("vault-secret", taking: 2, refusing: 10, fuzzVaultSecret) }
 

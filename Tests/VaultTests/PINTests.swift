@@ -3,6 +3,7 @@
 import Authenticator
 import Crypto
 import Testing
+import Threads
 
 @testable import Vault
 

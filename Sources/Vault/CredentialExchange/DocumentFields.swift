@@ -82,7 +82,8 @@ struct OwnExtension: Decodable {
 
 /// A credential of any type.
 enum CredentialFields: Decodable {
-    case passkey(PasskeyFields)
+    /// Elsewhere, so that those of other types, of which there may be many more, do not take its room.
+    indirect case passkey(PasskeyFields)
     /// A passkey that can't be kept.
     case skipped(SkippedCredential)
     /// Of another type, as the file spells it.

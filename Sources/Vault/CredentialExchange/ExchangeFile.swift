@@ -24,6 +24,7 @@ public struct ExchangeFile: Sendable {
     /// Members that are not known here are ignored, as the format has it. Of members that come twice the first counts.
     init(json: [UInt8]) throws(Refusal) {
         guard json.count <= ExchangeFormat.maximumLength else { throw Refusal(words: "it is longer than 16 MiB") }
+        try DocumentBounds.check(json)
         let header: DocumentFields
         do {
             header = try JSONDecoder().decode(DocumentFields.self, from: Data(json))

@@ -16,6 +16,8 @@
 enum ExchangeFormat {
     /// The longest document that is read or written, in bytes; 10,000 passkeys fit.
     static let maximumLength = 16 << 20
+    /// The most brackets, colons and commas outside strings that are read; 10,000 passkeys with all they may have fit.
+    static let maximumMarks = 1 << 20
     /// The most passkeys that are read; no vault has more records.
     static let maximumPasskeys = 10000
     /// The major version that is read and written.

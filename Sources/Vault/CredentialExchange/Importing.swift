@@ -3,6 +3,7 @@
 internal import Authenticator
 internal import CTAP
 internal import Crypto
+internal import Threads
 
 /// What became of the passkeys of a file.
 public struct PasskeyImport: Equatable, Sendable {
