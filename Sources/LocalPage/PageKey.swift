@@ -42,9 +42,31 @@ struct PageKey: Equatable, Sendable {
     }
 }
 
-extension PageKey: CustomStringConvertible, CustomReflectable {
+/// Where a browser finds the page: `http://127.0.0.1:PORT/open/TOKEN`.
+///
+/// As secret as the token, and printed on purpose only.
+public struct PageAddress: Sendable {
+    let origin: String
+    let token: PageKey
+
+    /// The address, for a browser or, where there is none, for the person; the copy is not wiped.
+    public var text: String { origin + PageAnswers.tokenPath + token.hexadecimal }
+}
+
+extension PageAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The type's name only.
+    public var description: String { "PageAddress(hidden)" }
+    /// The type's name only.
+    public var debugDescription: String { description }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension PageKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The type's name only.
     var description: String { "PageKey(hidden)" }
+    /// The type's name only.
+    var debugDescription: String { description }
     /// A mirror without children.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -33,36 +33,45 @@ public final class PageServer: Sendable {
         var attendance = Attendance()
         var streams: [ObjectIdentifier: any Channel] = [:]
         var connections = 0
+        /// Connections of which it is not known yet whose they are.
+        var strangers = 0
         var isEnded = false
     }
 
     /// Where a browser finds the page; it holds the token.
-    public let address: String
+    public let address: PageAddress
     /// Why the ceremony must not go on; at most one comes.
     public let abandonments: AsyncStream<PageAbandonment>
 
     private let state: NIOLockedValueBox<State>
     private let listener: any Channel
     private let limits: PageLimits
+    private let owner: OwnerLookup
     private let abandoned: AsyncStream<PageAbandonment>.Continuation
 
     /// Listens on a port of 127.0.0.1 that the system chooses.
     ///
     /// - Throws: ``PageError``.
     public static func start(_ subject: PageSubject, limits: PageLimits = PageLimits()) async throws -> PageServer {
+        try await start(subject, limits: limits, owner: SocketOwner.user)
+    }
+
+    /// The number of the user whose socket is at the first address, connected to the second; it may take its time.
+    typealias OwnerLookup = @Sendable (SocketAddress, SocketAddress) -> UInt32?
+
+    static func start(
+        _ subject: PageSubject,
+        limits: PageLimits,
+        owner: @escaping OwnerLookup
+    ) async throws -> PageServer {
         guard SocketOwner.isKnown else { throw PageError.ownersUnknown }
         // The handlers need the server and the server needs the port, which is known once it listens.
         let server = NIOLockedValueBox<PageServer?>(nil)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    guard let server = server.withLockedValue({ $0 }), server.admit(channel) else {
-                        channel.close(promise: nil)
-                        return
-                    }
-                    try server.equip(channel)
-                }
+                guard let server = server.withLockedValue({ $0 }) else { return channel.close() }
+                return server.admit(channel)
             }
         let listener: any Channel
         do {
@@ -70,20 +79,27 @@ public final class PageServer: Sendable {
         } catch {
             throw PageError.noPort("\(error)")
         }
-        let made = PageServer(subject, port: listener.localAddress?.port ?? 0, listener, limits)
+        let made = PageServer(subject, port: listener.localAddress?.port ?? 0, listener, limits, owner)
         server.withLockedValue { $0 = made }
         listener.closeFuture.whenComplete { _ in server.withLockedValue { $0 = nil } }
         return made
     }
 
-    private init(_ subject: PageSubject, port: Int, _ listener: any Channel, _ limits: PageLimits) {
+    private init(
+        _ subject: PageSubject,
+        port: Int,
+        _ listener: any Channel,
+        _ limits: PageLimits,
+        _ owner: @escaping OwnerLookup
+    ) {
         let token = PageKey()
         let answers = PageAnswers(port: port, token: token, cookie: PageKey(), mostStreams: limits.streams)
-        address = answers.origin + PageAnswers.tokenPath + token.hexadecimal
+        address = PageAddress(origin: answers.origin, token: token)
         state = NIOLockedValueBox(State(answers: answers, story: PageStory(subject, at: .now)))
         (abandonments, abandoned) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         self.listener = listener
         self.limits = limits
+        self.owner = owner
     }
 
     /// Whether a browser has used the token.
@@ -135,20 +151,33 @@ public final class PageServer: Sendable {
 // MARK: Connections
 
 extension PageServer {
-    /// Whether a connection comes from a socket of this user, and there are not too many.
-    private func admit(_ channel: any Channel) -> Bool {
-        guard let client = channel.remoteAddress, let server = channel.localAddress,
-            SocketOwner.user(of: client, connectedTo: server) == geteuid()
-        else { return false }
-        let isAdmitted = state.withLockedValue { state in
-            guard !state.isEnded, state.connections < limits.connections else { return false }
-            state.connections += 1
+    /// Lets a connection in if it comes from a socket of this user, and there are not too many; else hangs up.
+    ///
+    /// Whose it is stands in a long table of the kernel, so first it is counted: there are never more look-ups than
+    /// connections are borne. They are made on a thread that may wait. Nothing is read from the connection until then.
+    private func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
+        guard let client = channel.remoteAddress, let server = channel.localAddress, enter(\.strangers) else {
+            return channel.close()
+        }
+        let user = NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { [owner] in
+            owner(client, server)
+        }
+        return user.flatMapThrowing { user in
+            self.state.withLockedValue { $0.strangers -= 1 }
+            guard user == geteuid(), self.enter(\.connections) else { return channel.close(promise: nil) }
+            channel.closeFuture.whenComplete { _ in self.state.withLockedValue { $0.connections -= 1 } }
+            try self.equip(channel)
+        }
+    }
+
+    /// Counts a connection, if there may be one more of that sort.
+    private func enter(_ count: WritableKeyPath<State, Int>) -> Bool {
+        state.withLockedValue { state in
+            guard !state.isEnded, state.connections < limits.connections, state[keyPath: count] < limits.connections
+            else { return false }
+            state[keyPath: count] += 1
             return true
         }
-        if isAdmitted {
-            channel.closeFuture.whenComplete { _ in self.state.withLockedValue { $0.connections -= 1 } }
-        }
-        return isAdmitted
     }
 
     private func equip(_ channel: any Channel) throws {

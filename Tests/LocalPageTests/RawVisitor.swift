@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NIOCore
 import TestSupport
 
 @testable import LocalPage
@@ -90,15 +91,29 @@ final class RawVisitor: Sendable {
     }
 }
 
+extension PageLimits {
+    /// With all the time that a busy machine takes; tests of impatience say how little they want.
+    static var patient: PageLimits {
+        var limits = PageLimits()
+        (limits.patience, limits.absence, limits.farewell) = (.minutes(2), .minutes(2), .minutes(2))
+        return limits
+    }
+}
+
 /// A running page, and requests to it as a browser makes them.
 struct Visit: Sendable {
     let server: PageServer
     let port: Int
     let tokenPath: String
 
-    static func begin(_ limits: PageLimits = PageLimits()) async throws -> Visit {
-        let server = try await PageServer.start(PageSubject(site: "example.com", operation: .signIn), limits: limits)
-        let parts = server.address.split(separator: "/", maxSplits: 2)
+    static func begin(_ limits: PageLimits = .patient) async throws -> Visit {
+        try await begin(limits, owner: SocketOwner.user)
+    }
+
+    static func begin(_ limits: PageLimits, owner: @escaping PageServer.OwnerLookup) async throws -> Visit {
+        let subject = PageSubject(site: "example.com", operation: .signIn)
+        let server = try await PageServer.start(subject, limits: limits, owner: owner)
+        let parts = server.address.text.split(separator: "/", maxSplits: 2)
         let port = parts[1].split(separator: ":").last.flatMap { Int($0) } ?? 0
         return Visit(server: server, port: port, tokenPath: "/" + parts[2])
     }

@@ -65,7 +65,7 @@ struct AnswerShapeTests {
         func object(_ conveyance: String) throws -> [UInt8] {
             let options = try Fixture.creationOptions(["attestation": "\"\(conveyance)\""])
             let ceremony = try Ceremony(.creation(options), origin: Fixture.origin())
-            let json = try ceremony.responseJSON(body: body, transports: [])
+            let json = try ceremony.responseJSON(body: body, phone: Fixture.phone())
             return try Fixture.read(json).value("response").base64("attestationObject")
         }
         let text = [0x63] + Array("fmt".utf8) + [0x66] + Array("packed".utf8) + [0x67] + Array("attStmt".utf8)
@@ -84,10 +84,10 @@ struct AnswerShapeTests {
             data += [UInt8](repeating: 7, count: length) + COSEKey(key.publicKey).encoded
             return CBOREncoder.encode([1: "none", 2: .bytes(data), 3: [:]] as CBORMap)
         }
-        let json = try Fixture.read(ceremony.responseJSON(body: body(1023), transports: []))
+        let json = try Fixture.read(ceremony.responseJSON(body: body(1023), phone: Fixture.phone()))
         #expect(try json.base64("id").count == 1023)
         for length in [0, 1024] {
-            expectMalformed { _ = try ceremony.responseJSON(body: body(length), transports: []) }
+            expectMalformed { _ = try ceremony.responseJSON(body: body(length), phone: Fixture.phone()) }
         }
     }
 
@@ -115,11 +115,11 @@ struct AnswerShapeTests {
     @Test("no piece of an answer is taken for a whole, and nothing behind one is overlooked")
     func truncations() throws {
         for (ceremony, body) in try answers() {
-            #expect(throws: Never.self) { try ceremony.responseJSON(body: body, transports: []) }
+            #expect(throws: Never.self) { try ceremony.responseJSON(body: body, phone: Fixture.phone()) }
             for length in body.indices {
-                expectMalformed { _ = try ceremony.responseJSON(body: Array(body[..<length]), transports: []) }
+                expectMalformed { _ = try ceremony.responseJSON(body: Array(body[..<length]), phone: Fixture.phone()) }
             }
-            expectMalformed { _ = try ceremony.responseJSON(body: body + [0], transports: []) }
+            expectMalformed { _ = try ceremony.responseJSON(body: body + [0], phone: Fixture.phone()) }
         }
     }
 
@@ -131,7 +131,7 @@ struct AnswerShapeTests {
                 for bit in 0..<8 {
                     var damaged = body
                     damaged[index] ^= 1 << bit
-                    guard let json = try? ceremony.responseJSON(body: damaged, transports: []) else { continue }
+                    guard let json = try? ceremony.responseJSON(body: damaged, phone: Fixture.phone()) else { continue }
                     let response = try Fixture.read(json).value("response")
                     let data = try response.base64("authenticatorData")
                     #expect(Array(data.prefix(32)) == site && data[32] & 0x01 == 1)

@@ -91,7 +91,10 @@ struct CreationCeremonyTests {
     func response() throws {
         let ceremony = try ceremony()
         let created = try Fixture.created(key)
-        let json = try ceremony.responseJSON(from: created, transports: ["internal", "cable", "internal", "Bad\"\n"])
+        let json = try ceremony.responseJSON(
+            from: created,
+            phone: Fixture.phone(transports: ["internal", "cable", "internal", "Bad\"\n"])
+        )
         let credential = try Fixture.read(json)
         #expect(try credential.base64("id") == [0xCA, 0xFE] && credential.text("rawId") == credential.text("id"))
         #expect(try credential.text("type") == "public-key")
@@ -118,7 +121,26 @@ struct CreationCeremonyTests {
             "extensions": #"{"credProps":true}"#,
             "authenticatorSelection": "{\"residentKey\":\"\(residentKey)\"}",
         ])
-        let json = try ceremony.responseJSON(from: Fixture.created(key), transports: [])
+        let json = try ceremony.responseJSON(from: Fixture.created(key), phone: Fixture.phone())
+        #expect(String(decoding: json, as: UTF8.self).contains("\"clientExtensionResults\":\(expected)"))
+    }
+
+    @Test("credProps does not claim what this phone was not asked for", arguments: [true, false])
+    func credentialPropertiesByPhone(keepsPasskeys: Bool) throws {
+        let ceremony = try Ceremony(
+            .creation(
+                Fixture.creationOptions([
+                    "extensions": #"{"credProps":true}"#,
+                    "authenticatorSelection": #"{"residentKey":"preferred"}"#,
+                ])
+            ),
+            origin: Fixture.origin()
+        )
+        let phone = Fixture.phone(options: ["rk": keepsPasskeys])
+        guard case .makeCredential(let asked) = try ceremony.ctapRequest(for: phone) else { throw Fixture.OtherKind() }
+        #expect(asked.residentKey == keepsPasskeys)
+        let json = try ceremony.responseJSON(body: Fixture.created(key).encoded, phone: phone)
+        let expected = keepsPasskeys ? #"{"credProps":{"rk":true}}"# : #"{"credProps":{}}"#
         #expect(String(decoding: json, as: UTF8.self).contains("\"clientExtensionResults\":\(expected)"))
     }
 
@@ -128,7 +150,10 @@ struct CreationCeremonyTests {
         created.format = "packed"
         created.attestationStatement = ["alg": -7, "sig": .bytes([1]), "x5c": [.bytes([2])]]
         func object(_ conveyance: String) throws -> AttestationObject {
-            let json = try ceremony(["attestation": "\"\(conveyance)\""]).responseJSON(from: created, transports: [])
+            let json = try ceremony(["attestation": "\"\(conveyance)\""]).responseJSON(
+                from: created,
+                phone: Fixture.phone()
+            )
             let credential = try Fixture.read(json)
             return try AttestationObject(parsing: credential.value("response").base64("attestationObject"))
         }
@@ -153,7 +178,7 @@ struct CreationCeremonyTests {
                 publicKey: COSEKey(key.publicKey)
             )
         )
-        let credential = try Fixture.read(ceremony().responseJSON(from: created, transports: []))
+        let credential = try Fixture.read(ceremony().responseJSON(from: created, phone: Fixture.phone()))
         let object = try AttestationObject(parsing: credential.value("response").base64("attestationObject"))
         #expect(object.format == "packed")
     }
@@ -174,7 +199,9 @@ struct CreationCeremonyTests {
                     )
                 )
             )
-            let members = try Fixture.read(ceremony.responseJSON(from: response, transports: [])).value("response")
+            let members = try Fixture.read(ceremony.responseJSON(from: response, phone: Fixture.phone())).value(
+                "response"
+            )
             #expect(try members.number("publicKeyAlgorithm") == algorithm)
             return members["publicKey"] == nil ? nil : try members.base64("publicKey")
         }
@@ -207,29 +234,38 @@ struct CreationCeremonyTests {
         let required = ["authenticatorSelection": #"{"userVerification":"required"}"#]
         let plain = try ceremony()
         #expect(throws: ResponseCheckError.otherRelyingParty) {
-            try plain.responseJSON(from: Fixture.created(key, relyingParty: "login.example.com"), transports: [])
+            try plain.responseJSON(
+                from: Fixture.created(key, relyingParty: "login.example.com"),
+                phone: Fixture.phone()
+            )
         }
         #expect(throws: ResponseCheckError.userNotPresent) {
-            try plain.responseJSON(from: Fixture.created(key, flags: [.userVerified]), transports: [])
+            try plain.responseJSON(from: Fixture.created(key, flags: [.userVerified]), phone: Fixture.phone())
         }
         #expect(throws: ResponseCheckError.userNotVerified) {
-            try ceremony(required).responseJSON(from: Fixture.created(key, flags: [.userPresent]), transports: [])
+            try ceremony(required).responseJSON(
+                from: Fixture.created(key, flags: [.userPresent]),
+                phone: Fixture.phone()
+            )
         }
         #expect(throws: Never.self) {
-            try plain.responseJSON(from: Fixture.created(key, flags: [.userPresent]), transports: [])
+            try plain.responseJSON(from: Fixture.created(key, flags: [.userPresent]), phone: Fixture.phone())
         }
         #expect(throws: ResponseCheckError.contradictoryBackupFlags) {
-            try plain.responseJSON(from: Fixture.created(key, flags: [.userPresent, .backedUp]), transports: [])
+            try plain.responseJSON(
+                from: Fixture.created(key, flags: [.userPresent, .backedUp]),
+                phone: Fixture.phone()
+            )
         }
         #expect(throws: ResponseCheckError.algorithmNotAsked(.es256)) {
             try ceremony(["pubKeyCredParams": #"[{"type":"public-key","alg":-257}]"#])
-                .responseJSON(from: Fixture.created(key), transports: [])
+                .responseJSON(from: Fixture.created(key), phone: Fixture.phone())
         }
         let assertion = try Fixture.assertion(key, hash: plain.clientData.hash)
         #expect(throws: ResponseCheckError.noNewCredential) {
             try plain.responseJSON(
                 from: MakeCredentialResponse(authenticatorData: assertion.authenticatorData),
-                transports: []
+                phone: Fixture.phone()
             )
         }
     }
@@ -327,7 +363,10 @@ struct CeremonyTests {
             Issue.record("another command")
             return
         }
-        let json = try ceremony.responseJSON(body: Fixture.created(key).encoded, transports: ["internal"])
+        let json = try ceremony.responseJSON(
+            body: Fixture.created(key).encoded,
+            phone: Fixture.phone(transports: ["internal"])
+        )
         #expect(try Fixture.read(json).value("response")["attestationObject"] != nil)
     }
 
@@ -340,7 +379,7 @@ struct CeremonyTests {
             return
         }
         let body = try Fixture.assertion(key, hash: request.clientDataHash).encoded
-        let json = try ceremony.responseJSON(body: body, transports: [])
+        let json = try ceremony.responseJSON(body: body, phone: Fixture.phone())
         #expect(try Fixture.read(json).value("response")["signature"] != nil)
     }
 
@@ -353,14 +392,14 @@ struct CeremonyTests {
         let body = Array(try phone.hex("response_plaintext").dropFirst(2))
         let options = try PublicKeyOptions(json: Array(Fixture.request(["userVerification": "\"required\""]).utf8))
         let ceremony = try Ceremony(options, origin: Fixture.origin())
-        let credential = try Fixture.read(ceremony.responseJSON(body: body, transports: []))
+        let credential = try Fixture.read(ceremony.responseJSON(body: body, phone: Fixture.phone()))
         #expect(try credential.value("response").base64("userHandle").count == 32)
         let elsewhere = try Ceremony(
             PublicKeyOptions(json: Array(Fixture.request(["rpId": nil]).utf8)),
             origin: Fixture.origin()
         )
         #expect(throws: ResponseCheckError.otherRelyingParty) {
-            try elsewhere.responseJSON(body: body, transports: [])
+            try elsewhere.responseJSON(body: body, phone: Fixture.phone())
         }
     }
 
@@ -381,7 +420,7 @@ struct CeremonyTests {
         let body = try Fixture.created(key).encoded
         for length in body.indices {
             #expect(throws: ResponseCheckError.malformed(.cbor(.truncated))) {
-                try ceremony.responseJSON(body: Array(body.prefix(length)), transports: [])
+                try ceremony.responseJSON(body: Array(body.prefix(length)), phone: Fixture.phone())
             }
         }
     }

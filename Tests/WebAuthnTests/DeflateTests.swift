@@ -87,6 +87,66 @@ struct DeflateTests {
         }
     }
 
+    @Test("blocks without end are not worked through", arguments: [0, 1, 5000])
+    func emptyBlocks(size: Int) {
+        // Stored blocks without a byte, and then what is expected.
+        let empty: [UInt8] = [0x00, 0x00, 0x00, 0xFF, 0xFF]
+        func stream(_ count: Int) -> [UInt8] {
+            Array([[UInt8]](repeating: empty, count: count).joined())
+                + Deflate.stored([UInt8](repeating: 7, count: size))
+        }
+        let most = Deflate.mostBlocks(for: size)
+        #expect(Deflate.inflate(stream(most - 1), size: size)?.count == size)
+        #expect(Deflate.inflate(stream(most), size: size) == nil)
+        #expect(Deflate.inflate(stream(200_000), size: size) == nil)
+    }
+
+    @Test("empty blocks with codes of their own are counted like others")
+    func emptyDynamicBlocks() throws {
+        var bits = BitWriter()
+        func block(isLast: Bool) {
+            // §3.2.7: 257 literals, 1 distance, 18 lengths in the order 16 17 18 0 8 7 9 6 10 5 11 4 12 3 13 2 14 1.
+            bits.put(isLast ? 1 : 0, 1)
+            bits.put(2, 2)
+            bits.put(0, 5)
+            bits.put(0, 5)
+            bits.put(14, 4)
+            // 18 and 1 have words of one bit: 1 is 0, 18 is 1.
+            for index in 0..<18 { bits.put(index == 2 || index == 17 ? 1 : 0, 3) }
+            // 256 times nothing, then two codes of one bit: the end, and distance 1.
+            for (symbol, extra) in [(1, 127), (1, 107)] {
+                bits.put(symbol, 1)
+                bits.put(extra, 7)
+            }
+            bits.put(0, 1)
+            bits.put(0, 1)
+            // The end.
+            bits.put(0, 1)
+        }
+        let most = Deflate.mostBlocks(for: 0)
+        for _ in 1..<most { block(isLast: false) }
+        block(isLast: true)
+        #expect(Deflate.inflate(bits.bytes, size: 0) == [])
+        bits = BitWriter()
+        for _ in 0..<most { block(isLast: false) }
+        block(isLast: true)
+        #expect(Deflate.inflate(bits.bytes, size: 0) == nil)
+    }
+
+    /// Bits as DEFLATE packs them: from the lowest up (§3.1.1).
+    private struct BitWriter {
+        var bytes: [UInt8] = []
+        private var count = 0
+
+        mutating func put(_ value: Int, _ width: Int) {
+            for bit in 0..<width {
+                if count % 8 == 0 { bytes.append(0) }
+                if value >> bit & 1 == 1 { bytes[bytes.count - 1] |= 1 << UInt8(count % 8) }
+                count += 1
+            }
+        }
+    }
+
     @Test("more than a message holds is not inflated")
     func bomb() {
         #expect(Deflate.inflate([0x03, 0x00], size: Deflate.maximumBytes + 1) == nil)

@@ -55,6 +55,11 @@ enum Fixture {
 
     static func credentialID() throws -> CredentialID { try #require(CredentialID(bytes: [0xCA, 0xFE])) }
 
+    /// A phone that keeps discoverable passkeys, or one that says it does not.
+    static func phone(transports: [String] = [], options: [String: Bool] = ["rk": true]) -> AuthenticatorInfo {
+        AuthenticatorInfo(versions: ["FIDO_2_0"], aaguid: .zero, options: options, transports: transports)
+    }
+
     static let flags: AuthenticatorData.Flags = [.userPresent, .userVerified, .backupEligible, .backedUp]
     static let aaguid = AAGUID(bytes: 1...16)
 

@@ -67,14 +67,14 @@ public enum Ceremony: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - body: CBOR as the phone sent it.
-    ///   - transports: How the phone says it can be reached, from its ``AuthenticatorInfo``.
-    public func responseJSON(body: [UInt8], transports: [String]) throws(ResponseCheckError) -> [UInt8] {
+    ///   - phone: How the phone introduced itself: what it was asked, and how it can be reached.
+    public func responseJSON(body: [UInt8], phone: AuthenticatorInfo) throws(ResponseCheckError) -> [UInt8] {
         switch self {
         case .creation(let ceremony):
             try ceremony.responseJSON(
                 from: Self.parsed(body, MakeCredentialResponse.init(parsing:)),
                 statement: MakeCredentialResponse.encodedStatement(in: body),
-                transports: transports
+                phone: phone
             )
         case .request(let ceremony):
             try ceremony.responseJSON(from: Self.parsed(body, GetAssertionResponse.init(parsing:)))

@@ -49,10 +49,8 @@ public struct CreationCeremony: Equatable, Sendable {
         }
         guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
         var request = ctapRequest
-        if phone.options["rk"] == false {
-            guard options.residentKey != .required else { throw .discoverablePasskeys }
-            request.residentKey = false
-        }
+        request.residentKey = asksResidentKey(of: phone)
+        guard request.residentKey || options.residentKey != .required else { throw .discoverablePasskeys }
         if options.extensions.largeBlobRequired == true, !phone.lists(LargeBlobInput.extensionName) {
             throw .largeBlobs
         }
@@ -62,13 +60,20 @@ public struct CreationCeremony: Equatable, Sendable {
         return request
     }
 
+    /// Whether this phone is asked for a discoverable passkey: one that keeps none is asked for another.
+    private func asksResidentKey(of phone: AuthenticatorInfo) -> Bool {
+        ctapRequest.residentKey && phone.options["rk"] != false
+    }
+
     /// Checks the phone's answer and writes `RegistrationResponseJSON`.
     ///
-    /// - Parameter statement: The attestation statement as it came; `nil` to write it anew.
+    /// - Parameters:
+    ///   - statement: The attestation statement as it came; `nil` to write it anew.
+    ///   - phone: The phone that answers, as it introduced itself: what it was asked, and how it can be reached.
     public func responseJSON(
         from response: MakeCredentialResponse,
         statement: [UInt8]? = nil,
-        transports: [String]
+        phone: AuthenticatorInfo
     ) throws(ResponseCheckError) -> [UInt8] {
         let data = response.authenticatorData
         try ResponseCheck(relyingPartyID: ctapRequest.relyingParty.id, userVerification: options.userVerification)
@@ -81,7 +86,7 @@ public struct CreationCeremony: Equatable, Sendable {
         var members: [(String, JSONText)] = [
             ("clientDataJSON", .bytes(clientData.json)),
             ("authenticatorData", .bytes(data.encoded)),
-            ("transports", .array(Self.transports(transports).map { .string($0) })),
+            ("transports", .array(Self.transports(phone.transports).map { .string($0) })),
         ]
         if let publicKey = credential.publicKey.subjectPublicKeyInfo {
             members.append(("publicKey", .bytes(publicKey)))
@@ -90,15 +95,10 @@ public struct CreationCeremony: Equatable, Sendable {
             ("publicKeyAlgorithm", .integer(credential.publicKey.algorithm.rawValue)),
             ("attestationObject", .bytes(attestationObject(response, statement))),
         ]
-        let results: [(String, JSONText)]
-        do throws(CTAPResponseError) {
-            results = try options.extensions.results(
-                response.unsignedExtensionOutputs,
-                residentKeyAsked: ctapRequest.residentKey
-            )
-        } catch {
-            throw .malformed(error)
-        }
+        let results = options.extensions.results(
+            response.unsignedExtensionOutputs,
+            residentKeyAsked: asksResidentKey(of: phone)
+        )
         return CredentialJSON.encode(id: credential.id, response: members, extensionResults: results)
     }
 

@@ -59,12 +59,7 @@ public struct RequestCeremony: Equatable, Sendable {
             ("signature", .bytes(response.signature)),
         ]
         if let user = response.user { members.append(("userHandle", .bytes(user.id.bytes))) }
-        let results: [(String, JSONText)]
-        do throws(CTAPResponseError) {
-            results = try options.extensions.results(response.unsignedExtensionOutputs, by: id)
-        } catch {
-            throw .malformed(error)
-        }
+        let results = options.extensions.results(response.unsignedExtensionOutputs, by: id)
         return CredentialJSON.encode(id: id, response: members, extensionResults: results)
     }
 

@@ -3,7 +3,8 @@
 /// The DEFLATE format (RFC 1951), in which phones are sent a website's data and give it back.
 ///
 /// What is written here is stored and not compressed, which every reader takes: blobs are short, and the way is free.
-/// What is read may have every kind of block, and is bounded by the size that is expected.
+/// What is read may have every kind of block. The size that is expected bounds it, and the work too: a block may be empty
+/// and still cost the making of its codes, so there may be only so many blocks.
 enum Deflate {
     /// The longest blob that is inflated, in bytes: a message of the tunnel is no longer.
     static let maximumBytes = 1 << 20
@@ -25,7 +26,11 @@ enum Deflate {
         return output
     }
 
-    /// The bytes; `nil` if the input is not DEFLATE to its end, or gives another number of bytes than expected.
+    /// How many blocks a stream may have: the smallest that zlib writes by itself hold 128 symbols.
+    static func mostBlocks(for size: Int) -> Int { 64 + size / 64 }
+
+    /// The bytes; `nil` if the input is not DEFLATE to its end, gives another number of bytes than expected, or has more
+    /// blocks than writers make of so many bytes.
     static func inflate(_ bytes: [UInt8], size: Int) -> [UInt8]? {
         guard (0...maximumBytes).contains(size) else { return nil }
         var inflater = Inflater(input: bytes, size: size)
@@ -51,7 +56,10 @@ private struct Inflater {
 
     mutating func run() throws -> [UInt8] {
         var isLast = false
+        var blocks = 0
         while !isLast {
+            blocks += 1
+            guard blocks <= Deflate.mostBlocks(for: size) else { throw Malformed() }
             isLast = try take(1) == 1
             switch try take(2) {
             case 0: try stored()
@@ -201,8 +209,13 @@ private struct HuffmanCode {
         var counts = [Int](repeating: 0, count: Self.longest + 1)
         for length in lengths where length > 0 { counts[length] += 1 }
         self.counts = counts
-        symbols = (1...Self.longest).flatMap { length in
-            lengths.enumerated().filter { $0.element == length }.map(\.offset)
+        // By length, then by number, in one pass.
+        var next = counts.indices.map { counts[..<$0].reduce(0, +) }
+        var symbols = [Int](repeating: 0, count: counts.reduce(0, +))
+        for (symbol, length) in lengths.enumerated() where length > 0 {
+            symbols[next[length]] = symbol
+            next[length] += 1
         }
+        self.symbols = symbols
     }
 }

@@ -4,53 +4,59 @@ internal import CBOR
 internal import CTAP
 
 /// `getClientExtensionResults()`: what was asked for, and nothing that was not.
+///
+/// An output that can't be read counts as none: what the passkey signed is good without it, and a passkey that was made
+/// would be lost.
 extension CreationExtensions {
     /// The results of a creation.
     func results(
         _ outputs: CBORMap?,
         residentKeyAsked: Bool
-    ) throws(CTAPResponseError) -> [(String, JSONText)] {
+    ) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if credentialProperties {
             // The phone does not tell; what was asked for and not refused was done.
             results.append(("credProps", .object(residentKeyAsked ? [("rk", .boolean(true))] : [])))
         }
         if let prf {
-            let output = try PRFOutput(unsignedOutputs: outputs)
+            let output = try? PRFOutput(unsignedOutputs: outputs)
             let enabled: [(String, JSONText)] = [("enabled", .boolean(output?.isEnabled ?? false))]
-            results.append(("prf", .object(enabled + (try Self.prfResults(output, asked: prf.salts)))))
+            results.append(("prf", .object(enabled + Self.prfResults(output, asked: prf.salts))))
         }
         if largeBlobRequired != nil {
-            let isSupported = try LargeBlobOutput(unsignedOutputs: outputs)?.isSupported ?? false
+            let output = try? LargeBlobOutput(unsignedOutputs: outputs)
+            let isSupported = output?.isSupported ?? false
             results.append(("largeBlob", .object([("supported", .boolean(isSupported))])))
         }
         return results
     }
 
-    /// At most what was asked; a phone may know the passkey and not the salts, but it must not answer half of them.
+    /// At most what was asked.
+    ///
+    /// A phone may know the passkey and not the salts, but half of an answer is none.
     fileprivate static func prfResults(
         _ output: PRFOutput?,
         asked salts: PRFSalts?
-    ) throws(CTAPResponseError) -> [(String, JSONText)] {
+    ) -> [(String, JSONText)] {
         guard let salts, let first = output?.first else { return [] }
-        guard (salts.second == nil) == (output?.second == nil) else { throw .invalid("prf.results") }
-        let second: [(String, JSONText)] = (output?.second).map { [("second", .bytes($0))] } ?? []
-        return [("results", .object([("first", .bytes(first))] + second))]
+        guard (salts.second == nil) == (output?.second == nil) else { return [] }
+        let second: [(String, JSONText)] = (output?.second).map { [("second", .bytes($0.bytes))] } ?? []
+        return [("results", .object([("first", .bytes(first.bytes))] + second))]
     }
 }
 
 extension RequestExtensions {
     /// The results of a sign-in with a credential.
-    func results(_ outputs: CBORMap?, by credential: CredentialID) throws(CTAPResponseError) -> [(String, JSONText)] {
+    func results(_ outputs: CBORMap?, by credential: CredentialID) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if let prf {
-            let output = try PRFOutput(unsignedOutputs: outputs)
+            let output = try? PRFOutput(unsignedOutputs: outputs)
             results.append(
-                ("prf", .object(try CreationExtensions.prfResults(output, asked: prf.salts(for: credential))))
+                ("prf", .object(CreationExtensions.prfResults(output, asked: prf.salts(for: credential))))
             )
         }
         if let largeBlob {
-            let output = try LargeBlobOutput(unsignedOutputs: outputs)
+            let output = try? LargeBlobOutput(unsignedOutputs: outputs)
             results.append(("largeBlob", .object(Self.largeBlobResults(output, of: largeBlob))))
         }
         return results
