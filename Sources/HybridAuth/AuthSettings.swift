@@ -15,13 +15,19 @@ enum AuthSettings {
     )
     static let tunnelTokenFile = Setting("tunnel-token-file", .path, help: "A file with the relay's token.")
     static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
+    static let bleChannel = Setting(
+        "ble-channel",
+        .boolean,
+        default: "yes",
+        help: "Let a device that offers it connect by Bluetooth alone."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
-            AnySetting(cacert),
+            AnySetting(cacert), AnySetting(bleChannel),
         ],
-        ignoredVariables: ["HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN"]
+        ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN"]
     )
 
     /// The file of this user.
@@ -42,6 +48,18 @@ enum AuthSettings {
             environment: environment,
             file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
         )
+    }
+
+    /// The relay that is chosen, if one is.
+    static func domain(_ settings: Configuration) throws(CommandFailure) -> TunnelDomain? {
+        guard let named = try settings.value(tunnelDomain) else { return nil }
+        guard let domain = TunnelDomain(argument: named) else {
+            throw settings.failure(
+                tunnelDomain,
+                "\(named) is no tunnel domain; hybrid-relay domain shows which number has which host name"
+            )
+        }
+        return domain
     }
 
     /// The file of the token for the relay that is chosen, if there is one.

@@ -15,6 +15,7 @@ struct HybridAuth: AsyncParsableCommand {
         version: ProductVersion.text,
         subcommands: [
             Scan.self, Setup.self, VaultCommand.self, PasskeysCommand.self, ExportCommand.self, ImportCommand.self,
+            CheckConfig.self,
         ]
     )
 

@@ -14,7 +14,7 @@ struct PinentryUser: UserInteraction {
     private static let patience = Duration.seconds(60)
 
     private let pinentry: Pinentry
-    private let relay: String
+    private let way: ClientWay
     private let age: UInt64?
     private let warning: String
 
@@ -22,16 +22,16 @@ struct PinentryUser: UserInteraction {
     ///
     /// - Parameters:
     ///   - program: The pinentry program, or `nil` for the usual ones.
-    ///   - relay: The relay's host.
+    ///   - way: By which way the other device asks.
     ///   - age: How old the code is, in seconds, if it says so.
     ///   - virtualRadio: Whether nearness is not proved.
-    init(program: String?, relay: String, age: UInt64?, virtualRadio: Bool) throws {
+    init(program: String?, way: ClientWay, age: UInt64?, virtualRadio: Bool) throws {
         do {
             pinentry = try Pinentry(program: program)
         } catch {
             throw CommandFailure(error.sentence, status: .unavailable)
         }
-        self.relay = relay
+        self.way = way
         self.age = age
         warning =
             (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
@@ -72,7 +72,7 @@ struct PinentryUser: UserInteraction {
             case .signIn(let site): (site, "Sign in to this site?")
             }
         let made = age.map { ", with a code shown \(CodeAge.words($0)) ago" } ?? ""
-        let description = "\(site)\n\n\(what)\nAsked through the relay \(relay)\(made).\(warning)"
+        let description = "\(site)\n\n\(what)\nAsked \(way.words)\(made).\(warning)"
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
         do {

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Authenticator
 internal import BLEAdvert
 internal import CaBLE
+internal import CeremonySupport
 internal import DataChannel
 internal import HybridSession
 internal import ServiceSupport
@@ -55,6 +56,9 @@ struct Scan: AsyncParsableCommand {
     )
     var adapter: AdapterName?
 
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
+    var bleChannel: Bool?
+
     @Flag(help: "Tell what happens as JSON, one object a line, on standard error.")
     var json = false
 
@@ -91,6 +95,7 @@ struct Scan: AsyncParsableCommand {
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
         cacert = try settings.value(AuthSettings.cacert)
+        bleChannel = try settings.value(AuthSettings.bleChannel)
         let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
         let domain = try relayDomain(settings)
         tunnelTokenFile = try AuthSettings.tokenFile(for: domain, settings)
@@ -127,6 +132,7 @@ struct Scan: AsyncParsableCommand {
         flags.set(AuthSettings.pinentry, pinentry)
         flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
         flags.set(AuthSettings.cacert, cacert)
+        flags.set(AuthSettings.bleChannel, bleChannel)
         return flags
     }
 
@@ -135,17 +141,11 @@ struct Scan: AsyncParsableCommand {
     }
 
     private func relayDomain(_ settings: Configuration) throws -> TunnelDomain {
-        guard let named = try settings.value(AuthSettings.tunnelDomain) else {
+        guard let domain = try AuthSettings.domain(settings) else {
             throw CommandFailure(
                 "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host "
                     + "name)",
                 status: .usage
-            )
-        }
-        guard let domain = TunnelDomain(argument: named) else {
-            throw settings.failure(
-                AuthSettings.tunnelDomain,
-                "\(named) is no tunnel domain; hybrid-relay domain shows which number has which host name"
             )
         }
         return domain
@@ -180,16 +180,17 @@ struct Scan: AsyncParsableCommand {
             throw CommandFailure(error)
         }
         if radio.isVirtual { progress.tell("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
+        let way = ClientWay(relay: domain.host)
         do {
             let user = try PinentryUser(
                 program: pinentry,
-                relay: domain.host,
+                way: way,
                 age: offer.age(at: UInt64(max(0, WallClock.secondsSince1970))),
                 virtualRadio: radio.isVirtual
             )
             let opened = try await VaultOpening(path: vault, virtualRadio: radio.isVirtual).open(asking: user, progress)
             let authenticator = Authenticator(store: opened, user: user)
-            try await serve(offer, domain, token, radio, authenticator, opened, progress)
+            try await serve(offer, domain, token, radio, authenticator, opened, progress, way)
         } catch {
             await radio.close()
             throw error
@@ -204,7 +205,8 @@ struct Scan: AsyncParsableCommand {
         _ radio: BluetoothRadio,
         _ authenticator: Authenticator,
         _ vault: Vault,
-        _ progress: ScanProgress
+        _ progress: ScanProgress,
+        _ way: ClientWay
     ) async throws {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = .seconds(timeout)
@@ -217,7 +219,8 @@ struct Scan: AsyncParsableCommand {
             radio: radio,
             location: route.location(of: domain),
             bearerToken: token,
-            timeouts: timeouts
+            timeouts: timeouts,
+            acceptsBLEChannel: bleChannel ?? true
         )
         let end: Result<AuthenticatorEnd, any Error>
         do {
@@ -225,7 +228,10 @@ struct Scan: AsyncParsableCommand {
                 try await session.serve(
                     offer,
                     info: Authenticator.info,
-                    events: progress.show,
+                    events: { event in
+                        way.note(event)
+                        progress.show(event)
+                    },
                     answer: { await authenticator.answer($0) },
                     sent: { await authenticator.sent() },
                     delivered: {
@@ -247,19 +253,9 @@ struct Scan: AsyncParsableCommand {
             progress.tell("history-not-written", ScanOutcome.notNoted(failure))
         }
         do {
-            try await ScanOutcome(authenticator, vault).judge(end.get())
+            try await ScanOutcome(authenticator, vault).judge(end.get(), by: way.kind)
         } catch let failure as AuthenticatorSessionFailure {
             throw CommandFailure(failure)
         }
-    }
-}
-
-extension CommandFailure {
-    init(_ failure: some ExplainedFailure) {
-        self.init(
-            failure.sentence,
-            code: failure.code,
-            status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software
-        )
     }
 }

@@ -2,6 +2,7 @@
 
 internal import Authenticator
 internal import CTAP
+internal import CaBLE
 internal import HybridSession
 internal import ServiceSupport
 internal import Vault
@@ -41,23 +42,45 @@ struct ScanOutcome {
     }
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
-    func judge(_ end: AuthenticatorEnd) async throws {
-        if case .answerLost(let command) = end {
+    func judge(_ end: AuthenticatorEnd, by way: DataChannelKind) async throws {
+        if case .answerLost(let command, let parting) = end {
             let left =
                 command == .makeCredential
                 ? "the new passkey stays in the vault beside all others" : "nothing was changed"
+            let cause = parting.clause("left", "before it heard", "before the other device heard", by: way)
             throw CommandFailure(
-                "you agreed, but the other device left before it heard; \(left); try again",
+                "you agreed, but \(cause); \(left); try again",
+                code: parting.code,
                 status: .temporary
             )
         }
         guard await authenticator.fulfilled == 0 else { return }
-        if let failure = await authenticator.lastFailure { throw told(failure) }
-        let sentence =
-            end == .clientLeftDuringRequest
-            ? "the other device cancelled before you had answered"
-            : "the other device left without asking for anything"
-        throw CommandFailure(sentence, status: .temporary)
+        // That a question was taken down is known here, too, and better: by what.
+        if let failure = await authenticator.lastFailure, failure != .cancelled { throw told(failure) }
+        switch end {
+        case .shutDown: throw left(without: .goodbye, by: way)
+        case .clientLeft(let parting): throw left(without: parting, by: way)
+        case .clientLeftDuringRequest(let parting), .answerLost(_, let parting):
+            let moment = "before you had answered"
+            throw CommandFailure(
+                parting.clause("cancelled", moment, moment, by: way) + parting.remedy(by: way),
+                code: parting.code ?? AuthenticatorFailure.cancelled.code,
+                status: .temporary
+            )
+        }
+    }
+
+    private func left(without parting: Parting, by way: DataChannelKind) -> CommandFailure {
+        let cause =
+            parting == .goodbye
+            ? "the other device left without asking for anything"
+            : parting.clause(
+                "left",
+                "before it had asked for anything",
+                "before the other device had asked for anything",
+                by: way
+            )
+        return CommandFailure(cause + parting.remedy(by: way), code: parting.code, status: .temporary)
     }
 
     private func told(_ failure: AuthenticatorFailure) -> any Error {
@@ -65,6 +88,51 @@ struct ScanOutcome {
         switch failure {
         case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending)
         default: return ending
+        }
+    }
+}
+
+extension Parting {
+    /// The cause for programs, where it has one beside the exit status's.
+    fileprivate var code: String? {
+        switch self {
+        case .goodbye, .silence, .garbled: nil
+        case .goneAway: "client-vanished"
+        case .closed: "tunnel-closed"
+        case .broken: "connection-lost"
+        }
+    }
+
+    /// Who or what went away, and when.
+    ///
+    /// - Parameters:
+    ///   - deed: what the other device did where it said goodbye.
+    ///   - itsMoment: when, told of the other device.
+    ///   - moment: when, told of something else.
+    fileprivate func clause(
+        _ deed: String,
+        _ itsMoment: String,
+        _ moment: String,
+        by way: DataChannelKind
+    ) -> String {
+        switch self {
+        case .goodbye: "the other device \(deed) \(itsMoment)"
+        case .silence: "the other device fell silent \(itsMoment)"
+        case .goneAway: "the other device went away \(itsMoment), or the relay did"
+        case .closed(let code): "the tunnel was closed (code \(code)) \(moment)"
+        case .broken where way == .l2cap: "the Bluetooth connection was lost \(moment)"
+        case .broken: "the connection to the relay was lost \(moment)"
+        case .garbled: "what came broke the protocol \(moment)"
+        }
+    }
+
+    /// What to do, behind a semicolon; nothing where somebody wanted it so.
+    fileprivate func remedy(by way: DataChannelKind) -> String {
+        switch self {
+        case .goodbye: ""
+        case .broken where way == .l2cap: "; go nearer, and scan a new code"
+        case .broken: "; check the network, and scan a new code"
+        case .silence, .goneAway, .closed, .garbled: "; scan a new code"
         }
     }
 }

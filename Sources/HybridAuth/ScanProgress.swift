@@ -28,7 +28,23 @@ struct ScanProgress: Sendable {
                     details: [("from", step.from), ("to", step.to)]
                 )
             )
-        case .clientVerified: enter("connected", "the other device heard it; connected")
+        case .listeningByRadio: tell("listening-by-bluetooth", "the other device may also connect by Bluetooth alone")
+        case .radioChannelFailed(let failure):
+            tell(
+                "bluetooth-channel-failed",
+                "there is no Bluetooth channel (\(failure.words)); the other device must come through the relay"
+            )
+        case .relayOut(let error):
+            report.tell(
+                ProgressState(
+                    "relay-out",
+                    "the other device must connect by Bluetooth: \(error.sentence)",
+                    details: [("code", error.code)]
+                )
+            )
+        case .clientVerified(over: .webSocket): enter("connected", "the other device heard it; connected")
+        case .clientVerified(over: .l2cap):
+            enter("connected", "the other device heard it; connected by Bluetooth", [("channel", "bluetooth")])
         case .request(.makeCredential): enter("asked", "it asks for a new passkey", [("operation", "create")])
         case .request(.getAssertion): enter("asked", "it asks for a sign-in", [("operation", "sign-in")])
         case .request(nil): enter("asked", "it sent a request that can't be read", [("operation", "unreadable")])

@@ -108,6 +108,7 @@ struct Setup: AsyncParsableCommand {
         var options = CheckOptions()
         options.trustedCertificates = try settings.value(AuthSettings.cacert)
         options.detour = connectTo
+        options.environment = ProcessEnvironment.variables
         options.token = try AuthSettings.tokenFile(for: domain, settings).map(Self.token)
         Self.say("checking the relay \(domain.host); this takes some seconds")
         let report: CheckReport
@@ -117,6 +118,11 @@ struct Setup: AsyncParsableCommand {
             throw CommandFailure(
                 "cannot reach \(domain.host): \(why); nothing was written (--no-check writes all the same)",
                 status: .unavailable
+            )
+        } catch CheckFailure.proxyUnusable(let variable) {
+            throw CommandFailure(
+                "\(variable) names no proxy that can be used; it should be http://[USER[:PASSWORD]@]HOST[:PORT]",
+                status: .configuration
             )
         } catch CheckFailure.certificatesUnusable(let file) {
             throw CommandFailure("\(file) holds no PEM certificate that can be read", status: .noInput)

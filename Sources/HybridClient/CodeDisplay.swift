@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import CeremonySupport
 internal import DataChannel
 internal import Glibc
 internal import HybridSession
@@ -47,6 +48,15 @@ final class CodeDisplay: Sendable {
             )
         case .radioBack: report.tell(ProgressState("radio-back", "Bluetooth is back; the code is still good"))
         case .phoneHeard: report.enter(ProgressState("phone-found", "phone found"))
+        case .connectingByRadio: report.enter(ProgressState("connecting-by-bluetooth", "connecting by Bluetooth"))
+        case .connectedByRadio: report.enter(ProgressState("connected-by-bluetooth", "connected by Bluetooth"))
+        case .radioChannelFailed(let failure):
+            report.tell(
+                ProgressState(
+                    "bluetooth-channel-failed",
+                    "there is no Bluetooth channel (\(failure.words)); going through the relay"
+                )
+            )
         case .connecting(let domain):
             report.enter(
                 ProgressState("connecting", "connecting through \(domain.host)", details: [("relay", domain.host)])

@@ -52,6 +52,7 @@ final class CodePage: Sendable {
         case .connecting(let domain): server.show(.connecting(host: domain.host))
         case .waitingForUser: server.show(.confirm)
         case .radioLost, .radioBack, .redirected, .answered: break
+        case .connectingByRadio, .connectedByRadio, .radioChannelFailed: break
         }
     }
 
@@ -83,13 +84,13 @@ final class CodePage: Sendable {
         for await elsewhere in noBrowser {
             let browser = BrowserProgram(variable: getenv("BROWSER").map { String(cString: $0) })
             do {
-                try await browser.open(server.address) { [server] in server.wasOpened }
+                try await browser.open(server.address.text) { [server] in server.wasOpened }
             } catch let error as BrowserError {
                 report.tell(
                     ProgressState(
                         "no-browser",
                         """
-                        \(error.sentence); name one by BROWSER, open \(server.address) yourself, or scan the code here
+                        \(error.sentence); name one by BROWSER, open \(server.address.text) yourself, or scan the code here
                         """
                     )
                 )

@@ -35,7 +35,7 @@ struct Doctor: AsyncParsableCommand {
     @Flag(help: "One JSON object on standard output, and each check as a line of JSON on standard error.")
     var json = false
 
-    @Option(help: ArgumentHelp("Trust these certificates (PEM) instead of the system's.", valueName: "file"))
+    @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
     @Option(
@@ -56,7 +56,7 @@ struct Doctor: AsyncParsableCommand {
     )
     var adapter: AdapterName?
 
-    @Option(help: ArgumentHelp("How long each check may wait, in seconds.", valueName: "s"))
+    @Option(help: ArgumentHelp("How long all checks together may take, in seconds.", valueName: "s"))
     var timeout: Int = 10
 
     func validate() throws {
@@ -64,9 +64,16 @@ struct Doctor: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let doctor = self
-        let ending = await withTerminationSignals { try await doctor.examine() }
-        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        var flags = GivenFlags()
+        flags.set(ClientSettings.cacert, cacert)
+        var doctor = self
+        doctor.cacert = try ClientSettings.resolve(flags).value(ClientSettings.cacert)
+        let ending = await withTerminationSignals { [doctor] in try await doctor.examine() }
+        if ending.signal != nil {
+            guard json else { throw CommandFailure("interrupted", status: .interrupted) }
+            StandardError.writeLine(String(decoding: try DoctorReport.interruption(), as: UTF8.self))
+            throw ExitCode(ExitStatus.interrupted.rawValue)
+        }
         let (report, isWritten) = try ending.result.get()
         let last = json ? try report.json() : Array(Self.verdict(report).utf8)
         guard StandardOutput.writeLine(last), isWritten else {
@@ -85,8 +92,7 @@ struct Doctor: AsyncParsableCommand {
     /// Makes all checks and tells each as it is known.
     private func examine() async throws -> (DoctorReport, isWritten: Bool) {
         let notes = Notes(json: json)
-        let radio = DoctorRadio(adapter: adapter, patience: .seconds(timeout), report: notes.take)
-        let isVirtual = try await radio.examine()
+        let budget = DoctorTime(seconds: timeout)
         let network = DoctorNetwork(
             relay: relay,
             route: RelayRoute(
@@ -94,10 +100,13 @@ struct Doctor: AsyncParsableCommand {
                 trustedCertificates: cacert,
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),
-            patience: timeout,
-            report: notes.take
+            budget: budget
         )
-        try await network.examine()
+        // Both at the same time, told in the order of a ceremony.
+        async let ofNetwork = network.examine()
+        let isVirtual = try await DoctorRadio(adapter: adapter, budget: budget, report: notes.take).examineInTime()
+        for finding in try await ofNetwork { notes.take(finding) }
+        try Task.checkCancellation()
         let (findings, isWritten) = notes.all
         return (DoctorReport(findings: findings, isVirtual: isVirtual), isWritten)
     }
@@ -112,6 +121,8 @@ struct Doctor: AsyncParsableCommand {
         var all: ([DoctorFinding], Bool) { state.withLock { ($0.findings, $0.isWritten) } }
 
         @Sendable func take(_ finding: DoctorFinding) {
+            // What a check says that was broken off is no finding.
+            guard !Task.isCancelled else { return }
             state.withLock { state in
                 state.findings.append(finding)
                 if json {

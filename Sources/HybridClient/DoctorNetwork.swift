@@ -10,9 +10,7 @@ struct DoctorNetwork {
     /// The relay that must work; without one, one of the vendors' must.
     let relay: TunnelDomain?
     let route: RelayRoute
-    /// How long reaching a relay, and then asking it, may take, in seconds.
-    let patience: Int
-    let report: @Sendable (DoctorFinding) -> Void
+    let budget: DoctorTime
 
     /// By how many seconds clocks may differ.
     private static let tolerance = 300
@@ -23,10 +21,23 @@ struct DoctorNetwork {
         let probe: RelayProbe
         /// The same with the system's authorities, where others are named.
         let withSystemTrust: RelayProbe?
+
+        /// Whether somebody on the way opens TLS: a vendor's certificate is not from the system's authorities either.
+        ///
+        /// `nil` where they were not asked with success, and for other relays.
+        var isIntercepted: Bool? {
+            guard domain.isAssigned else { return nil }
+            let judgement = withSystemTrust ?? (namesAuthorities ? nil : probe)
+            guard let judgement else { return nil }
+            guard let failure = judgement.failure else { return false }
+            return failure.isDistrust ? true : nil
+        }
+        /// Whether `probe` trusted other authorities than the system's.
+        let namesAuthorities: Bool
     }
 
-    func examine() async throws {
-        reportProxy()
+    /// Makes the checks.
+    func examine() async throws -> [DoctorFinding] {
         // The vendors' relays: Google's and Apple's.
         let vendors = [0, 1].compactMap { TunnelDomain(id: $0) }
         let domains = (relay.map { [$0] } ?? []) + vendors.filter { $0 != relay }
@@ -37,34 +48,42 @@ struct DoctorNetwork {
             return try await group.reduce(into: [(Int, Visit)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
         let anyVendorWorks = visits.contains { $0.domain.isAssigned && $0.probe.failure == nil }
-        for visit in visits {
-            let isNeeded = relay.map { $0 == visit.domain } ?? !anyVendorWorks
-            report(finding(visit, isNeeded: isNeeded))
+        let relays = visits.map { visit in
+            finding(visit, isNeeded: relay.map { $0 == visit.domain } ?? !anyVendorWorks)
         }
-        report(clock(visits))
+        return [proxy()] + relays + [clock(visits)]
     }
 
-    private func reportProxy() {
+    private func proxy() -> DoctorFinding {
         do {
-            report(DoctorFinding(.proxy, .fine, try route.proxies.namedProxy().map { "\($0) is set" } ?? "none is set"))
+            return DoctorFinding(.proxy, .fine, try route.proxies.namedProxy().map { "\($0) is set" } ?? "none is set")
         } catch {
             // Whether that matters is up to NO_PROXY; the relays tell.
-            report(DoctorFinding(.proxy, .warning, error))
+            return DoctorFinding(.proxy, .warning, error)
         }
     }
 
     private func visit(_ domain: TunnelDomain) async throws -> Visit {
         var location = route.location(of: domain)
-        location.timeouts.connect = patience
-        location.timeouts.open = patience
-        let probe = try await RelayProbe.run(at: location)
+        location.timeouts.connect = budget.relay
+        location.timeouts.open = budget.relay
+        let probe = try await probe(location)
         var second: RelayProbe?
         // The vendors' certificates are public ones: whether somebody stands between shows by who else trusts them.
         if location.trustedCertificates != nil, domain.isAssigned, probe.wasShownCertificate {
             location.trustedCertificates = nil
-            second = try await RelayProbe.run(at: location)
+            second = try await self.probe(location)
         }
-        return Visit(domain: domain, probe: probe, withSystemTrust: second)
+        return Visit(
+            domain: domain,
+            probe: probe,
+            withSystemTrust: second,
+            namesAuthorities: route.location(of: domain).trustedCertificates != nil
+        )
+    }
+
+    private func probe(_ location: RelayLocation) async throws -> RelayProbe {
+        try await budget.spend { try await RelayProbe.run(at: location) } ?? .unanswered(at: location)
     }
 
     private func finding(_ visit: Visit, isNeeded: Bool) -> DoctorFinding {
@@ -82,16 +101,19 @@ struct DoctorNetwork {
                 finding.isIntercepted = false
             } else {
                 finding = DoctorFinding(.relay, isNeeded ? .failed : .warning, failure)
-                if visit.domain.isAssigned, failure.isDistrust { finding.isIntercepted = true }
+                if failure.isDistrust { finding.isIntercepted = visit.isIntercepted }
             }
         } else {
             var parts = ["answers (HTTP \(probe.status))"]
             if let issuer = certificate?.issuer { parts.append("certificate by \"\(issuer)\"") }
             if visit.domain.isAssigned {
-                let isIntercepted = visit.withSystemTrust?.failure?.isDistrust ?? false
-                if isIntercepted { parts.append("TLS is opened on the way, as --cacert allows") }
+                switch visit.isIntercepted {
+                case true?: parts.append("TLS is opened on the way, as --cacert allows")
+                case false?: break
+                case nil: parts.append("whether TLS is opened on the way is not known")
+                }
                 finding = DoctorFinding(.relay, .fine, (parts + Self.way(probe)).joined(separator: ", "))
-                finding.isIntercepted = isIntercepted
+                finding.isIntercepted = visit.isIntercepted
             } else {
                 finding = DoctorFinding(.relay, .fine, (parts + Self.way(probe)).joined(separator: ", "))
             }

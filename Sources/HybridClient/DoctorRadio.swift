@@ -3,63 +3,100 @@
 internal import BLEAdvert
 internal import CaBLE
 internal import HybridSession
+internal import ServiceSupport
+internal import Synchronization
 
 /// The doctor's checks of Bluetooth; each needs the one before.
-struct DoctorRadio {
+final class DoctorRadio: Sendable {
     let adapter: AdapterName?
-    let patience: Duration
+    let budget: DoctorTime
     let report: @Sendable (DoctorFinding) -> Void
 
-    /// Makes the checks and returns whether the radio is a virtual one.
-    func examine() async throws -> Bool {
+    private static let checks: [DoctorCheck] = [
+        .systemBus, .bluetoothService, .adapter, .scanning, .hearing, .ownAdvert,
+    ]
+    /// What was told, and whether the radio is a virtual one.
+    private let told = Mutex((checks: [DoctorCheck](), isVirtual: false))
+
+    init(adapter: AdapterName?, budget: DoctorTime, report: @escaping @Sendable (DoctorFinding) -> Void) {
+        self.adapter = adapter
+        self.budget = budget
+        self.report = report
+    }
+
+    /// Makes the checks and returns whether the radio is a virtual one; tells which were not made in time.
+    func examineInTime() async throws -> Bool {
+        let isDone = try await budget.spend { try await self.examine() } != nil
+        let (made, isVirtual) = told.withLock { $0 }
+        guard !isDone, let unfinished = Self.checks.first(where: { !made.contains($0) }) else { return isVirtual }
+        try Task.checkCancellation()
+        var finding = DoctorFinding(
+            unfinished,
+            .failed,
+            "was not done within \(budget.seconds) s",
+            remedy: "give it longer with --timeout, or see journalctl -u bluetooth"
+        )
+        finding.status = .temporary
+        tell(finding)
+        skip(Self.checks.filter { $0 != unfinished && !made.contains($0) }, "there was no time left")
+        return isVirtual
+    }
+
+    private func tell(_ finding: DoctorFinding) {
+        guard !Task.isCancelled else { return }
+        told.withLock { $0.checks.append(finding.check) }
+        report(finding)
+    }
+
+    private func examine() async throws {
         let isVirtual: Bool
         do {
             isVirtual = try await RadioInspection.reachBus()
+            told.withLock { $0.isVirtual = isVirtual }
         } catch {
-            report(DoctorFinding(.systemBus, .failed, error))
+            tell(DoctorFinding(.systemBus, .failed, error))
             skip([.bluetoothService, .adapter, .scanning, .hearing, .ownAdvert], "no system bus")
-            return false
+            return
         }
-        report(DoctorFinding(.systemBus, .fine, isVirtual ? "answers; VIRTUAL RADIO: no proximity proof" : "answers"))
+        tell(DoctorFinding(.systemBus, .fine, isVirtual ? "answers; VIRTUAL RADIO: no proximity proof" : "answers"))
         let inspection: RadioInspection
         do {
             inspection = try await RadioInspection.look()
         } catch {
-            report(DoctorFinding(.bluetoothService, .failed, error))
+            tell(DoctorFinding(.bluetoothService, .failed, error))
             skip([.adapter, .scanning, .hearing, .ownAdvert], "no Bluetooth service")
-            return isVirtual
+            return
         }
         let version =
             inspection.serviceVersion.map { "bluetoothd \($0)" }
             ?? "bluetoothd runs; it does not tell its version here (bluetoothctl --version does)"
-        report(DoctorFinding(.bluetoothService, .fine, version))
+        tell(DoctorFinding(.bluetoothService, .fine, version))
         try await examine(inspection)
-        return isVirtual
     }
 
     private func skip(_ checks: [DoctorCheck], _ why: String) {
-        for check in checks { report(DoctorFinding(check, .skipped, "not looked at: \(why)")) }
+        for check in checks { tell(DoctorFinding(check, .skipped, "not looked at: \(why)")) }
     }
 
     private func examine(_ inspection: RadioInspection) async throws {
         let adapters = inspection.adapters
         let wanted = adapter.map { name in adapters.filter { $0.name == name } } ?? adapters
         guard let chosen = wanted.first(where: \.isPowered) ?? wanted.first else {
-            report(DoctorFinding(.adapter, .failed, adapter.map(RadioError.adapterNotFound) ?? .noAdapter))
+            tell(DoctorFinding(.adapter, .failed, adapter.map(RadioError.adapterNotFound) ?? .noAdapter))
             return skip([.scanning, .hearing, .ownAdvert], "no adapter")
         }
         guard chosen.isPowered else {
-            report(Self.off(chosen))
+            tell(Self.off(chosen))
             return skip([.scanning, .hearing, .ownAdvert], "\(chosen.name) is off")
         }
         let others = adapters.filter { $0.name != chosen.name && $0.isPowered }
         let rest = others.isEmpty ? "" : "; also on: " + others.map(\.name.text).joined(separator: ", ")
-        report(DoctorFinding(.adapter, .fine, "\(chosen.name) is on\(rest)"))
+        tell(DoctorFinding(.adapter, .fine, "\(chosen.name) is on\(rest)"))
         let radio: BluetoothRadio
         do {
             radio = try await BluetoothRadio.open(adapter: chosen.name, for: .scanner)
         } catch {
-            report(DoctorFinding(.scanning, .failed, error))
+            tell(DoctorFinding(.scanning, .failed, error))
             return skip([.hearing, .ownAdvert], "scanning can't begin")
         }
         do {
@@ -99,13 +136,13 @@ struct DoctorRadio {
             if case .heard(let time)? = own {
                 first = time
             } else {
-                first = try await radio.firstDevice(within: patience)
+                first = try await radio.firstDevice(within: budget.hearing)
             }
-            report(DoctorFinding(.scanning, .fine, "\(radio.adapter) may scan"))
-            report(hearing(radio.adapter, first, own))
-            report(Self.ownAdvert(radio.adapter, own))
+            tell(DoctorFinding(.scanning, .fine, "\(radio.adapter) may scan"))
+            tell(hearing(radio.adapter, first, own))
+            tell(Self.ownAdvert(radio.adapter, own))
         } catch let error as RadioError {
-            report(DoctorFinding(.scanning, .failed, error))
+            tell(DoctorFinding(.scanning, .failed, error))
             skip([.hearing, .ownAdvert], "scanning failed")
         }
     }
@@ -127,7 +164,7 @@ struct DoctorRadio {
             return .notSent(error)
         }
         do {
-            let patience = patience
+            let patience = budget.hearing
             let own = try await radio.withScan { adverts -> Own in
                 let start = ContinuousClock.now
                 do {
@@ -177,7 +214,7 @@ struct DoctorRadio {
 
     private func hearing(_ name: AdapterName, _ first: Duration?, _ own: Own?) -> DoctorFinding {
         if let first { return DoctorFinding(.hearing, .fine, "\(name) heard something after \(Self.seconds(first)) s") }
-        let time = Self.seconds(patience)
+        let time = Self.seconds(budget.hearing)
         if case .notHeard(let other)? = own {
             return DoctorFinding(
                 .hearing,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CeremonySupport
 internal import FoundationEssentials
 internal import HybridSession
 internal import ServiceSupport
@@ -67,7 +68,7 @@ struct DoctorFinding {
         } else {
             self.init(check, state, sentence)
         }
-        status = ExitStatus(rawValue: failure.kind.rawValue) ?? .software
+        status = ExitStatus(failure.kind)
     }
 
     /// Cause and remedy in one line.
@@ -121,6 +122,12 @@ struct DoctorReport {
                 remedy: finding.remedy
             )
         )
+    }
+
+    /// Somebody broke off; the last line of NDJSON.
+    static func interruption() throws -> [UInt8] {
+        let status = ExitStatus.interrupted
+        return try encoded(Failure(event: "error", code: status.rawValue, message: status.name, remedy: nil))
     }
 
     private static func encoded(_ value: some Encodable) throws -> [UInt8] {

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import BLEAdvert
 internal import CTAP
+internal import CeremonySupport
 internal import DataChannel
 internal import Glibc
 internal import HybridSession
@@ -46,7 +47,7 @@ struct ShowQR: AsyncParsableCommand {
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
 
-    @Option(help: ArgumentHelp("Trust these certificates (PEM) instead of the system's.", valueName: "file"))
+    @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
     @Option(
@@ -66,6 +67,9 @@ struct ShowQR: AsyncParsableCommand {
         }
     )
     var adapter: AdapterName?
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: ClientSettings.bleChannel.help))
+    var bleChannel: Bool?
 
     @Flag(help: "Tell what happens as JSON, one object a line, on standard error.")
     var json = false
@@ -96,12 +100,16 @@ struct ShowQR: AsyncParsableCommand {
     }
 
     private func answer(_ report: ProgressReport) async throws {
+        var flags = GivenFlags()
+        flags.set(ClientSettings.cacert, cacert)
+        flags.set(ClientSettings.bleChannel, bleChannel)
+        let settings = try ClientSettings.resolve(flags)
         let ceremony = try RequestInput(path: request, origin: origin, topOrigin: topOrigin).ceremony()
         let page = open ? try await CodePage.start(for: ceremony, report) : nil
         let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput, page: page)
         let ending = await withTerminationSignals {
             try await report.whileTicking {
-                try await CodePage.watched(page) { try await perform(ceremony, display) }
+                try await CodePage.watched(page) { try await perform(ceremony, display, settings) }
             }
         }
         display.cleanUp()
@@ -114,7 +122,12 @@ struct ShowQR: AsyncParsableCommand {
         }
     }
 
-    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay) async throws -> [UInt8] {
+    private func perform(
+        _ ceremony: Ceremony,
+        _ display: CodeDisplay,
+        _ settings: Configuration
+    ) async throws -> [UInt8] {
+        let offersBLEChannel = try settings.value(ClientSettings.bleChannel)
         let radio: BluetoothRadio
         do {
             radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
@@ -122,8 +135,16 @@ struct ShowQR: AsyncParsableCommand {
             throw CommandFailure(error)
         }
         if radio.isVirtual { display.warn(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof")) }
+        if radio.isVirtual, offersBLEChannel {
+            display.warn(
+                ProgressState(
+                    "no-bluetooth-channel",
+                    "a virtual radio has no Bluetooth channel; only the relay is offered"
+                )
+            )
+        }
         do {
-            let answer = try await perform(ceremony, display, radio)
+            let answer = try await perform(ceremony, display, radio, settings)
             await radio.close()
             return answer
         } catch {
@@ -132,8 +153,12 @@ struct ShowQR: AsyncParsableCommand {
         }
     }
 
-    private func perform(_ ceremony: Ceremony, _ display: CodeDisplay, _ radio: BluetoothRadio) async throws -> [UInt8]
-    {
+    private func perform(
+        _ ceremony: Ceremony,
+        _ display: CodeDisplay,
+        _ radio: BluetoothRadio,
+        _ settings: Configuration
+    ) async throws -> [UInt8] {
         var timeouts = ClientTimeouts()
         let limit = timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilHeard
         timeouts.untilHeard = limit
@@ -142,10 +167,11 @@ struct ShowQR: AsyncParsableCommand {
             radio: radio,
             route: RelayRoute(
                 detours: connectTo,
-                trustedCertificates: cacert,
+                trustedCertificates: try settings.value(ClientSettings.cacert),
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),
-            timeouts: timeouts
+            timeouts: timeouts,
+            offersBLEChannel: try settings.value(ClientSettings.bleChannel)
         )
         let result: ClientResult
         do {
@@ -163,19 +189,9 @@ struct ShowQR: AsyncParsableCommand {
             throw CommandFailure(PhoneRefusal(result.response.status, for: ceremony.relyingPartyID))
         }
         do {
-            return try ceremony.responseJSON(body: result.response.body, transports: result.info.transports)
+            return try ceremony.responseJSON(body: result.response.body, phone: result.info)
         } catch {
             throw CommandFailure(PhoneRefusal(error))
         }
-    }
-}
-
-extension CommandFailure {
-    init(_ failure: some ExplainedFailure) {
-        self.init(
-            failure.sentence,
-            code: failure.code,
-            status: ExitStatus(rawValue: failure.kind.rawValue) ?? .software
-        )
     }
 }

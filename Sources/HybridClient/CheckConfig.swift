@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import ServiceSupport
+
+/// `hybrid-client check-config`: what holds where no option says otherwise, and where each value comes from.
+struct CheckConfig: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-config",
+        abstract: "Print every setting with its value and where it comes from.",
+        discussion: """
+            Reads variables and client.env as show-qr does, and ends with the same errors.
+            """
+    )
+
+    @Flag(help: "Print one JSON array.")
+    var json = false
+
+    func run() throws {
+        let settings = try ClientSettings.resolve(GivenFlags())
+        print(json ? settings.json + "\n" : settings.table, terminator: "")
+    }
+}
