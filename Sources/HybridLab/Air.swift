@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-private import Glibc
+internal import ServiceSupport
 internal import SystemBus
 internal import VirtualBlueZ
 
@@ -37,101 +37,20 @@ struct Air: AsyncParsableCommand {
         do throws(PrivateBusError) {
             bus = try await PrivateBus.start()
         } catch {
-            throw Self.end(69, saying: error.sentence)
+            throw CommandFailure(error.sentence, status: .unavailable)
         }
         let settings = AirSettings(adapters: adapters, loopback: !noLoopback)
         let code: ExitCode
         do {
             code = try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
-                await runCommand(on: bus.address)
+                StandardError.writeLine("VIRTUAL RADIO on \(bus.address)")
+                return await WrappedCommand.run(command, ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
             }
         } catch {
             await bus.close()
-            throw Self.end(69, saying: "the private bus failed: \(error)")
+            throw (error as? BusError).map(CommandFailure.init(privateBus:)) ?? error as any Error
         }
         await bus.close()
         throw code
-    }
-
-    private func runCommand(on address: String) async -> ExitCode {
-        Self.say("VIRTUAL RADIO on \(address)")
-        let child: ChildProcess
-        do throws(ChildProcess.SpawnError) {
-            child = try ChildProcess.spawn(command, variables: ["DBUS_SYSTEM_BUS_ADDRESS": address])
-        } catch {
-            // As shells do.
-            let code: CInt = error.code == ENOENT ? 127 : 126
-            return Self.end(code, saying: "\(command[0]) cannot be run: \(error.words)")
-        }
-        PassedSignals.pass(to: child.id)
-        let ending = await child.wait()
-        PassedSignals.stop()
-        return ExitCode(ending.shellStatus)
-    }
-
-    private static func end(_ code: CInt, saying sentence: String) -> ExitCode {
-        say("hybrid-lab air: " + sentence)
-        return ExitCode(code)
-    }
-
-    private static func say(_ line: String) {
-        let bytes = Array((line + "\n").utf8)
-        _ = write(STDERR_FILENO, bytes, bytes.count)
-    }
-}
-
-/// Hands SIGINT, SIGTERM and SIGHUP on to the command, so that it is the one to decide how to end.
-///
-/// What the terminal sends reaches the command by itself, being in the same process group, and is not sent twice.
-private enum PassedSignals {
-    private struct State {
-        var child: pid_t = 0
-        var waiting: CInt = 0
-    }
-
-    // Written before a handler is installed or by aligned single words only, which is all a signal handler may rely
-    // on; never freed, because a handler may run until the process ends.
-    private nonisolated(unsafe) static let state: UnsafeMutablePointer<State> = {
-        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        state.initialize(to: State())
-        return state
-    }()
-
-    /// Starts to catch the signals; those that come before there is a child wait for it.
-    static func install() {
-        _ = state
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            var old = sigaction()
-            sigaction(signal, nil, &old)
-            // What was ignored (nohup) stays ignored, here and in the command.
-            if old.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) == 1 { continue }
-            var action = sigaction()
-            action.sa_flags = SA_SIGINFO | SA_RESTART
-            action.__sigaction_handler.sa_sigaction = { signal, info, _ in
-                PassedSignals.take(signal, fromTerminal: (info?.pointee.si_code ?? 0) > 0)
-            }
-            sigaction(signal, &action, nil)
-        }
-    }
-
-    /// Names the child, and sends it what has come before.
-    static func pass(to child: pid_t) {
-        state.pointee.child = child
-        if state.pointee.waiting != 0 { kill(child, state.pointee.waiting) }
-    }
-
-    /// The child is gone; its ID may be given to another process.
-    static func stop() {
-        state.pointee.child = 0
-    }
-
-    private static func take(_ signal: CInt, fromTerminal: Bool) {
-        // A positive si_code is the kernel's: the terminal's own.
-        let child = state.pointee.child
-        if child == 0 {
-            state.pointee.waiting = signal
-        } else if !fromTerminal {
-            kill(child, signal)
-        }
     }
 }

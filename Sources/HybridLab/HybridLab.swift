@@ -12,7 +12,7 @@ struct HybridLab: AsyncParsableCommand {
         commandName: programName,
         abstract: "A table on which whole ceremonies run: virtual radio, relay, scripted phone.",
         version: ProductVersion.text,
-        subcommands: [Air.self, Demo.self]
+        subcommands: [Demo.self, Run.self, Up.self, PhoneCommand.self, Air.self]
     )
 
     static func main() async {
@@ -25,6 +25,10 @@ struct HybridLab: AsyncParsableCommand {
             }
         } catch let failure as CommandFailure {
             failure.exit(program: programName)
+        } catch  where exitCode(for: error) == .failure && !(error is ExitCode) {
+            // Of the parser of arguments these are not.
+            let sentence = "internal fault: \(error); please report it"
+            CommandFailure(sentence, code: "internal-fault", status: .software).exit(program: programName)
         } catch {
             exit(withError: error)
         }

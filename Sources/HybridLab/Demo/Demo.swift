@@ -25,7 +25,6 @@ struct Demo: AsyncParsableCommand {
         abstract: "A complete registration and sign-in on this machine, explained as it happens."
     )
 
-    private static let domainID: UInt16 = 266
     private static let origin = "https://shop.example"
 
     @Flag(help: "Leave the QR codes out.")
@@ -49,50 +48,24 @@ struct Demo: AsyncParsableCommand {
         let started = ContinuousClock.now
         let story = Story(showsCodes: !noQr)
         story.title("A registration and a sign-in across two devices, both played by this machine.")
-        let bus: PrivateBus
-        do throws(PrivateBusError) {
-            bus = try await PrivateBus.start()
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
+        try await Rig.run { rig in
+            story.step(
+                "air",
+                "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters"
+            )
+            story.step(
+                "relay",
+                "\(rig.relay.domain.host) (tunnel domain \(rig.relay.domain.id)) listens on 127.0.0.1:"
+                    + "\(rig.relay.port), its certificate signed by a throwaway authority"
+            )
+            try await ceremonies(on: rig.bus.busAddress, rig.relay, story)
         }
-        do {
-            try await VirtualBlueZ.serve(on: bus.busAddress) {
-                story.step(
-                    "air",
-                    "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters"
-                )
-                try await withRelay(story) { location in
-                    try await ceremonies(on: bus.busAddress, location, story)
-                }
-            }
-        } catch {
-            await bus.close()
-            throw error
-        }
-        await bus.close()
         story.summary(elapsed: ContinuousClock.now - started)
     }
 
-    private func withRelay(_ story: Story, _ body: (DemoRelay) async throws -> Void) async throws {
-        let relay = try await DemoRelay.start(domainID: Self.domainID)
-        story.step(
-            "relay",
-            "\(relay.domain.host) (tunnel domain \(relay.domain.id)) listens on 127.0.0.1:\(relay.port), "
-                + "its certificate signed by a throwaway authority"
-        )
-        do {
-            try await body(relay)
-        } catch {
-            await relay.stop()
-            throw error
-        }
-        await relay.stop()
-    }
-
-    private func ceremonies(on bus: BusAddress, _ relay: DemoRelay, _ story: Story) async throws {
-        guard let pin = "1234".withCString({ PIN(utf8: UnsafeRawBufferPointer(start: $0, count: 4)) }) else { return }
-        let store = MemoryCredentialStore(pin: pin)
-        let phone = DemoPhone(store: store, pin: pin, relay: relay, bus: bus, story: story)
+    private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ story: Story) async throws {
+        let store = try MemoryCredentialStore(pin: .lab)
+        let phone = DemoPhone(store: store, relay: relay, bus: bus, story: story)
         var site = DemoRelyingParty(origin: Self.origin)
 
         story.title("Registration at \(Self.origin)")
@@ -110,7 +83,7 @@ struct Demo: AsyncParsableCommand {
     private func ceremony(
         _ options: [UInt8],
         _ phone: DemoPhone,
-        _ relay: DemoRelay,
+        _ relay: LabRelay,
         _ bus: BusAddress,
         _ story: Story
     ) async throws -> [UInt8] {
@@ -140,6 +113,6 @@ struct Demo: AsyncParsableCommand {
         guard let result, result.response.status == .success else {
             throw CommandFailure("the phone refused", status: .software)
         }
-        return try ceremony.responseJSON(body: result.response.body, transports: result.info.transports)
+        return try ceremony.responseJSON(body: result.response.body, phone: result.info)
     }
 }

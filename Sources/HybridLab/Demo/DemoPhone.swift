@@ -9,8 +9,7 @@ internal import SystemBus
 /// The phone of the demo: the product's authenticator with a script for its user.
 struct DemoPhone: Sendable {
     let store: MemoryCredentialStore
-    let pin: PIN
-    let relay: DemoRelay
+    let relay: LabRelay
     let bus: BusAddress
     let story: Story
 
@@ -21,7 +20,7 @@ struct DemoPhone: Sendable {
         let radio = try await BluetoothRadio.open(adapter: AdapterName("hci1"), for: .advertiser, on: bus)
         let authenticator = Authenticator(
             store: store,
-            user: ScriptedUser(pin: pin) { [story] text in story.step("script", text) }
+            user: ScriptedUser(pin: .lab) { [story] text in story.step("script", text) }
         )
         let session = AuthenticatorSession(radio: radio, location: relay.route.location(of: relay.domain))
         do {

@@ -30,12 +30,13 @@ final class Story: Sendable {
     @Sendable func desktop(_ event: ClientEvent) {
         switch event {
         case .drawn(let offer):
+            guard showsCodes else { return step("desktop", "listens to its radio and shows a code") }
             step("desktop", "listens to its radio and shows this code:")
-            guard showsCodes, let matrix = try? QRMatrix(text: offer.text) else { return }
+            guard let matrix = try? QRMatrix(text: offer.text) else { return }
             say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .coloured : .plainOnDark))
         case .phoneHeard: step("desktop", "hears an advert that the code's key opens: a phone is near")
         case .connecting(let domain): step("desktop", "joins the tunnel at \(domain.host); TLS outside, Noise inside")
-        case .radioLost, .radioBack, .answered: break
+        case .radioLost, .radioBack, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered: break
         case .redirected(let next): step("desktop", "is sent from \(next.from) to \(next.to)")
         case .waitingForUser: step("desktop", "handshake done, sends its request through the encrypted channel")
         }
@@ -51,7 +52,7 @@ final class Story: Sendable {
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
         case .answered(.success): step("phone", "answers, signed with the passkey's key")
-        case .request, .answered: break
+        case .request, .answered, .listeningByRadio, .radioChannelFailed, .relayOut: break
         }
     }
 

@@ -3,12 +3,19 @@
 internal import Authenticator
 internal import CTAP
 
-/// Passkeys that are gone when the lab ends.
+/// Passkeys that are gone when the lab ends, or lie in a file for its next run.
 actor MemoryCredentialStore: CredentialStore {
     private let pin: PIN
+    private let file: PasskeyFile?
     private var passkeys: [Passkey] = []
 
-    init(pin: PIN) { self.pin = pin }
+    /// - Parameter file: Where they lie between runs.
+    /// - Throws: ``CommandFailure`` if there is such a file and it can't be read.
+    init(pin: PIN, file: PasskeyFile? = nil) throws {
+        self.pin = pin
+        self.file = file
+        passkeys = try file?.read() ?? []
+    }
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         guard pin == self.pin else { throw .wrongPIN(attemptsLeft: Authenticator.pinAttempts) }
@@ -19,10 +26,15 @@ actor MemoryCredentialStore: CredentialStore {
         passkeys.reversed().filter { $0.relyingParty == relyingParty }
     }
 
-    fileprivate func append(_ passkey: Passkey) { passkeys.append(passkey) }
+    fileprivate func append(_ passkey: Passkey) throws(StoreFailure) { try replace(passkeys + [passkey]) }
 
-    fileprivate func remove(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) {
-        passkeys.removeAll { $0.relyingParty == relyingParty && credentials.contains($0.id) }
+    fileprivate func remove(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) throws(StoreFailure) {
+        try replace(passkeys.filter { $0.relyingParty != relyingParty || !credentials.contains($0.id) })
+    }
+
+    private func replace(_ new: [Passkey]) throws(StoreFailure) {
+        try file?.write(new)
+        passkeys = new
     }
 
     private actor Opened: UnlockedCredentialStore {
@@ -37,7 +49,7 @@ actor MemoryCredentialStore: CredentialStore {
 
         func add(_ passkey: Passkey) async throws(StoreFailure) {
             guard let store else { throw .locked }
-            await store.append(passkey)
+            try await store.append(passkey)
         }
 
         func delete(
@@ -45,7 +57,7 @@ actor MemoryCredentialStore: CredentialStore {
             of relyingParty: RelyingPartyID
         ) async throws(StoreFailure) {
             guard let store else { throw .locked }
-            await store.remove(credentials, of: relyingParty)
+            try await store.remove(credentials, of: relyingParty)
         }
 
         /// The lab keeps no history.

@@ -30,9 +30,10 @@ struct ThrowawayAuthority {
     /// The authority's certificate, for `--cacert`.
     var pem: String { get throws { try certificate.serializeAsPEM().pemString } }
 
-    /// TLS for a server of this name.
-    func serverContext(for host: String) throws -> NIOSSLContext {
-        let serverKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
+    /// TLS for a server of this name, and what its certificate is known by.
+    func serverContext(for host: String) throws -> (NIOSSLContext, CertificatePin) {
+        let rawKey = P256.Signing.PrivateKey()
+        let serverKey = Certificate.PrivateKey(rawKey)
         let server = try Self.issue(
             subject: try DistinguishedName { CommonName("hybrid-lab relay") },
             issuer: name,
@@ -55,7 +56,7 @@ struct ThrowawayAuthority {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
-        return try NIOSSLContext(configuration: configuration)
+        return (try NIOSSLContext(configuration: configuration), CertificatePin(of: rawKey.publicKey))
     }
 
     private static func issue(
@@ -78,5 +79,15 @@ struct ThrowawayAuthority {
             extensions: extensions,
             issuerPrivateKey: signingKey
         )
+    }
+}
+
+/// SHA-256 of a certificate's public key (its SubjectPublicKeyInfo), as Chromium takes it to trust one certificate.
+struct CertificatePin: Sendable {
+    /// In base64.
+    let text: String
+
+    init(of key: P256.Signing.PublicKey) {
+        text = Data(SHA256.hash(data: key.derRepresentation)).base64EncodedString()
     }
 }

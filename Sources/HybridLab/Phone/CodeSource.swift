@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CaBLE
+internal import Glibc
+internal import NIOConcurrencyHelpers
+internal import QRScanning
+internal import ServiceSupport
+
+/// Where the lab's phone reads codes.
+enum CodeSource: Sendable {
+    /// The command line.
+    case text(String)
+    /// A line of standard input a code.
+    case standardInput
+    /// A picture, PNG or JPEG.
+    case image(path: String)
+    /// The screen of an X server.
+    case screen(display: String?)
+}
+
+/// Reads one code after the other, none of them twice.
+final class CodeReading: Sendable {
+    private let source: CodeSource
+    private let read = NIOLockedValueBox<[ScannedText]>([])
+
+    private static let patienceWithPicture = Duration.seconds(60)
+
+    init(_ source: CodeSource) { self.source = source }
+
+    /// The next code.
+    ///
+    /// - Parameter patience: How long to look at the screen for one.
+    /// - Throws: ``CommandFailure``, `CancellationError`.
+    func next(patience: Duration) async throws -> QROffer {
+        switch source {
+        case .text(let text): return try Self.offer(text)
+        case .standardInput: return try Self.offer(try Self.line())
+        case .image(let path): return try await Self.image(path)
+        case .screen(let display): return try await screen(display, patience)
+        }
+    }
+
+    private func screen(_ display: String?, _ patience: Duration) async throws -> QROffer {
+        let code: ScannedText
+        do throws(CodeWatch.Failure) {
+            code = try await CodeWatch.firstCode(
+                from: { () throws(CameraError) in try XDisplay(name: display) },
+                limit: patience,
+                where: { [read] code in
+                    Self.isSignIn(code) && !read.withLockedValue { $0.contains { $0.matches(code) } }
+                },
+                hint: { _ in }
+            )
+        } catch {
+            switch error {
+            case .camera(.unusable(let name, let reason)):
+                throw CommandFailure("the display \(name) can't be read: \(reason)", status: .unavailable)
+            case .camera(.stopped(let name)):
+                throw CommandFailure("the display \(name) is gone", status: .unavailable)
+            case .camera(let error): throw CommandFailure(error.sentence, status: .unavailable)
+            case .timedOut:
+                throw CommandFailure(
+                    "no sign-in code was on the screen in time; let the browser show one, as large as it can",
+                    code: "no-code",
+                    status: .temporary
+                )
+            case .cancelled: throw CancellationError()
+            }
+        }
+        // It stays on the screen for a while, and is not to be answered again.
+        read.withLockedValue { $0 = ($0 + [code]).suffix(64) }
+        return try code.withBytes { try Self.offer(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    private static func image(_ path: String) async throws -> QROffer {
+        let bytes: [UInt8]
+        do throws(FileReadError) {
+            bytes = try readWholeFile(path, atMost: GreyPicture.maximumFileBytes)
+        } catch {
+            throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
+        }
+        let finding: CodeSearch.Finding
+        do throws(CodeSearch.Failure) {
+            finding = try await CodeSearch.codes(
+                inPicture: bytes,
+                limit: patienceWithPicture,
+                where: { Self.isSignIn($0) }
+            )
+        } catch {
+            switch error {
+            case .picture(let error): throw CommandFailure("\(path): \(error.sentence)", status: .dataError)
+            case .tookTooLong: throw CommandFailure("\(path): the search took too long", status: .dataError)
+            case .cancelled: throw CancellationError()
+            }
+        }
+        guard finding.wanted.count == 1, let code = finding.wanted.first else {
+            let what = finding.wanted.isEmpty ? "no sign-in code" : "\(finding.wanted.count) sign-in codes"
+            throw CommandFailure("\(path): there are \(what) in it; one is needed", status: .dataError)
+        }
+        return try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// One line, read no further than any code is long.
+    private static func line() throws -> String {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count <= Limits.qrTextCharacters {
+            let count = Glibc.read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
+            line.append(byte)
+        }
+        guard !line.isEmpty else {
+            throw CommandFailure("no text of a code on standard input", status: .dataError)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    private static func offer(_ text: String) throws -> QROffer {
+        let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
+        do throws(QROffer.ParseError) {
+            return try QROffer(parsing: trimmed)
+        } catch {
+            let words =
+                switch error {
+                case .notFIDO: "this is no sign-in code: it does not begin with FIDO:/"
+                case .damaged: "the code is damaged or incomplete"
+                case .malformed(let what): "the code breaks the protocol: \(what)"
+                }
+            throw CommandFailure(words, status: .dataError)
+        }
+    }
+
+    @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import ServiceSupport
+
+/// A file that is this user's alone: read and replaced only where nobody else could have put it, or could change it.
+struct PrivateFile: Sendable {
+    /// Where it is.
+    let path: String
+
+    /// Why it is not touched; nothing was changed.
+    struct Refusal: Error, Equatable {
+        /// What is wrong, and what to do.
+        let sentence: String
+        let status: ExitStatus
+    }
+
+    private var folder: String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private var name: String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+
+    /// Reads all of it; `nil` if there is no such file.
+    func read(atMost limit: Int) throws(Refusal) -> [UInt8]? {
+        // O_NONBLOCK, so that a named pipe does not hold us before it is recognised.
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw errno == ELOOP ? refused("is a symbolic link") : failed("can't be read", .noInput)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
+        try check(status)
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failed("can't be read", .noInput) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw Refusal(sentence: "\(path) is longer than \(limit >> 20) MiB; name another", status: .noInput)
+            }
+        }
+    }
+
+    /// Puts these bytes in the place of what is there, 0600 and durably: all of them, or what was there stays.
+    func replace(with bytes: [UInt8]) throws(Refusal) {
+        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw failed("can't be written", .ioError) }
+        defer { close(directory) }
+        var status = stat()
+        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            try check(status)
+        } else if errno != ENOENT {
+            throw failed("can't be written", .ioError)
+        }
+        // A name that nobody can guess, and that must be new.
+        let draft = ".hybrid-lab-\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
+        let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
+        defer { close(descriptor) }
+        guard Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
+            let refusal = failed("can't be written", .ioError)
+            unlinkat(directory, draft, 0)
+            throw refusal
+        }
+        // Some file systems know no fsync for directories and say EINVAL; their metadata is in order anyway.
+        guard fsync(directory) == 0 || errno == EINVAL else { throw failed("can't be written", .ioError) }
+    }
+
+    private static func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return fsync(descriptor) == 0
+    }
+
+    private func check(_ status: stat) throws(Refusal) {
+        if status.st_mode & S_IFMT == S_IFLNK { throw refused("is a symbolic link") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refused("is not a regular file") }
+        guard status.st_uid == geteuid() else { throw refused("belongs to another user") }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw Refusal(
+                sentence: "other users can write to \(path); look what is in it, then chmod 600 it",
+                status: .notPermitted
+            )
+        }
+    }
+
+    private func refused(_ what: String) -> Refusal {
+        Refusal(sentence: "\(path) \(what); name a file of your own", status: .notPermitted)
+    }
+
+    private func failed(_ what: String, _ status: ExitStatus) -> Refusal {
+        Refusal(sentence: "\(path) \(what): \(String(cString: strerror(errno)))", status: status)
+    }
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the examples of docs/testing-your-site.md as a web developer would: a copy of them, Debian's Chromium, and
+hybrid-lab on the path. scripts/acceptance starts this with all that it needs."""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+EXAMPLES = REPOSITORY / "docs" / "examples" / "testing-your-site"
+TOOLS = ("chromium", "chromedriver", "xvfb-run", "xauth", "import", "dbus-daemon")
+USAGE, UNAVAILABLE = 64, 69
+SECONDS = 600
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"acceptance site: {message}", file=sys.stderr)
+        sys.exit(USAGE)
+
+
+def arguments():
+    parser = Arguments(prog="acceptance site", description="The examples of docs/testing-your-site.md, for real.")
+    parser.add_argument("--keep", action="store_true", help="keep the copy and its evidence if nothing failed, too")
+    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
+                        help="where hybrid-lab is; default $HYBRID_BIN, else .build/debug of this repository")
+    return parser.parse_args()
+
+
+def unavailable(sentence):
+    print(f"acceptance site: {sentence}", file=sys.stderr)
+    sys.exit(UNAVAILABLE)
+
+
+def environment(folder, copy):
+    """Ours with hybrid-lab and the examples' Python in front, and without a screen or a bus of this machine."""
+    strange = ("DBUS_", "HYBRID_", "DISPLAY", "WAYLAND_", "XAUTHORITY", "PYTEST_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
+    return {**kept, "HOME": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider --durations=0 --durations-min=0.5",
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(folder), os.environ["PATH"]])}
+
+
+def run(command, copy, variables):
+    """Runs it with its output on ours; returns its status, what it said, and the signal that ended it, if one did."""
+    # A group of its own, so that what it has started can be ended with it.
+    process = subprocess.Popen(command, cwd=copy, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace", start_new_session=True)
+
+    caught = []
+
+    def end(number, _frame):
+        caught.append(signal.Signals(number))
+        os.killpg(process.pid, signal.SIGTERM)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, end)
+    signal.alarm(SECONDS)
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        print(f"  {line}", end="", flush=True)
+    status = process.wait()
+    signal.alarm(0)
+    return status, "".join(said), caught[0] if caught else None
+
+
+def main():
+    options = arguments()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium site installs what is needed")
+    folder = Path(options.bin_dir or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
+    if not os.access(folder / "hybrid-lab", os.X_OK):
+        unavailable(f"hybrid-lab not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+    parent = Path(tempfile.mkdtemp(prefix="hybrid-site-"))
+    copy = parent / "tests"
+    shutil.copytree(EXAMPLES, copy, ignore=shutil.ignore_patterns("__pycache__", "evidence", ".*"))
+    began = time.monotonic()
+    status, said, caught = run(["./run-tests"], copy, environment(folder, copy))
+    seconds = time.monotonic() - began
+    ran = {file: len(set(re.findall(rf"{re.escape(file)}::(\w+) PASSED", said)))
+           for file in ("test_playwright.py", "test_selenium.py", "test_suite.py")}
+    wrong = [f"the tests ended with status {status}"] if status else []
+    if caught is signal.SIGALRM:
+        wrong.append(f"the tests were not done after {SECONDS} s")
+    for file, passed in ran.items():
+        wanted = len(re.findall(r"^def test_", (copy / file).read_text(encoding="utf-8"), re.MULTILINE))
+        if passed != wanted:
+            wrong.append(f"{passed} of {wanted} tests of {file} passed")
+    print(", ".join(f"{file}: {passed}" for file, passed in ran.items()) + f" passed; {seconds:.0f} s")
+    for sentence in wrong:
+        print(f"acceptance site: {sentence}", file=sys.stderr)
+    if wrong or options.keep:
+        print(f"evidence: {copy / 'evidence'}")
+    else:
+        shutil.rmtree(parent)
+    if caught and caught is not signal.SIGALRM:
+        print(f"acceptance site: interrupted by {caught.name}", file=sys.stderr)
+        return 128 + caught
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sign-in with a phone, driven by Selenium: hybrid-lab run -- xvfb-run -a pytest test_selenium.py"""
+import os
+
+import pytest
+import shop
+from phone import Phone, chromium_switches
+from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for switch in chromium_switches("selenium.log"):
+        options.add_argument(switch)
+    if os.geteuid() == 0:
+        # Chromium's sandbox does not work for root. As any other user, leave it on.
+        options.add_argument("--no-sandbox")
+    # Containers have little shared memory.
+    options.add_argument("--disable-dev-shm-usage")
+    driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(chromium):
+    site = shop.serve()
+    chromium.get(site.shop.origin)
+    yield chromium
+    site.shutdown()
+
+
+@pytest.fixture
+def passkeys(tmp_path):
+    return tmp_path / "passkeys.json"
+
+
+def wait_for_status(page, text):
+    status = page.find_element(By.ID, "status")
+    try:
+        # Longer than a person would wait: a slow machine is not a broken site.
+        WebDriverWait(page, 30).until(lambda _: status.text == text)
+    except TimeoutException:
+        raise AssertionError(f"the page was to say {text!r} and says {status.text!r}") from None
+
+
+def test_register_and_sign_in(page, passkeys):
+    with Phone("approve", passkeys=passkeys) as phone:
+        page.find_element(By.ID, "register").click()
+        wait_for_status(page, "Passkey saved for ada@example.com.")
+    asked = phone.requests[0]
+    assert asked["command"] == "makeCredential"
+    assert asked["rp_id"] == "localhost"
+    assert asked["user"]["name"] == "ada@example.com"
+    assert asked["resident_key"] and asked["user_verification"]
+
+    with Phone("approve", passkeys=passkeys) as phone:
+        page.find_element(By.ID, "sign-in").click()
+        wait_for_status(page, "Welcome, ada@example.com.")
+    asked = phone.requests[0]
+    assert asked["command"] == "getAssertion"
+    assert asked["rp_id"] == "localhost"
+    assert asked["allow"] == [] and asked["extensions"] == []
+
+
+def test_the_user_declines(page, passkeys):
+    with Phone("deny", passkeys=passkeys):
+        page.find_element(By.ID, "register").click()
+        wait_for_status(page, "Your phone did not sign you in. Please try again.")
