@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceremonies over a real BlueZ, in a small guest with a stock kernel and virtual radios that hear each other.
+
+See ../README.md; scripts/acceptance starts this with all that it needs.
+"""
+import argparse
+import fcntl
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from failure import Unavailable
+from image import SUITES, Image
+from judge import Judge
+from machine import EMULATOR, Machine
+from waiting import Interrupted
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
+PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth")
+USAGE, UNAVAILABLE = 64, 69
+# What inside/channels.py has, each in a guest of its own.
+ALONE = tuple(f"ble-{name}" for name in (
+    "channel", "offline", "stranger", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
+    "rubbish"))
+
+
+class Arguments(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"acceptance vm: {message}", file=sys.stderr)
+        sys.exit(USAGE)
+
+
+def arguments():
+    parser = Arguments(prog="acceptance vm", description=__doc__.splitlines()[0])
+    parser.add_argument("--suite", type=_suites, default=("trixie",), metavar="A,B",
+                        help="; ".join(f"{name}: {what}" for name, what in SUITES.items()) + "; default trixie")
+    parser.add_argument("--cases", metavar="A,B", help="only these; `help` lists them")
+    parser.add_argument("--bin-dir", type=Path, metavar="DIR", default=REPOSITORY / ".build" / "release",
+                        help="where our programs are, built with --static-swift-stdlib; default .build/release")
+    parser.add_argument("--keep", action="store_true", help="keep logs, also when all passed")
+    parser.add_argument("--cold", action="store_true", help="boot, and do not take up the guest where it stood")
+    parser.add_argument("--prepare", action="store_true", help="make the guest, and run nothing")
+    parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND",
+                        help="run this as root in the guest instead, and end with its status; our programs are in "
+                             "/mnt/programs, Tests is /mnt/tests, /mnt/results is the folder that is kept")
+    options = parser.parse_args()
+    if options.run is not None and (not options.run or len(options.suite) > 1):
+        parser.error("--run takes a command, and one suite")
+    return options
+
+
+def _suites(text):
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in SUITES:
+            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; there are {', '.join(SUITES)}")
+    return names
+
+
+def checked_programs(folder):
+    """The folder of our programs, which must not need a Swift runtime: the guest has none."""
+    folder = folder.resolve()
+    for name in PROGRAMS:
+        if not os.access(folder / name, os.X_OK):
+            raise Unavailable(f"no {name} in {folder}; build with 'swift build -c release --static-swift-stdlib'")
+        listed = subprocess.run(["ldd", folder / name], capture_output=True, text=True, check=False).stdout
+        if "libswiftCore" in listed:
+            raise Unavailable(f"{folder}/{name} needs Swift's libraries; build it with --static-swift-stdlib")
+    return folder
+
+
+def cache():
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hybrid-vm"
+
+
+@contextmanager
+def alone(folder):
+    """While the cache is filled, others wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def prepared(suite, machine_for):
+    """An image with the state after its boot, made now if need be; tells what that took."""
+    image = Image(cache(), suite)
+    with alone(cache()):
+        if not image.exists:
+            begun = time.monotonic()
+            image.build(cache() / f"{suite}.log")
+            print(f"{suite}: made of Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
+        if not machine_for(image).is_prepared:
+            begun = time.monotonic()
+            machine_for(image).prepare()
+            size = sum(path.stat().st_blocks * 512 for path in image.folder.iterdir()) >> 20
+            print(f"{suite}: booted and kept in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
+                  flush=True)
+    return image
+
+
+def perform(suite, options, programs, results):
+    """Runs the cases in one suite; returns its exit status, which tells of refused answers, too."""
+    def machine_for(image):
+        return Machine(image, programs, REPOSITORY / "Tests", results, options.cold)
+
+    image = prepared(suite, machine_for)
+    if options.prepare:
+        return 0
+    if options.run is not None:
+        with machine_for(image) as machine:
+            return machine.run(options.run, 3600)
+    begun, status = time.monotonic(), 0
+    for cases in guests(options.cases):
+        status = perform_inside(suite, cases, machine_for(image)) or status
+    if options.cases == "help":
+        return status
+    refused = judged(suite, results / "ceremonies.jsonl")
+    print(f"{suite}: {time.monotonic() - begun:.0f} s", flush=True)
+    return status or refused
+
+
+def guests(cases):
+    """What is run in one guest after the other: the names of cases, or None for all that share one."""
+    if cases is None:
+        return [None, *ALONE]
+    names = cases.split(",")
+    together = [name for name in names if name not in ALONE]
+    return [*([",".join(together)] if together else []), *(name for name in names if name in ALONE)]
+
+
+def perform_inside(suite, cases, machine):
+    """Runs cases in a guest; returns the exit status."""
+    begun = time.monotonic()
+    with machine:
+        if cases is None:
+            print(f"{suite}: up after {time.monotonic() - begun:.1f} s", flush=True)
+        chosen = [] if cases is None else ["--cases", cases]
+        return machine.run(["python3", "-B", "/mnt/tests/Acceptance/vm/inside", *chosen], 3600)
+
+
+def judged(suite, path):
+    """Two libraries that are not ours judge what the site got in each ceremony."""
+    judge, refused = Judge(), 0
+    entries = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for entry in map(json.loads, entries):
+        complaint = judge.complaint(entry)
+        if complaint:
+            refused += 1
+            print(f"FAILED {entry['case']}: {complaint}", flush=True)
+    print(f"{suite}: python-fido2 and py_webauthn accept {len(entries) - refused} of {len(entries)} responses",
+          flush=True)
+    return 1 if refused else 0
+
+
+def main():
+    options = arguments()
+    if platform.machine() != "x86_64":
+        raise Unavailable("the guest is made for x86_64 alone")
+    tools = TOOLS if os.geteuid() == 0 else (*TOOLS, "fakeroot")
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    os.environ["PATH"] = path
+    missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
+    if missing:
+        raise Unavailable(f"not installed: {', '.join(missing)}; scripts/prepare vm installs what is needed")
+    if options.run is not None or options.prepare:
+        programs = options.bin_dir if options.bin_dir.is_dir() else REPOSITORY
+    else:
+        programs = checked_programs(options.bin_dir)
+    parent, status = Path(tempfile.mkdtemp(prefix="hybrid-vm-results-")), 0
+    try:
+        for suite in options.suite:
+            (parent / suite).mkdir()
+            status = perform(suite, options, programs, parent / suite) or status
+    finally:
+        if status or options.keep or sys.exc_info()[0]:
+            print(f"logs: {parent}", file=sys.stderr)
+        else:
+            shutil.rmtree(parent, ignore_errors=True)
+    return status
+
+
+def interrupt(number, _frame):
+    """Raises wherever we are; QEMU, should nobody remember it yet, ends with us."""
+    raise Interrupted(number)
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        sys.exit(main())
+    except Unavailable as error:
+        print(f"acceptance vm: {error}", file=sys.stderr)
+        sys.exit(UNAVAILABLE)
+    except Interrupted as error:
+        sys.exit(128 + error.number)

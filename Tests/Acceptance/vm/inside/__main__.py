@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the cases in the guest: one line for each, `ok` or `FAILED`; ends with 1 if one failed."""
+import sys
+import time
+import traceback
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2] / "chromium"))
+
+import ceremonies
+import channels
+import faults
+from stage import RESULTS, Stage
+from waiting import Failed, Interrupted, Signals
+
+TOGETHER = {**ceremonies.CASES, **faults.CASES, **ceremonies.LAST}
+CASES = {**TOGETHER, **channels.CASES}
+USAGE = 64
+
+
+def perform(stage, name):
+    """Whether a case was in order; nothing may be left on the air after it."""
+    stage.case, begun, complaint, note = name, time.monotonic(), None, ""
+    try:
+        note = CASES[name](stage)
+        stage.tidy()
+        stage.bluez.expect_silence()
+    except Failed as error:
+        complaint = str(error)
+    except Interrupted:
+        raise
+    except Exception:  # A fault of the case's own.
+        complaint = traceback.format_exc()
+    stage.tidy()
+    seconds = time.monotonic() - begun
+    if complaint:
+        complaint += stage.bluez.evidence(stage.results, name)
+    line = f"{'FAILED' if complaint else 'ok    '} {name:22} {seconds:6.1f} s  {complaint or note}"
+    print(line, flush=True)
+    with open(RESULTS / "report", "a", encoding="utf-8") as report:
+        report.write(line + "\n")
+    try:
+        stage.bluez.recover()
+    except Failed as error:
+        print(f"FAILED {name:22} afterwards: {error}", flush=True)
+        return False
+    return complaint is None
+
+
+def main(arguments):
+    names = list(TOGETHER)
+    if arguments[:1] == ["--cases"]:
+        names = arguments[1].split(",")
+    if names == ["help"]:
+        print("\n".join(CASES))
+        return 0
+    for name in names:
+        if name not in CASES:
+            print(f"there is no case {name}; there are {', '.join(CASES)}", file=sys.stderr)
+            return USAGE
+    stage = Stage(Signals(), names[0])
+    try:
+        passed = sum([perform(stage, name) for name in names])
+    finally:
+        stage.close()
+    if len(names) > 1:
+        print(f"{passed} passed, {len(names) - passed} failed", flush=True)
+    return 0 if passed == len(names) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other programs that use Bluetooth meanwhile."""
+import os
+import sys
+from pathlib import Path
+
+from programs import Program
+
+PROGRAM, IMPOSTOR = (Path(__file__).with_name(name) for name in ("stranger.py", "impostor.py"))
+
+
+class Stranger:
+    """Such a program, from the time it does what it is for to the end of the `with`."""
+
+    def __init__(self, stage, what, adapter, count=1):
+        self._stage, self._what = stage, what
+        self._command = [sys.executable, "-B", PROGRAM, what, adapter, str(count)]
+
+    def __enter__(self):
+        self._program = Program(
+            f"stranger-{self._what}", self._command,
+            log=self._stage.folder / f"{self._stage.case}-{self._what}-{os.urandom(3).hex()}",
+            environment=dict(os.environ))
+        try:
+            self._stage.waiting.until(f"a stranger to {self._what}", self.count, 60, pause=0.1)
+        except BaseException:
+            self._program.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._program.stop()
+
+    def count(self):
+        """How often it has done what it is for."""
+        return self._program.said().count("done\n")
+
+
+class Impostor(Stranger):
+    """Somebody who repeats a phone's advert so that it leads to himself."""
+
+    def __init__(self, stage, what, adapter, data):
+        super().__init__(stage, what, adapter)
+        # Old virtual radios send an advert when it begins, and who does not listen then may never hear it.
+        seconds = 10 if stage.bluez.is_old else 0
+        self._command = [sys.executable, "-B", IMPOSTOR, what, adapter, data.hex(), str(seconds)]
+
+    def said(self, what):
+        """How often he has said something."""
+        return self._program.said().count(f"{what}\n")
