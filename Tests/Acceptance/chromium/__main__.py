@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 from load import busy
 from run import perform
-from scenarios import DEFAULT, SCENARIOS, Registered
+from repertoire import ALL, DEFAULT
 from waiting import Signals
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -33,8 +33,10 @@ def arguments():
     parser = Arguments(prog="acceptance chromium", description="Real ceremonies with a real Chromium.")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="whole runs, each with everything new")
     parser.add_argument("--busy", action="store_true", help="keep every core busy meanwhile")
+    parser.add_argument("--all", action="store_const", const=tuple(ALL), dest="ceremonies", default=DEFAULT,
+                        help="all ceremonies, also those that take their time")
     parser.add_argument("--ceremonies", type=_ceremonies, default=DEFAULT, metavar="A,B",
-                        help=f"of {', '.join(SCENARIOS)}; default {','.join(DEFAULT)}")
+                        help=f"of {', '.join(ALL)}; default {','.join(DEFAULT)}")
     parser.add_argument("--keep", action="store_true", help="keep all files, also of runs that passed")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR",
                         help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
@@ -51,11 +53,11 @@ def _ceremonies(text):
     names = tuple(text.split(","))
     registered = False
     for name in names:
-        if name not in SCENARIOS:
-            raise argparse.ArgumentTypeError(f"there is no ceremony {name!r}; there are {', '.join(SCENARIOS)}")
-        if SCENARIOS[name].needs_passkey and not registered:
+        if name not in ALL:
+            raise argparse.ArgumentTypeError(f"there is no ceremony {name!r}; there are {', '.join(ALL)}")
+        if ALL[name].needs_passkey and not registered:
             raise argparse.ArgumentTypeError(f"{name} needs a passkey; name register before it")
-        registered = registered or isinstance(SCENARIOS[name].outcome, Registered)
+        registered = registered or ALL[name].makes_passkey
     return names
 
 

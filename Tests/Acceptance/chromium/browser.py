@@ -22,13 +22,59 @@ def _pipe():
     return high
 
 
+class Tab:
+    """One page in a tab of its own. What it says comes as events."""
+
+    def __init__(self, tools, target, waiting):
+        self._tools = tools
+        self._target = target
+        self._waiting = waiting
+        self._session = tools.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tools.call("Runtime.enable", self._session)
+        tools.call("Runtime.addBinding", self._session, name="tellDriver")
+
+    def open(self, address):
+        """Opens the page and returns once it has loaded."""
+        self._tools.call("Page.navigate", self._session, url=address)
+        self.wait_for("ready", f"the page {address} to load", 120)
+        # A new window has the focus in its address bar, and a page without it may not ask for credentials.
+        self.show()
+
+    def show(self):
+        """Brings the tab to the front."""
+        self._tools.call("Page.bringToFront", self._session)
+
+    def reload(self):
+        """Begins to load the page again; it says `ready` when it has."""
+        self._tools.call("Page.reload", self._session)
+
+    def close(self):
+        self._tools.call("Target.closeTarget", targetId=self._target)
+
+    def perform(self, ceremony, options):
+        """Lets the page begin; returns when it has called navigator.credentials."""
+        self.heard()
+        self._tools.call("Runtime.evaluate", self._session, userGesture=True,
+                         expression=f"void perform({json.dumps(ceremony)}, {json.dumps(options)})")
+        self.wait_for("asking", "the page to be in front and to ask for a credential", 120)
+
+    def heard(self):
+        """What the page has said since the last look, as a list of dictionaries with an `event`."""
+        return [json.loads(event["payload"])
+                for event in self._tools.events("Runtime.bindingCalled", self._session)
+                if event["name"] == "tellDriver"]
+
+    def wait_for(self, event, what, seconds):
+        return self._waiting.until(
+            what, lambda: next((said for said in self.heard() if said["event"] == event), None), seconds)
+
+
 class Browser:
-    """One Chromium with one page. What the page says comes as events, what the dialogs do from Chromium's own log."""
+    """One Chromium, with a tab. What its dialogs do comes from Chromium's own log."""
 
     def __init__(self, folder, screen, air, relay_host, relay_port, waiting):
         self._waiting = waiting
         self._tools = None
-        self._session = None
         commands, to_browser = _pipe()
         from_browser, answers = _pipe()
         try:
@@ -45,7 +91,7 @@ class Browser:
             waiting.watch(self.program)
             self._tools = DevTools(from_browser, to_browser, waiting)
             self.version = self._tools.call("Browser.getVersion")["product"]
-            self._session = self._attach()
+            self.tab = Tab(self._tools, waiting.until("Chromium to open its window", self._page, 120), waiting)
         except BaseException:
             self.stop()
             raise
@@ -66,39 +112,14 @@ class Browser:
             "--enable-logging=stderr", "--vmodule=device_event_log*=2,*fido*=2,*cable*=2,*bluez*=1",
         ]
 
-    def _attach(self):
-        def page():
-            targets = self._tools.call("Target.getTargets")["targetInfos"]
-            return next((target for target in targets if target["type"] == "page"), None)
+    def _page(self):
+        targets = self._tools.call("Target.getTargets")["targetInfos"]
+        return next((target["targetId"] for target in targets if target["type"] == "page"), None)
 
-        target = self._waiting.until("Chromium to open its window", page, 120)
-        session = self._tools.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
-        self._tools.call("Runtime.enable", session)
-        self._tools.call("Runtime.addBinding", session, name="tellDriver")
-        return session
-
-    def open(self, address):
-        """Opens the page and returns once it has loaded."""
-        self._tools.call("Page.navigate", self._session, url=address)
-        self.wait_for("ready", f"the page {address} to load", 120)
-        # A new window has the focus in its address bar, and a page without it may not ask for credentials.
-        self._tools.call("Page.bringToFront", self._session)
-
-    def perform(self, ceremony, options):
-        """Lets the page begin; returns when it has called navigator.credentials."""
-        self.heard()
-        self._tools.call("Runtime.evaluate", self._session, userGesture=True,
-                         expression=f"void perform({json.dumps(ceremony)}, {json.dumps(options)})")
-        self.wait_for("asking", "the page to be in front and to ask for a credential", 120)
-
-    def heard(self):
-        """What the page has said since the last look, as a list of dictionaries with an `event`."""
-        return [json.loads(event["payload"]) for event in self._tools.events("Runtime.bindingCalled")
-                if event["name"] == "tellDriver"]
-
-    def wait_for(self, event, what, seconds):
-        return self._waiting.until(
-            what, lambda: next((said for said in self.heard() if said["event"] == event), None), seconds)
+    def new_tab(self):
+        """Another tab of the same window, in front."""
+        target = self._tools.call("Target.createTarget", url="about:blank")["targetId"]
+        return Tab(self._tools, target, self._waiting)
 
     def steps(self):
         """The dialog's states so far, by Chromium's own names."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Performs one scenario in the browser and at the phone, and collects what came of it. Judging it is done elsewhere."""
+import re
 import time
 from dataclasses import dataclass, field
 
@@ -35,14 +36,18 @@ class Outcome:
 
 
 class Ceremony:
-    def __init__(self, name, scenario, stage):
+    def __init__(self, name, scenario, stage, tab=None):
+        """In the window's first tab, if none is given."""
         self._name = name
         self._scenario = scenario
         self._stage = stage
+        self._tab = tab or stage.browser.tab
         self._waiting = stage.waiting
         self._steps_before = len(stage.browser.steps())
+        self._dialogues_before = len(stage.phone.dialogues())
+        self._challenge = ""
         self._page = None
-        self._answered = 0.0
+        self._read, self._answered = 0.0, 0.0
 
     def perform(self):
         stage, scenario, outcome = self._stage, self._scenario, Outcome()
@@ -52,54 +57,98 @@ class Ceremony:
                             and stage.site.has_passkey(account))
         outcome.accounts = stage.site.accounts if scenario.options.get("allow") == "any" else 1
         outcome.records_before = stage.phone.records()
-        dialogues_before = len(stage.phone.dialogues())
         begun, ended = self._advert_calls()
 
-        make = stage.site.creation_options if scenario.ceremony == "create" else stage.site.request_options
-        self._note("begins")
-        stage.browser.perform(scenario.ceremony, make(**scenario.options))
-        asked = time.monotonic()
-        code = self._code()
-        read = time.monotonic()
-        outcome.seconds_to_code = read - asked
-        self._note("code read", seconds_to_code=round(outcome.seconds_to_code, 3))
-
+        code = self.ask(outcome)
         if scenario.phone_status is None:
             stage.screen.press_until("Escape", "Escape to close the sheet with the code", self._answer, 120)
+            self._take_in(outcome)
         else:
-            self._answer_by_phone(code, outcome)
-        outcome.page = self._page
-        outcome.seconds_to_result = self._answered - read
-        self._note("page answered", outcome=self._page, seconds_to_result=round(outcome.seconds_to_result, 3))
-
+            self.answer(code, outcome)
         self._waiting.until("Chromium's dialog to be closed", lambda: self._at(CLOSED), 60)
         outcome.steps = self._steps()
-        outcome.dialogues = stage.phone.dialogues()[dialogues_before:]
+        if scenario.mishap.mends:
+            scenario.mishap.mends(stage)
+        outcome.dialogues = stage.phone.dialogues()[self._dialogues_before:]
         outcome.records_after = stage.phone.records()
         outcome.adverts_left = stage.air.adverts()
         outcome.adverts_begun, outcome.adverts_ended = (
             now - before for now, before in zip(self._advert_calls(), (begun, ended)))
-        self._verify(outcome)
         return outcome
 
-    def _answer_by_phone(self, code, outcome):
-        """The phone scans the code; when this returns it has ended, and the page has its answer."""
-        scenario = self._scenario
-        phone = self._stage.phone.scan(code, scenario.person, self._name)
+    def ask(self, outcome):
+        """The page asks; returns the text of the code that Chromium shows for it."""
+        site = self._stage.site
+        make = site.creation_options if self._scenario.ceremony == "create" else site.request_options
+        self._note("begins")
+        options = make(**self._scenario.options)
+        self._challenge = options["challenge"]
+        self._tab.perform(self._scenario.ceremony, options)
+        asked = time.monotonic()
+        code = self._code()
+        self._read = time.monotonic()
+        outcome.seconds_to_code = self._read - asked
+        self._note("code read", seconds_to_code=round(outcome.seconds_to_code, 3))
+        return code
+
+    def _take_in(self, outcome):
+        """The page has its answer."""
+        outcome.page = self._page
+        outcome.seconds_to_result = self._answered - self._read
+        self._note("page answered", outcome=self._page, seconds_to_result=round(outcome.seconds_to_result, 3))
+        self._verify(outcome)
+
+    def answer(self, code, outcome, at_once=lambda: None):
+        """The phone scans the code; when this returns it has ended, and the page has its answer.
+
+        `at_once` is called in between: the page has its answer, and the phone is perhaps not done.
+        """
+        scenario, mishap = self._scenario, self._scenario.mishap
+        if mishap.before_scan:
+            mishap.before_scan(self._stage)
+        if mishap.script:
+            phone = self._stage.phone.play(code, mishap.script, self._name)
+        else:
+            phone = self._stage.phone.scan(code, scenario.person, self._name)
         try:
-            self._waiting.until("the page to get its answer", lambda: self._answer_or_end(phone), 180)
-            self._waiting.until("hybrid-auth to end after the page had its answer",
+            if mishap.when_asked:
+                self._waiting.until("the phone to ask its person", lambda: self._asked_or_end(phone), 120)
+                mishap.when_asked(self._stage)
+            if mishap.user_closes:
+                self._close(phone)
+            else:
+                self._waiting.until("the page to get its answer", lambda: self._answer_or_end(phone), 180)
+            self._take_in(outcome)
+            at_once()
+            self._waiting.until(f"{phone.name} to end after the page had its answer",
                                 lambda: phone.status is not None, 120)
         finally:
             outcome.phone_status, outcome.phone_said = phone.status, phone.said()
             self._stage.complaints += phone.stop()
+
+    def _close(self, phone):
+        """The user, to whom the dialog says no more than when the phone was there, closes it."""
+        self._waiting.until(f"{phone.name} to end", lambda: phone.status is not None, 120)
+        self._waiting.until(f"Chromium's dialog to be as in {self._scenario.steps}", self._is_as_before_the_end, 60)
+        if self._answer():
+            raise Failed(f"the page has an answer, although nobody closed the dialog: {self._page}")
+        self._note("user closes the dialog", steps=self._steps())
+        self._stage.screen.press_until("Escape", "Escape to close the dialog", self._answer, 120)
+
+    def _is_as_before_the_end(self):
+        return re.fullmatch(self._scenario.steps, " ".join([*self._steps(), CLOSED]))
+
+    def _asked_or_end(self, phone):
+        if phone.status is not None:
+            raise Failed(f"{phone.name} {phone.ending} before it asked its person; it said: {phone.said().strip()}")
+        return self._stage.phone.asks_more_than(self._dialogues_before)
 
     def _answer_or_end(self, phone):
         """The page's answer; a phone that has ended with another status than it should makes it pointless to wait."""
         status = phone.status
         answer = self._answer()
         if not answer and status is not None and status != self._scenario.phone_status:
-            raise Failed(f"hybrid-auth {phone.ending} and the page has no answer; it said: {phone.said().strip()}")
+            raise Failed(f"{phone.name} {phone.ending} and the page has no answer; it said: {phone.said().strip()}")
         return answer
 
     def _code(self):
@@ -130,13 +179,16 @@ class Ceremony:
         site = self._stage.site
         verify = site.verify_creation if self._scenario.ceremony == "create" else site.verify_request
         try:
-            outcome.facts = verify(outcome.page["response"])
+            outcome.facts = verify(outcome.page["response"], self._challenge)
         except Refused as error:
             outcome.refused = str(error)
+        else:
+            if self._scenario.mishap.script:
+                site.forget(outcome.facts["id"])
 
     def _answer(self):
-        for said in self._stage.browser.heard():
-            if said["event"] in ("fulfilled", "rejected"):
+        for said in self._tab.heard():
+            if said["event"] in ("fulfilled", "rejected", "ready"):
                 self._page, self._answered = said, time.monotonic()
         return self._page
 

@@ -46,11 +46,15 @@ class DevTools:
             raise Failed(f"Chromium refused the command {method}: {answer['error'].get('message')}")
         return answer["result"]
 
-    def events(self, method):
-        """Takes out the events of this kind that have come, as a list of their parameters."""
+    def events(self, method, session=None):
+        """Takes out the events of this kind that have come, in one session or in all, as a list of their parameters."""
         self._take_in()
-        taken = [event["params"] for event in self._events if event["method"] == method]
-        self._events = collections.deque(event for event in self._events if event["method"] != method)
+        events, self._events, taken = self._events, collections.deque(), []
+        for event in events:
+            if event["method"] == method and session in (None, event.get("sessionId")):
+                taken.append(event["params"])
+            else:
+                self._events.append(event)
         return taken
 
     def close(self):

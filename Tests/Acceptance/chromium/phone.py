@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our phone: `hybrid-auth scan`, the person who answers its questions, and its vault."""
+"""Our phones: `hybrid-auth scan`, the person who answers its questions, and its vault; and the lab's, which fails by
+a script."""
 import hashlib
 import re
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ PINENTRY = Path(__file__).with_name("pinentry")
 
 @dataclass(frozen=True)
 class Person:
-    """How the person at the phone answers."""
+    """How the person at the phone answers: yes, no, or never, not even with the PIN."""
     answer: str = "yes"
     pin: str = PIN
 
@@ -41,12 +42,21 @@ class Phone:
             programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",
             "--pinentry", PINENTRY, "--cacert", certificates.authority,
             "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300", "-"]
+        # Its time-out is how long it waits for the desktop. Where the script keeps the desktop away, that is short.
+        self._scripted = [
+            programs.lab, "phone", "--tunnel-domain", domain, "--adapter", "hci1", "--cacert", certificates.authority,
+            "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "60", "--script"]
 
     def scan(self, code, person, name):
         """Starts hybrid-auth with the text of a code on its standard input."""
         return Program(
             "hybrid-auth", self._command, log=self._folder.path(f"phone-{name}.log"), text=code + "\n",
             environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer})
+
+    def play(self, code, script, name):
+        """Starts the lab's phone, which has passkeys and a person of its own."""
+        return Program("hybrid-lab phone", [*self._scripted, script, "-"], log=self._folder.path(f"phone-{name}.log"),
+                       text=code + "\n", environment=self._environment)
 
     @property
     def has_vault(self):
@@ -56,6 +66,10 @@ class Phone:
         """The vault's record files, each with a digest of its content."""
         return {str(path.relative_to(self._vault)): hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in self._vault.glob("records/*/*") if not path.name.startswith(".")}
+
+    def asks_more_than(self, count):
+        """Whether, besides `count` talks, there is one in which the person was asked for the PIN."""
+        return any(question.startswith("GETPIN") for talk in self.dialogues()[count:] for question in talk.questions)
 
     def dialogues(self):
         """All talks with the person so far."""

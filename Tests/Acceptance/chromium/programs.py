@@ -90,6 +90,11 @@ class Program:
         """What it has written so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
+    def kill(self):
+        """Ends the program at once, by SIGKILL, and waits until it is gone."""
+        self._process.kill()
+        self._process.wait()
+
     def stop(self, ask=None, seconds=30):
         """Ends the program and all it has started; returns a list of what was not in order.
 

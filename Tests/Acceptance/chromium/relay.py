@@ -14,23 +14,37 @@ class Relay:
     """`hybrid-relay serve` on a port of the loopback interface that the system chose."""
 
     def __init__(self, programs, folder, certificates, waiting):
-        self.program = Program(
-            "hybrid-relay",
-            [programs.relay, "serve", "--listen", "127.0.0.1:0", "--tls-cert", certificates.relay,
-             "--tls-key", certificates.relay_key],
-            log=folder.path("relay.log"), environment=folder.environment())
+        self._waiting = waiting
+        self._command = [programs.relay, "serve", "--tls-cert", certificates.relay, "--tls-key",
+                         certificates.relay_key, "--listen"]
+        self._folder = folder
+        self.port = 0
+        self.start()
+
+    def start(self):
+        """Starts it where it listened before, if it did."""
+        # What the last one said does not speak of this one.
+        self._said_before = len(self.program.said()) if self.port else 0
+        self.program = Program("hybrid-relay", [*self._command, f"127.0.0.1:{self.port}"],
+                               log=self._folder.path("relay.log"), environment=self._folder.environment())
         try:
-            self.port = waiting.until("hybrid-relay to say where it listens", self._port, 60)
+            self.port = self._waiting.until("hybrid-relay to say where it listens", self._port, 60)
         except BaseException:
             self.stop()
             raise
-        waiting.watch(self.program)
+        self._waiting.watch(self.program)
 
     def _port(self):
+        said = self.program.said()[self._said_before:]
         if self.program.status is not None:
-            raise Failed(f"hybrid-relay {self.program.ending}: {self.program.said().strip()}")
-        found = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.program.said())
+            raise Failed(f"hybrid-relay {self.program.ending}: {said.strip()}")
+        found = re.search(r"listening on 127\.0\.0\.1:(\d+)", said)
         return found and int(found[1])
+
+    def die(self):
+        """The relay is gone, from one moment to the next; `start` brings another."""
+        self._waiting.forget(self.program)
+        self.program.kill()
 
     def stop(self):
         """Ends the relay; returns what was not in order."""

@@ -39,7 +39,8 @@ class RelyingParty:
         self._users = {}
         # Credential ID -> what a site keeps of it.
         self._credentials = {}
-        self._challenge, self._asked_for = "", {}
+        # Challenge -> what was asked for with it.
+        self._asked_for = {}
         self._server = Fido2Server(PublicKeyCredentialRpEntity(id=RP_ID, name="Acceptance test"),
                                    verify_origin=lambda other: other == origin)
 
@@ -47,11 +48,11 @@ class RelyingParty:
                          extensions=None, hints=("hybrid",)):
         """PublicKeyCredentialCreationOptionsJSON."""
         handle = self._users.setdefault(account, encode(secrets.token_bytes(16)))
-        self._asked_for = {"handle": handle, "discoverable": resident_key == "required"}
+        challenge = self._new_challenge({"handle": handle, "discoverable": resident_key == "required"})
         return self._asked({
             "rp": {"id": RP_ID, "name": "Acceptance test"},
             "user": {"id": handle, "name": account, "displayName": "Ada L."},
-            "challenge": self._new_challenge(),
+            "challenge": challenge,
             "pubKeyCredParams": [{"type": "public-key", "alg": alg} for alg in (-7, -257)],
             "excludeCredentials": [self._descriptor(i) for i in self._credentials] if exclude_known else [],
             "authenticatorSelection": {
@@ -68,7 +69,7 @@ class RelyingParty:
         allowed = {"known": [self.last[0]] if self._credentials else [], "unknown": [encode(secrets.token_bytes(32))], "any": []}[allow]
         return self._asked({
             "rpId": RP_ID,
-            "challenge": self._new_challenge(),
+            "challenge": self._new_challenge({}),
             "allowCredentials": [self._descriptor(i) for i in allowed],
             "userVerification": "required",
             "extensions": extensions or {},
@@ -76,12 +77,12 @@ class RelyingParty:
             "timeout": TIMEOUT_MS,
         })
 
-    def verify_creation(self, response):
-        """Returns what the response says; raises Refused unless both libraries accept it and read the same."""
+    def verify_creation(self, response, challenge):
+        """Returns what the response to a challenge says; raises Refused unless both libraries accept and read it alike."""
         first = self._judged("python-fido2", response, lambda: self._server.register_complete(
-            {"challenge": self._challenge, "user_verification": "required"}, RegistrationResponse.from_dict(response)))
+            {"challenge": challenge, "user_verification": "required"}, RegistrationResponse.from_dict(response)))
         second = self._judged("py_webauthn", response, lambda: webauthn.verify_registration_response(
-            credential=response, expected_challenge=decode(self._challenge), expected_rp_id=RP_ID,
+            credential=response, expected_challenge=decode(challenge), expected_rp_id=RP_ID,
             expected_origin=self._origin, require_user_verification=True))
         new = first.credential_data
         self._agree("credential ID", new.credential_id, second.credential_id)
@@ -92,17 +93,18 @@ class RelyingParty:
                     (second.credential_device_type == "multi_device", second.credential_backed_up))
         parsed = RegistrationResponse.from_dict(response).response.attestation_object
         self._agree("format", parsed.fmt, second.fmt)
-        if self._asked_for["discoverable"]:
+        asked_for = self._asked_for.pop(challenge)
+        if asked_for["discoverable"]:
             # The account's new passkey has taken the place of the old.
             self._credentials = {i: known for i, known in self._credentials.items()
-                                 if not (known.discoverable and known.handle == self._asked_for["handle"])}
-        self._credentials[encode(new.credential_id)] = Known(new, second.credential_public_key, **self._asked_for)
+                                 if not (known.discoverable and known.handle == asked_for["handle"])}
+        self._credentials[encode(new.credential_id)] = Known(new, second.credential_public_key, **asked_for)
         return self._accepted({
             "id": encode(new.credential_id), "format": str(parsed.fmt), "statement": dict(parsed.att_stmt),
             "aaguid": second.aaguid, "flags": int(first.flags), "count": first.counter,
             "algorithm": new.public_key[3]})
 
-    def verify_request(self, response):
+    def verify_request(self, response, challenge):
         """The same for a sign-in; a passkey of which this site does not know is refused."""
         if response["id"] not in self._credentials:
             raise Refused(f"the passkey {response['id']} is not one of this site's")
@@ -110,9 +112,9 @@ class RelyingParty:
         parsed = AuthenticationResponse.from_dict(response)
         data = parsed.response.authenticator_data
         self._judged("python-fido2", response, lambda: self._server.authenticate_complete(
-            {"challenge": self._challenge, "user_verification": "required"}, [known.data], parsed))
+            {"challenge": challenge, "user_verification": "required"}, [known.data], parsed))
         second = self._judged("py_webauthn", response, lambda: webauthn.verify_authentication_response(
-            credential=response, expected_challenge=decode(self._challenge), expected_rp_id=RP_ID,
+            credential=response, expected_challenge=decode(challenge), expected_rp_id=RP_ID,
             expected_origin=self._origin, credential_public_key=known.key, credential_current_sign_count=0,
             require_user_verification=True))
         self._agree("count", data.counter, second.new_sign_count)
@@ -121,6 +123,15 @@ class RelyingParty:
         return self._accepted({
             "id": response["id"], "flags": int(data.flags), "count": data.counter,
             "handle": response["response"].get("userHandle")})
+
+    def forget(self, credential):
+        """The account is deleted, so to speak: its passkey is on a phone that comes to no other ceremony."""
+        del self._credentials[credential]
+
+    @property
+    def address(self):
+        """The page's."""
+        return self._origin + "/"
 
     @property
     def last(self):
@@ -141,9 +152,10 @@ class RelyingParty:
     def _descriptor(credential):
         return {"type": "public-key", "id": credential, "transports": ["hybrid"]}
 
-    def _new_challenge(self):
-        self._challenge = encode(secrets.token_bytes(32))
-        return self._challenge
+    def _new_challenge(self, asked_for):
+        challenge = encode(secrets.token_bytes(32))
+        self._asked_for[challenge] = asked_for
+        return challenge
 
     def _judged(self, library, response, judge):
         try:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 
 from ceremony import Ceremony
 from folders import RunFolder
-from scenarios import SCENARIOS
+from overlaps import Overlap
+from repertoire import ALL
 from stage import Stage
 from verdict import Verdict
 from waiting import Failed, Interrupted
@@ -54,7 +55,10 @@ def perform(root, programs, names, signals, keep, say):
 
 
 def _perform(label, name, stage, run, say):
-    scenario = SCENARIOS[name]
+    scenario = ALL[name]
+    if isinstance(scenario, Overlap):
+        _perform_two(label, name, stage, run, say)
+        return
     outcome = Ceremony(label, scenario, stage).perform()
     verdict = Verdict(scenario, outcome, stage.site)
     stage.journal.note(f"{label}: judged", complaints=verdict.complaints, outcome=asdict(outcome))
@@ -62,7 +66,24 @@ def _perform(label, name, stage, run, say):
     run.times[f"{name}: request to QR"] = outcome.seconds_to_code
     run.times[f"{name}: QR to result"] = outcome.seconds_to_result
     say(f"  {'FAILED' if verdict.complaints else 'passed'}  {name:20}  QR after {outcome.seconds_to_code:.2f} s, "
-        f"result after {outcome.seconds_to_result:.2f} s")
+        f"result after {outcome.seconds_to_result:.2f} s; {in_words(outcome)}")
+
+
+def _perform_two(label, name, stage, run, say):
+    first, second, complaints = ALL[name].run(label, stage)
+    stage.journal.note(f"{label}: judged", complaints=complaints, first=asdict(first), second=asdict(second))
+    run.complaints += [f"{name}: {complaint}" for complaint in complaints]
+    run.times[f"{name}: QR to second result"] = second.seconds_to_result
+    second.steps = first.steps
+    say(f"  {'FAILED' if complaints else 'passed'}  {name:20}  QR after {first.seconds_to_code:.2f} and "
+        f"{second.seconds_to_code:.2f} s, result after {first.seconds_to_result:.2f} and "
+        f"{second.seconds_to_result:.2f} s; {in_words(second)}")
+
+
+def in_words(outcome):
+    """What the dialog did and what the page got, for the table."""
+    steps = " ".join(step.removeprefix("k").removeprefix("CableV2") for step in outcome.steps)
+    return f"{steps}; {outcome.page.get('error', outcome.page['event'])}; phone {outcome.phone_status}"
 
 
 def _leave(folder, run, keep, say):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ceremonies: what is asked for, how the person answers, and what must come of it. One entry each."""
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from phone import Person
@@ -83,6 +84,25 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Gone:
+    """There is no promise any more: the page is another."""
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """What goes wrong on the way, besides what the person says."""
+    # Played by hybrid-lab phone, in the place of hybrid-auth.
+    script: str | None = None
+    # Done to the stage when the code is read and the phone has yet to begin, and once its person is asked.
+    before_scan: Callable | None = None
+    when_asked: Callable | None = None
+    # Done afterwards, for the ceremonies that follow.
+    mends: Callable | None = None
+    # The dialog stays when the phone has ended, in the last of its states, until the user closes it.
+    user_closes: bool = False
+
+
+@dataclass(frozen=True)
 class Scenario:
     ceremony: str
     # The dialog's states by Chromium's names, as a regular expression over them, one blank between two.
@@ -94,6 +114,16 @@ class Scenario:
     # None: nobody scans the code; Escape is pressed instead.
     phone_status: int | None = 0
     needs_passkey: bool = False
+    mishap: Mishap = Mishap()
+    # How many the phone puts on the air, if one scans the code.
+    adverts: int = 1
+    # What the phone's last line has in it.
+    phone_says: str = ""
+
+    @property
+    def makes_passkey(self):
+        """Whether the vault has a passkey more afterwards."""
+        return isinstance(self.outcome, Registered) and not self.mishap.script
 
 
 # "Connecting" stays on the screen for at least 1.25 s; "connected" follows only if the phone has not answered by then.
@@ -134,6 +164,3 @@ SCENARIOS = {
         "get", ANSWERED, Rejected("NotAllowedError"), person=Person(answer="no"), dialogues=(SIGN_IN, USE),
         phone_status=77, needs_passkey=True),
 }
-DEFAULT = (
-    "register", "register-excluded", "login", "login-unknown", "login-cancel", "login-declined", "register-packed",
-    "register-nonresident", "register-prf", "login-prf", "login-discoverable")

@@ -52,7 +52,7 @@ class Stage(contextlib.AbstractContextManager):
         self.phone = Phone(self._programs, self.folder, self.air, self.relay, certificates, HOST, DOMAIN)
         began = time.monotonic()
         self.browser = self._keep(Browser(self.folder, self.screen, self.air, HOST, self.relay.port, self.waiting))
-        self.browser.open(website.origin + "/")
+        self.browser.tab.open(self.site.address)
         self.seconds_to_browser = time.monotonic() - began
         self.journal.note("browser", version=self.browser.version, seconds=round(self.seconds_to_browser, 3))
 

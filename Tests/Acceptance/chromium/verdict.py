@@ -2,7 +2,7 @@
 """Compares what came of a ceremony with what its scenario says. Every difference is a sentence."""
 import re
 
-from scenarios import (AAGUID, ES256, NEW_VAULT, REPLACE, SAVE, SECRET, USE, VIRTUAL, Registered, Rejected, SignedIn,
+from scenarios import (AAGUID, ES256, NEW_VAULT, REPLACE, SAVE, SECRET, USE, VIRTUAL, Gone, Registered, Rejected, SignedIn,
                        use_first_of)
 from webauthn.helpers import base64url_to_bytes as decode
 
@@ -19,7 +19,9 @@ class Verdict:
         self.complaints = []
         self._site = site
         expected = scenario.outcome
-        if isinstance(expected, Rejected):
+        if isinstance(expected, Gone):
+            self._same("the page", "ready", outcome.page["event"])
+        elif isinstance(expected, Rejected):
             self._rejected(expected, outcome)
         elif outcome.page["event"] != "fulfilled":
             self.complaints.append(f"the page's promise was rejected: {outcome.page['error']}: "
@@ -32,7 +34,7 @@ class Verdict:
             self._signed_in(expected, outcome)
         self._dialog(scenario, outcome)
         self._phone(scenario, outcome)
-        self._vault(expected, outcome)
+        self._vault(scenario, outcome)
         self._adverts(scenario, outcome)
 
     def _same(self, what, expected, found):
@@ -81,9 +83,12 @@ class Verdict:
             self.complaints.append(f"Chromium's dialog: expected {scenario.steps}, found {steps}")
 
     def _phone(self, scenario, outcome):
-        self._same("hybrid-auth's exit status", scenario.phone_status, outcome.phone_status)
-        if scenario.phone_status is not None:
+        self._same("the phone's exit status", scenario.phone_status, outcome.phone_status)
+        if scenario.phone_status is not None and not scenario.mishap.script:
             self._same("hybrid-auth's first line", f"hybrid-auth: {VIRTUAL}", outcome.phone_said.split("\n")[0])
+        last = outcome.phone_said.rstrip().rpartition("\n")[2]
+        if scenario.phone_says not in last:
+            self.complaints.append(f"the phone's last line lacks {scenario.phone_says!r}: {last!r}")
         instead = {}
         if outcome.replaces:
             instead[SAVE] = REPLACE
@@ -100,15 +105,17 @@ class Verdict:
             self.complaints += [f"a dialogue lacks {text!r}: {dialogue.description!r}"
                                 for text in asked.texts if text not in below]
 
-    def _vault(self, expected, outcome):
+    def _vault(self, scenario, outcome):
         before, after = outcome.records_before, outcome.records_after
-        # What is replaced leaves a revision that says so.
-        new = (2 if outcome.replaces else 1) if isinstance(expected, Registered) else 0
+        new = 0
+        if scenario.makes_passkey:
+            # What is replaced leaves a revision that says so.
+            new = 2 if outcome.replaces else 1
         self._same("records in the vault", len(before) + new, len(after))
         self._same("records that were there before", before, {name: after.get(name) for name in before})
 
     def _adverts(self, scenario, outcome):
-        sent = 0 if scenario.phone_status is None else 1
+        sent = 0 if scenario.phone_status is None else scenario.adverts
         self._same("adverts registered", sent, outcome.adverts_begun)
         self._same("adverts withdrawn", sent, outcome.adverts_ended)
         self._same("adverts on the air afterwards", [], outcome.adverts_left)

@@ -61,6 +61,10 @@ class Waiting:
         """From now on the run fails when `program` ends."""
         self._watched.append(program)
 
+    def forget(self, program):
+        """`program` may end from now on."""
+        self._watched.remove(program)
+
     def until(self, what, look, seconds, pause=0.02):
         """Returns what `look` sees once that is true.
 

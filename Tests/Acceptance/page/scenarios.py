@@ -71,7 +71,7 @@ def whole_ceremony(desk):
     page.picture(desk.folder.path("5-done.png"))
     must(client.ended() == 0, f"hybrid-client {client.status}: {client.said}")
     try:
-        desk.site.verify_creation(json.loads(client.answer))
+        desk.site.verify_creation(json.loads(client.answer), options["challenge"])
     except Refused as error:
         raise Failed(str(error)) from None
     never_shows(page, options, client.answer)

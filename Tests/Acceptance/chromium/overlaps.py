@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sign-ins that are not one after the other: what each page and each phone gets, and what the dialogs do together."""
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ceremony import CLOSED, Ceremony, Outcome
+from scenarios import ANSWERED, SIGN_IN, USE, Scenario, SignedIn
+
+LOGIN = Scenario("get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE))
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two sign-ins at a time by a passkey that is there; `perform` fills in what came of the two."""
+    perform: Callable
+    # The states of both dialogs, as in a scenario.
+    steps: str
+    needs_passkey: bool = True
+    makes_passkey: bool = False
+
+    def run(self, label, stage):
+        """Returns both outcomes, and what was not in order."""
+        steps_before, adverts_before = len(stage.browser.steps()), stage.air.calls("RegisterAdvertisement")
+        first, second = Outcome(), Outcome()
+        self.perform(label, stage, first, second)
+        stage.waiting.until("Chromium's dialog to be closed", lambda: stage.browser.steps()[-1] == CLOSED, 60)
+        first.steps = stage.browser.steps()[steps_before:]
+        complaints = []
+        if not re.fullmatch(self.steps, " ".join(first.steps)):
+            complaints.append(f"Chromium's dialogs: expected {self.steps}, found {' '.join(first.steps)}")
+        for which, outcome in (("first", first), ("second", second)):
+            complaints += [f"{which} sign-in: {complaint}" for complaint in self._judged(outcome)]
+        left = stage.air.adverts()
+        adverts = stage.air.calls("RegisterAdvertisement") - adverts_before
+        if (adverts, left) != (2, []):
+            complaints.append(f"expected 2 adverts and none left, found {adverts} and {left}")
+        return first, second, complaints
+
+    @staticmethod
+    def _judged(outcome):
+        if outcome.page["event"] != "fulfilled":
+            yield f"the promise was rejected: {outcome.page}"
+        elif outcome.refused:
+            yield outcome.refused
+        if outcome.phone_status != 0:
+            yield f"hybrid-auth ended with status {outcome.phone_status}: {outcome.phone_said}"
+
+
+def in_two_tabs(label, stage, first, second):
+    """Both show a code. The one in front is scanned first, then the other, to which the user goes back."""
+    behind = Ceremony(f"{label}-behind", LOGIN, stage)
+    code_behind = behind.ask(first)
+    tab = stage.browser.new_tab()
+    tab.open(stage.site.address)
+    front = Ceremony(f"{label}-front", LOGIN, stage, tab)
+    front.answer(front.ask(second), second)
+    tab.close()
+    stage.browser.tab.show()
+    behind.answer(code_behind, first)
+
+
+def twice(label, stage, first, second):
+    """The page asks again in the moment in which it has its first answer."""
+    one, two = Ceremony(f"{label}-one", LOGIN, stage), Ceremony(f"{label}-two", LOGIN, stage)
+    codes = []
+    one.answer(one.ask(first), first, at_once=lambda: codes.append(two.ask(second)))
+    two.answer(codes[0], second)
+
+
+OVERLAPS = {
+    "two-tabs": Overlap(in_two_tabs, f"kCableV2QRCode {ANSWERED} kCableV2Connecting( kCableV2Connected)? kClosed"),
+    "login-twice": Overlap(twice, f"{ANSWERED} {ANSWERED}"),
+}

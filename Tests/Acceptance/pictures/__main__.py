@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes the README's pictures of the real programs: demo, code on a terminal, code on a page, doctor.
+
+Screen, folders and waiting are those of ../chromium; radio and relay are `hybrid-lab run`.
+"""
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from folders import RunFolder
+from programs import Program, brief
+from screen import Screen
+from waiting import Failed, Interrupted, Signals, Waiting
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TOOLS = ("setpriv", "xterm", "chromium", "Xvfb", "openbox", "xdotool", "import", "convert", "dbus-daemon")
+UNAVAILABLE = 69
+REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
+ORIGIN = "https://example.com"
+# So that a shell reads the detour and the certificates from the lab's variables.
+ROUTE = '--cacert "$HYBRID_LAB_CACERT" --connect-to "$HYBRID_LAB_CONNECT_TO"'
+
+
+class Studio:
+    def __init__(self, programs, folder, signals):
+        self._programs, self._folder, self._waiting = programs, folder, Waiting(signals)
+        self.screen = Screen(folder, self._waiting)
+        (folder.scratch / "request.json").write_text(json.dumps(REQUEST), encoding="ascii")
+        names = {name.name for name in programs.iterdir() if name.name.startswith("hybrid-")}
+        bin_folder = folder.scratch / "bin"
+        bin_folder.mkdir()
+        for name in names:
+            (bin_folder / name).symlink_to(programs / name)
+        self._environment = {**self.screen.environment, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+
+    def terminal(self, picture, command, size, until, lines=""):
+        """A picture of a terminal in which a command was typed, once it has said something."""
+        said = self._folder.path(picture + ".said")
+        script = self._folder.scratch / f"{picture}.sh"
+        shown = command.replace(ROUTE, "").replace("  ", " ").strip()
+        script.write_text(f"cd {shlex.quote(str(self._folder.scratch))}\nprintf '$ %s\\n' {shlex.quote(shown)}\n{command}\n{lines}sleep 600\n")
+        terminal = Program(
+            "xterm", ["xterm", "-fa", "DejaVu Sans Mono", "-fs", "11", "-fg", "#e0e0e0", "-bg", "#16181d", "-b", "12", "-geometry",
+                      f"{size}+40+40", "-T", picture, "-e", "script", "-qfec",
+                      f"hybrid-lab run -- bash {shlex.quote(str(script))}", said],
+            log=self._folder.path(picture + ".log"), environment=self._environment)
+        try:
+            def is_said():
+                if terminal.status is not None:
+                    raise Failed(f"xterm {terminal.ending}: {terminal.said().strip()}")
+                return said.exists() and until in said.read_text(encoding="utf-8", errors="replace")
+
+            self._waiting.until(f"{picture} to say {until!r}", is_said, 60)
+            return self._take("--name", picture)
+        finally:
+            terminal.stop()
+
+    def page(self):
+        """A picture of the page that `show-qr --open` opens."""
+        browser = self._folder.scratch / "browser"
+        sandbox = "--no-sandbox" if os.geteuid() == 0 else ""
+        browser.write_text(
+            f"#!/bin/sh\nexec chromium {sandbox} --user-data-dir={self._folder.scratch}/profile --no-first-run --disable-gpu "
+            '--password-store=basic --lang=en-US --test-type --window-size=720,900 --app="$1"\n')
+        browser.chmod(0o700)
+        command = f"hybrid-client show-qr --request request.json --origin {ORIGIN} --open {ROUTE}"
+        script = self._folder.scratch / "page.sh"
+        script.write_text(f"cd {shlex.quote(str(self._folder.scratch))}\n{command}\n")
+        program = Program("hybrid-lab", ["hybrid-lab", "run", "--", "bash", script], log=self._folder.path("page.log"),
+                          environment={**self._environment, "BROWSER": str(browser)})
+        try:
+            code = self._folder.path("page-code.png")
+            self._waiting.until("Chromium to show the page's code", lambda: self.screen.code(code), 60)
+            return self._take("--class", "chromium")
+        finally:
+            program.stop()
+
+    def _take(self, kind, name):
+        """The window's picture, once it looks the same twice."""
+        window = brief(["xdotool", "search", "--onlyvisible", kind, name], environment=self._environment).stdout.split()[-1]
+        looks = []
+
+        def is_calm():
+            path = self._folder.path(f"{name}-{len(looks)}.png")
+            brief(["import", "-silent", "-window", window, str(path)], environment=self._environment)
+            looks.append(path)
+            return len(looks) > 1 and self._same(*looks[-2:])
+
+        self._waiting.until("a window that does not change", is_calm, 20)
+        return looks[-1]
+
+    def _same(self, one, other):
+        done = brief(["compare", "-metric", "AE", str(one), str(other), "null:"], environment=self._environment, check=False)
+        return done.returncode == 0
+
+    def stop(self):
+        return self.screen.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="pictures", description=__doc__.splitlines()[0])
+    parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "pictures", metavar="DIR")
+    options = parser.parse_args()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        print(f"pictures: not installed: {', '.join(missing)}", file=sys.stderr)
+        return UNAVAILABLE
+    options.out.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-pictures-")) / "run")
+    try:
+        studio = Studio(options.bin_dir.resolve(), folder, Signals())
+        try:
+            show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
+            taken = {
+                "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
+                "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "124x46", "hybrid-auth do the same."),
+                "doctor": studio.terminal(
+                    "doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x15", "could work"),
+                "page": studio.page(),
+            }
+        finally:
+            studio.stop()
+        for name, path in taken.items():
+            # Few colours: the files stay small.
+            brief(["convert", str(path), "-strip", "-colors", "64", "-define", "png:compression-level=9",
+                   f"PNG8:{options.out / name}.png"], environment=folder.environment())
+            print(f"{options.out / name}.png: {(options.out / (name + '.png')).stat().st_size} bytes")
+    except (Failed, Interrupted) as error:
+        print(f"pictures: {error}\nevidence: {folder.root}", file=sys.stderr)
+        return 1
+    finally:
+        folder.remove_sockets()
+    shutil.rmtree(folder.root.parent, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
