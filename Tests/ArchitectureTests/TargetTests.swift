@@ -64,7 +64,7 @@ struct TargetTests {
     func externals() throws {
         let pure = [
             "CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "QRScanning",
-            "DesktopPortal", "Pinentry",
+            "DesktopPortal", "Pinentry", "Threads",
         ]
         for name in pure {
             let target = try #require(package[name])

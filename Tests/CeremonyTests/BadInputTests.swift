@@ -162,11 +162,21 @@ struct BadInputTests {
             Self.expect(
                 try await stage.startAuthenticator(Self.code(), network: closed).ending(),
                 69,
-                "nothing listens"
+                "nothing listens at the relay \(Stage.host) (by --connect-to 127.0.0.1:1)"
+            )
+            let nowhere = ["--connect-to", "\(Stage.host):443:nowhere.invalid:"]
+            Self.expect(
+                try await stage.startAuthenticator(Self.code(), network: nowhere).ending(),
+                69,
+                "the relay \(Stage.host) (by --connect-to nowhere.invalid:443) has no address"
             )
 
             let untrusted = ["--connect-to", "\(Stage.host):443:\(here)"]
-            Self.expect(try await stage.startAuthenticator(Self.code(), network: untrusted).ending(), 69, "not trusted")
+            Self.expect(
+                try await stage.startAuthenticator(Self.code(), network: untrusted).ending(),
+                69,
+                "the certificate for \(Stage.host) (by --connect-to \(here)) is not trusted"
+            )
 
             let noFile = ["--cacert", "\(stage.folder)/none.pem", "--connect-to", "\(Stage.host):443:\(here)"]
             Self.expect(try await stage.startAuthenticator(Self.code(), network: noFile).ending(), 66, "certificates")
@@ -184,7 +194,7 @@ struct BadInputTests {
                 environment: stage.environment(Person().variables(stage)),
                 input: Self.code()
             )
-            Self.expect(try await foreign.ending(), 69, "not for \(other)")
+            Self.expect(try await foreign.ending(), 69, "not for \(other) (by --connect-to \(here))")
 
             let unnamed = try RunningProgram(
                 "hybrid-auth",

@@ -15,13 +15,14 @@ extension Stage {
     func startClient(
         _ options: String,
         origin: String = RelyingParty.origin,
-        extra: [String] = []
+        extra: [String] = [],
+        variables: [String: String] = [:]
     ) async throws -> (program: RunningProgram, code: String) {
         let client = try RunningProgram(
             "hybrid-client",
             ["show-qr", "--request", "-", "--origin", origin, "--print-url"] + network + extra,
             in: folder,
-            environment: environment(),
+            environment: environment(variables),
             input: options
         )
         return (client, try await client.line { $0.hasPrefix("FIDO:/") })
@@ -72,7 +73,7 @@ extension Stage {
     }
 
     /// Waits until nothing is on the air, and fails if that takes longer.
-    func expectSilence(within limit: Duration = .seconds(1)) async throws {
+    func expectSilence(within limit: Duration = .seconds(10)) async throws {
         try await Waiting.until("a silent radio", within: limit) { try await air.activeAdverts().isEmpty }
     }
 

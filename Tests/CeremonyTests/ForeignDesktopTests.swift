@@ -161,9 +161,9 @@ struct ForeignDesktopTests {
                 words: "did not hear this one",
                 extra: ["--timeout", "8"]
             ),
-            .gone("oversized frame", "left without asking"),
-            .gone("text for a frame", "left without asking"),
-            .gone("vanished", "left without asking"),
+            .gone("oversized frame", "went away before it had asked"),
+            .gone("text for a frame", "went away before it had asked"),
+            .gone("vanished", "went away before it had asked"),
             .broken("garbage for a frame", "can't be opened"),
             .broken("short frame", "can't be opened"),
             .broken("truncated frame", "can't be opened"),

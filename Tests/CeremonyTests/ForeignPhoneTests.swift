@@ -265,7 +265,7 @@ extension Stage {
     }
 
     /// Waits until no adapter is scanning, and fails if that takes longer.
-    fileprivate func expectNoScan(within limit: Duration = .seconds(1)) async throws {
+    fileprivate func expectNoScan(within limit: Duration = .seconds(10)) async throws {
         try await Waiting.until("the end of the scan", within: limit) { try await !isScanning() }
     }
 }

@@ -108,8 +108,8 @@ struct LiveStateTests {
             for _ in 1...2 {
                 let told = client.errors.utf8.count
                 try await outage.begin(stage)
-                try await Self.wait(for: "radio-lost", of: client, after: told)
-                #expect(client.errors.contains(#""code":"\#(outage.code)""#), "\(client.errors)")
+                let lost = try await Self.wait(for: "radio-lost", of: client, after: told)
+                #expect(lost.contains(#""code":"\#(outage.code)""#), "\(client.errors)")
                 try await outage.end(stage)
                 try await Self.wait(for: "radio-back", of: client, after: told)
             }
@@ -136,10 +136,22 @@ struct LiveStateTests {
         }
     }
 
-    private static func wait(for notice: String, of client: RunningProgram, after told: Int) async throws {
+    /// The first whole line with a notice among what was told after so many bytes.
+    @discardableResult
+    private static func wait(
+        for notice: String,
+        of client: RunningProgram,
+        after told: Int
+    ) async throws -> String {
+        var line: Substring?
         try await Waiting.until("the notice \(notice)", within: .seconds(30), evidence: client.errors) {
-            String(decoding: client.errors.utf8.dropFirst(told), as: UTF8.self).contains(notice)
+            let news = String(decoding: client.errors.utf8.dropFirst(told), as: UTF8.self)
+            line = news.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
+                $0.contains(notice)
+            }
+            return line != nil
         }
+        return String(try #require(line))
     }
 
     @Test("an interrupt while the code is shown stops listening, and says so in one word")

@@ -2,6 +2,7 @@
 
 import CaBLE
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -78,6 +79,51 @@ extension Stage {
             "web_server.py",
             ["--cert", "\(folder)/\(name).pem", "--key", "\(folder)/\(name).key"] + arguments
         )
+    }
+
+    /// A socket at which nobody ever takes a connection or answers: a port of 127.0.0.1, or a file.
+    final class Silence: Sendable {
+        private let descriptor: Int32
+        let port: Int
+
+        /// At a port.
+        init() throws {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 64) == 0
+                        && getsockname(descriptor, $0, &length) == 0
+                }
+            }
+            port = Int(UInt16(bigEndian: address.sin_port))
+            try #require(isBound)
+        }
+
+        /// At a file.
+        init(path: String) throws {
+            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            port = 0
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            let fits = withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+                guard path.utf8.count < bytes.count else { return false }
+                bytes.copyBytes(from: path.utf8)
+                return true
+            }
+            let isBound = withUnsafePointer(to: &address) { [descriptor] pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+                        && Glibc.listen(descriptor, 64) == 0
+                }
+            }
+            try #require(fits && isBound)
+        }
+
+        deinit { close(descriptor) }
     }
 
     /// The flag that leads connections for `host` to a port of this machine.

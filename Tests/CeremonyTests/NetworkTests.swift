@@ -137,6 +137,70 @@ struct NetworkTests {
         }
     }
 
+    @Test("the programs that look at a relay go by the same proxies")
+    func lookingAtRelays() async throws {
+        try await Stage.set { stage in
+            let trust = ["--cacert", "\(stage.folder)/ca.pem"]
+            func check(_ flags: [String] = [], _ variables: [String: String]) async throws -> RunningProgram.Ending {
+                try await RunningProgram(
+                    "hybrid-relay",
+                    ["check", "wss://\(Stage.host)"] + trust + flags,
+                    in: stage.folder,
+                    environment: stage.environment(variables)
+                ).ending()
+            }
+            func setUp(_ variables: [String: String]) async throws -> RunningProgram.Ending {
+                try await RunningProgram(
+                    "hybrid-auth",
+                    ["setup", "--tunnel-domain", "\(Stage.domain)"] + trust,
+                    in: stage.folder,
+                    environment: stage.environment(variables)
+                ).ending()
+            }
+            let proxy = try await stage.proxy(["--lead-to", "\(stage.relayPort)", "--want", "me:hunter2"])
+            let variables = Stage.variables(proxy, user: "me:hunter2@")
+            let looked = try await check([], variables)
+            #expect(looked.status == 0 && looked.output.contains("at the proxy 127.0.0.1:\(proxy.port)"), "\(looked)")
+            let count = try proxy.requests().count
+            #expect(count > 20, "each connection went by the proxy")
+            #expect(try Set(proxy.requests().map(\.line)) == ["CONNECT \(Stage.host):443 HTTP/1.1"])
+            let done = try await setUp(variables)
+            #expect(done.status == 0 && done.errors.contains("the relay works"), "\(done)")
+            let afterSetup = try proxy.requests().count
+            #expect(afterSetup > count)
+            for ending in [looked, done] {
+                #expect(!(ending.output + ending.errors).contains("hunter2"), "\(ending)")
+            }
+            let excepted = Stage.variables(proxy, exceptions: Stage.host)
+            let direct = try await check(Stage.detour(Stage.host, stage.relayPort), excepted)
+            #expect(direct.status == 0 && direct.output.contains("at 127.0.0.1:\(stage.relayPort)"), "\(direct)")
+            #expect(try proxy.requests().count == afterSetup, "an exception goes without it")
+
+            for (arguments, words) in [
+                (["--want", "a:b"], "wants a user and a password"), (["--fault", "status=403"], "(HTTP status 403)"),
+                (["--fault", "garbage"], "does not speak HTTP"),
+                (["--fault", "hang-up"], "hung up before it answered"),
+            ] {
+                let faulty = try await stage.proxy(arguments)
+                let ending = try await check([], Stage.variables(faulty))
+                #expect(ending.status == 69, "\(ending)")
+                #expect(ending.lastLine.contains("the proxy 127.0.0.1:\(faulty.port) "), "\(ending)")
+                #expect(ending.lastLine.contains(words), "\(ending)")
+            }
+            let silent = try Stage.Silence()
+            let waited = try await check(["--timeout", "1"], ["HTTPS_PROXY": "http://127.0.0.1:\(silent.port)"])
+            withExtendedLifetime(silent) {}
+            #expect(waited.status == 69 && waited.lastLine.contains("did not answer in time"), "\(waited)")
+            for ending in [
+                try await check([], ["HTTPS_PROXY": "socks5://hunter2@x"]),
+                try await setUp(["HTTPS_PROXY": "socks5://hunter2@x"]),
+            ] {
+                #expect(ending.status == 78 && ending.lastLine.contains("HTTPS_PROXY names no proxy"), "\(ending)")
+                #expect(!ending.errors.contains("hunter2"))
+            }
+        }
+    }
+
     @Test("a ceremony follows a relay that sends on, hop by hop, and the token stays with the first")
     func redirected() async throws {
         try await Stage.set { stage in
@@ -211,7 +275,8 @@ struct NetworkTests {
             #expect(ending.status == 69, "\(ending)")
             #expect(
                 ending.lastLine.contains(
-                    "the certificate for \(Stage.host) is not trusted: it was issued by \"Inspection [2J CA, Corporation\""
+                    "the certificate for \(Stage.host) (by --connect-to 127.0.0.1:\(server.port)) is not trusted: it was "
+                        + "issued by \"Inspection [2J CA, Corporation\""
                 ),
                 "\(ending)"
             )
