@@ -17,6 +17,8 @@ let measuresCoverage = ProcessInfo.processInfo.environment["HYBRID_FUZZ_COVERAGE
 let language = [
     "-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature",
     "InternalImportsByDefault", "-enable-upcoming-feature", "MemberImportVisibility",
+    // These tools versions give no name, and what several modules share belongs to a package.
+    "-package-name", "hybrid",
 ]
 /// Optimised, for speed and because that is what is shipped; but with the checks of a debug build.
 let speed = ["-O", "-assert-config", "Debug", "-enable-testing"]
@@ -55,17 +57,19 @@ let modules: [Target] = [
     module("CTAP", ["CBOR", crypto]),
     module("CaBLE", ["CBOR", crypto, cryptoExtras]),
     module("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
-    module("QRScanning", ["CZBar", "CPNG", "CTurboJPEG"]),
+    module("Threads", []),
+    module("QRScanning", ["CZBar", "CPNG", "CTurboJPEG", "Threads"]),
     module("SystemBus", []),
     module("BLEAdvert", ["CaBLE", "SystemBus"]),
     module(
         "DataChannel",
-        ["CaBLE", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
+        ["CaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
     ),
+    module("LocalPage", [crypto, nio("NIOHTTP1")]),
     module("Authenticator", ["CTAP", crypto]),
     module(
         "Vault",
-        ["CBOR", "CTAP", "Authenticator", crypto, cryptoExtras]
+        ["CBOR", "CTAP", "Authenticator", "Threads", crypto, cryptoExtras]
     ),
     module(
         "Pinentry",
@@ -90,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CBOR", "CTAP", "CaBLE", "WebAuthn", "QRScanning", "SystemBus", "BLEAdvert", "DataChannel",
+                "CBOR", "CTAP", "CaBLE", "WebAuthn", "QRScanning", "SystemBus", "BLEAdvert", "DataChannel", "LocalPage",
                 "Authenticator", "Vault", "Pinentry", "RelayCore", crypto, cryptoExtras, logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             ],

@@ -5,6 +5,14 @@ import Crypto
 import FoundationEssentials
 import WebAuthn
 
+/// The names are what a phone may say of itself.
+private let phone = AuthenticatorInfo(
+    versions: ["FIDO_2_0"],
+    aaguid: .zero,
+    options: ["rk": true],
+    transports: ["internal", "cable", "usb", "\"", ""]
+)
+
 /// A phone's answer: what is passed on to the website is for it, says what the phone said, and is JSON.
 ///
 /// The first byte says which question was asked.
@@ -15,7 +23,7 @@ func fuzzWebAuthnAnswer(_ input: [UInt8]) throws -> Bool {
     let question = questions[Int(kind) % questions.count]
     let json: [UInt8]
     do throws(ResponseCheckError) {
-        json = try question.responseJSON(body: body, transports: ["internal", "cable", "usb", "\"", ""])
+        json = try question.responseJSON(body: body, phone: phone)
     } catch {
         try isOneLine(error.sentence)
         return false

@@ -1,0 +1,1 @@
+../../../Sources/DataChannel/WebSocket/AuthorizationHandler.swift

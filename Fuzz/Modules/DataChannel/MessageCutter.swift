@@ -1,0 +1,1 @@
+../../../Sources/DataChannel/L2CAP/MessageCutter.swift

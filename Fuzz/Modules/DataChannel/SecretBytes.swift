@@ -1,0 +1,1 @@
+../../../Sources/DataChannel/SecretBytes.swift

@@ -1,0 +1,1 @@
+../../../Sources/LocalPage/PageDocument.swift

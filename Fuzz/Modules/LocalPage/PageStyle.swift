@@ -1,0 +1,1 @@
+../../../Sources/LocalPage/PageStyle.swift

@@ -1,0 +1,1 @@
+../../../Sources/RelayCore/Server/TunnelPhase.swift
