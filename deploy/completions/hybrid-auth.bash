@@ -173,20 +173,20 @@ _hybrid-auth() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    scan|setup|vault|passkeys|export|import|help)
+    scan|setup|vault|passkeys|export|import|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-auth_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'scan setup vault passkeys export import help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'scan setup vault passkeys export import check-config help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-auth_scan() {
     repeating_flags=()
-    non_repeating_flags=(--camera --screen --json --version -h --help)
+    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --json --version -h --help)
     repeating_options=(--connect-to)
     non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --timeout)
     __hybrid-auth_offer_flags_options 1
@@ -588,6 +588,14 @@ _hybrid-auth_import() {
         return
         ;;
     esac
+}
+
+_hybrid-auth_check-config() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-auth_offer_flags_options 0
 }
 
 _hybrid-auth_help() {

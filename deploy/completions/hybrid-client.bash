@@ -173,20 +173,20 @@ _hybrid-client() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    show-qr|doctor|help)
+    show-qr|doctor|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-client_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'show-qr doctor help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'show-qr doctor check-config help' -- "${cur}"))
         ;;
     esac
 }
 
 _hybrid-client_show-qr() {
     repeating_flags=()
-    non_repeating_flags=(--open --print-url --json --version -h --help)
+    non_repeating_flags=(--open --print-url --ble-channel --no-ble-channel --json --version -h --help)
     repeating_options=(--connect-to)
     non_repeating_options=(--request --origin --top-origin --qr-output --cacert --adapter --timeout)
     __hybrid-client_offer_flags_options 0
@@ -245,6 +245,14 @@ _hybrid-client_doctor() {
         return
         ;;
     esac
+}
+
+_hybrid-client_check-config() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-client_offer_flags_options 0
 }
 
 _hybrid-client_help() {

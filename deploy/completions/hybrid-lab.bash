@@ -173,13 +173,111 @@ _hybrid-lab() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    air|demo|help)
+    demo|run|up|phone|air|help)
         # Offer subcommand argument completions
         "_hybrid-lab_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'air demo help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'demo run up phone air help' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-lab_demo() {
+    repeating_flags=()
+    non_repeating_flags=(--no-qr --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-lab_offer_flags_options 0
+}
+
+_hybrid-lab_run() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--adapters --tunnel-domain --relay-port)
+    __hybrid-lab_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--adapters')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--relay-port')
+        return
+        ;;
+    esac
+}
+
+_hybrid-lab_up() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--adapters --tunnel-domain --relay-port --env-file)
+    __hybrid-lab_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--adapters')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--relay-port')
+        return
+        ;;
+    '--env-file')
+        return
+        ;;
+    esac
+}
+
+_hybrid-lab_phone() {
+    repeating_flags=()
+    non_repeating_flags=(--screen --json --version -h --help)
+    repeating_options=(--script)
+    non_repeating_options=(--url --image --display --ceremonies --passkeys --tunnel-domain --cacert --connect-to --adapter --timeout)
+    __hybrid-lab_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--script')
+        return
+        ;;
+    '--url')
+        return
+        ;;
+    '--image')
+        return
+        ;;
+    '--display')
+        return
+        ;;
+    '--ceremonies')
+        return
+        ;;
+    '--passkeys')
+        return
+        ;;
+    '--tunnel-domain')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    '--timeout')
+        return
         ;;
     esac
 }
@@ -197,14 +295,6 @@ _hybrid-lab_air() {
         return
         ;;
     esac
-}
-
-_hybrid-lab_demo() {
-    repeating_flags=()
-    non_repeating_flags=(--no-qr --version -h --help)
-    repeating_options=()
-    non_repeating_options=()
-    __hybrid-lab_offer_flags_options 0
 }
 
 _hybrid-lab_help() {

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs, runs, upgrades, removes and purges the packages in a Debian that is made for it; scripts/check-packages
+starts this.
+
+    packages.py FOLDER
+
+FOLDER is what scripts/package made. mmdebstrap makes the Debian, of essential packages and apt; apt resolves what
+ours depend on. Then systemd-nspawn starts it, with a network of its own: there the packages are installed, one by one
+and together, without a network. A sign-in between all four programs runs there, with the relay as its unit starts it.
+What is there after a purge is compared with what was there before, file by file. Needs root.
+"""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from machine import Machine
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+# Sections of the manual.
+PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1}
+PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth")
+# apt asks nobody, takes nothing besides, and keeps what an operator has changed.
+APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qy", "-o", "Dpkg::Use-Pty=0",
+       "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "--no-install-recommends"]
+# Records of dpkg, apt and systemd about what they did, what is not on a disk, and what the check itself puts there.
+RECORDS = {"proc", "sys", "dev", "run", "tmp", "var/log", "var/cache", "var/lib/dpkg", "var/lib/apt",
+           "var/lib/systemd/timers", "var/lib/systemd/random-seed", "var/lib/systemd/rfkill", "var/lib/systemd/linger",
+           "var/lib/dbus", "var/tmp", "packages"}
+ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
+# The relay's number in the check; the host that clients make of it is what `hybrid-relay domain` says.
+NUMBER = "4711"
+
+
+def fail(text: str) -> None:
+    raise SystemExit(f"packages: {text}")
+
+
+def told(text: str) -> None:
+    print(text, flush=True)
+
+
+def fields(package: pathlib.Path) -> dict:
+    text = subprocess.run(["dpkg-deb", "-f", package], check=True, capture_output=True, text=True).stdout
+    return dict(re.findall(r"^([\w-]+): (.*)$", text, re.M))
+
+
+def find(folder: pathlib.Path) -> dict:
+    packages = {name: list(folder.glob(f"{name}_*.deb")) for name in PROGRAMS}
+    for name, found in packages.items():
+        if len(found) != 1:
+            fail(f"{len(found)} packages {name} in {folder}, not 1")
+    return {name: found[0] for name, found in packages.items()}
+
+
+def look_at_fields(packages: dict) -> str:
+    """What the packages say of themselves; the version of the programs."""
+    versions = {fields(package)["Version"] for package in packages.values()}
+    if len(versions) != 1:
+        fail(f"different versions: {versions}")
+    for name in PRODUCT:
+        pulls = [key for key, value in fields(packages[name]).items() if key != "Description" and "hybrid-lab" in value]
+        if pulls:
+            fail(f"{name} asks for hybrid-lab ({', '.join(pulls)}), which is for tests")
+    return versions.pop().rsplit("-", 1)[0].replace("~", "-")
+
+
+# ---- the Debian ------------------------------------------------------------------------------------------------------
+
+def make_root(root: pathlib.Path, packages: dict) -> None:
+    subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt/lists", "bookworm", root], check=True)
+    root.chmod(0o755)
+    shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    (root / "packages").mkdir()
+    for package in packages.values():
+        shutil.copy(package, root / "packages")
+    for name, package in packages.items():
+        pulled = dict.fromkeys(("depends", "recommends"))
+        for kind in pulled:
+            option = f"--{'no-' if kind == 'depends' else ''}install-recommends"
+            text = in_root(root, "apt-get", "-s", "install", option, f"/packages/{package.name}")
+            pulled[kind] = set(re.findall(r"^Inst (\S+)", text, re.M))
+            ours = pulled[kind] & PROGRAMS.keys() - {name}
+            if ours:
+                fail(f"{name} {kind} on {', '.join(ours)}")
+        told(f"{name}: {len(pulled['depends']) - 1} packages of Debian that it depends on are not in the smallest one, "
+             f"{len(pulled['recommends'] - pulled['depends'])} more are recommended")
+    needs = [fields(package)["Depends"] for package in packages.values()]
+    in_root(root, *APT, "satisfy", *needs, "systemd, dbus, openssl")
+
+
+def in_root(root: pathlib.Path, *command: str) -> str:
+    """Output of a command in the root, which has the network of this system."""
+    # systemd, where it runs here, wants to know of machines; elsewhere nobody does.
+    unit = [] if os.path.isdir("/run/systemd/system") else ["--keep-unit"]
+    done = subprocess.run(["systemd-nspawn", "--quiet", "--register=no", *unit, "--pipe", "-D", root, *command],
+                          capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        fail(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-2000:]}")
+    return done.stdout
+
+
+def snapshot(root: pathlib.Path) -> dict:
+    """Every file, by its path: kind, mode, owner and contents."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        path = pathlib.Path(folder)
+        folders[:] = [name for name in folders if str((path / name).relative_to(root)) not in RECORDS]
+        for name in folders + files:
+            file = path / name
+            relative = str(file.relative_to(root))
+            if relative in RECORDS:
+                continue
+            status = file.lstat()
+            contents = ""
+            if stat.S_ISLNK(status.st_mode):
+                contents = os.readlink(file)
+            elif stat.S_ISREG(status.st_mode):
+                contents = hashlib.sha256(file.read_bytes()).hexdigest()
+            found[relative] = (oct(status.st_mode), status.st_uid, status.st_gid, contents)
+    return found
+
+
+def left_behind(before: dict, after: dict) -> list:
+    """Paths that differ; the account stays, and only files of accounts may tell of it."""
+    accounts = {name + end for name in ACCOUNTS for end in ("", "-")} | {"etc/.pwd.lock"}
+    return sorted(path for path in before.keys() | after.keys()
+                  if before.get(path) != after.get(path) and path not in accounts)
+
+
+# ---- what is checked -------------------------------------------------------------------------------------------------
+
+def one_by_one(machine: Machine, packages: dict, version: str, before: dict) -> None:
+    for name, package in packages.items():
+        text = machine.run(*APT, "install", f"/packages/{package.name}")
+        installed = set(re.findall(r"^Setting up ([^\s:]+)", text, re.M))
+        if installed != {name}:
+            fail(f"with {name} came {installed - {name}}")
+        files = machine.run("dpkg", "-L", name).splitlines()
+        section = PROGRAMS[name]
+        page = f"/usr/share/man/man{section}/{name}.{section}.gz"
+        for path in (page, f"/usr/share/bash-completion/completions/{name}", f"/usr/share/doc/{name}/copyright",
+                     f"/usr/share/zsh/vendor-completions/_{name}", f"/usr/share/fish/vendor_completions.d/{name}.fish"):
+            if path not in files:
+                fail(f"{name} has no {path}")
+        if f".Os hybrid {version}\n" not in machine.run("zcat", page):
+            fail(f"the page of {name} is of another version than {version}")
+        machine.run("bash", "-n", f"/usr/share/bash-completion/completions/{name}")
+        if (said := machine.run(name, "--version").strip()) != version:
+            fail(f"{name} --version says {said}, its package is {version}")
+        if "USAGE" not in machine.run(name, "--help"):
+            fail(f"{name} --help shows no usage")
+        machine.run(*APT, "remove", name)
+        kept = [path for path in files if path.startswith("/usr/bin/") and (machine.root / path[1:]).exists()]
+        if kept:
+            fail(f"after its removal {name} leaves {kept}")
+        machine.run("dpkg", "--purge", name)
+        if difference := left_behind(before, snapshot(machine.root)):
+            fail(f"after a purge {name} leaves {difference[:20]}")
+        told(f"{name}: installed, --version {version}, --help, man page, completions, removed, purged, nothing left")
+
+
+def demo(machine: Machine) -> None:
+    text = machine.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp",
+                       "hybrid-lab", "demo", "--no-qr")
+    told("hybrid-lab demo: " + next(line for line in text.splitlines() if line.startswith("Done in")))
+
+
+def relay_by_unit(machine: Machine, folder: pathlib.Path) -> str:
+    """Starts the relay as its operator would; the host that stands in its certificate."""
+    units = ("hybrid-relay.socket", "hybrid-relay.service")
+    for unit in units:
+        state = (machine.ask("systemctl", "is-enabled", unit), machine.ask("systemctl", "is-active", unit))
+        if state != ("disabled", "inactive"):
+            fail(f"{unit} is {state} before there is a certificate")
+    host = machine.run("hybrid-relay", "domain", NUMBER).split()[1]
+    lineage = folder / "lineage"
+    lineage.mkdir()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}",
+                    "-keyout", lineage / "privkey.pem", "-out", lineage / "fullchain.pem"],
+                   check=True, stderr=subprocess.DEVNULL)
+    shutil.copytree(lineage, machine.root / "packages/lineage")
+    machine.run("env", "RENEWED_LINEAGE=/packages/lineage", "/usr/lib/hybrid/certbot-deploy-hook")
+    machine.run("systemctl", "enable", "--now", *units)
+    if (state := machine.ask("systemctl", "is-active", *units)) != "active\nactive":
+        fail(f"the relay did not start: {machine.ask('journalctl', '-n', '20', '-u', 'hybrid-relay')}")
+    user = machine.run("stat", "-c", "%U", f"/proc/{main_process(machine)}").strip()
+    if user != "hybrid-relay":
+        fail(f"the relay runs as {user}")
+    relay_answers(machine, host)
+    return host
+
+
+def main_process(machine: Machine) -> str:
+    return machine.run("systemctl", "show", "-P", "MainPID", "hybrid-relay.service").strip()
+
+
+def to_relay(host: str) -> list:
+    return ["--cacert", "/packages/lineage/fullchain.pem", "--connect-to", f"{host}:443:127.0.0.1:443"]
+
+
+def relay_answers(machine: Machine, host: str) -> None:
+    text = machine.run("hybrid-relay", "check", f"wss://{host}", *to_relay(host))
+    told(f"hybrid-relay.service, port 443: {text.strip().splitlines()[-1]}")
+
+
+def ceremony(machine: Machine, host: str) -> None:
+    """A registration and a sign-in between the installed programs; person and radio are the lab's."""
+    here = machine.root / "packages"
+    shutil.copy(REPOSITORY / "Tests/Acceptance/chromium/pinentry", here / "person")
+    shutil.copy(REPOSITORY / "deploy/checks/packages-ceremony", here / "ceremony")
+    text = machine.run("env", "HOME=/tmp/home", "PERSON_PIN=314159", "PERSON_ANSWER=yes", "PERSON_LOG=/dev/null",
+                       f"RELAY_HOST={host}", f"RELAY_NUMBER={NUMBER}", f"TO_RELAY={' '.join(to_relay(host))}",
+                       "hybrid-lab", "air", "--adapters", "2", "--", "/packages/ceremony")
+    told("hybrid-client, hybrid-auth, hybrid-relay: " + text.strip().splitlines()[-1])
+
+
+def newer(package: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """The same package once more, of a later revision and with another line in its settings."""
+    tree = folder / "newer"
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub(r"^(Version: .*)$", r"\1.1", control.read_text(), flags=re.M))
+    with (tree / "etc/hybrid/relay.env").open("a") as settings:
+        settings.write("# A line of the next version.\n")
+    path = folder / "hybrid-relay-newer.deb"
+    subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", tree, path], check=True,
+                   stdout=subprocess.DEVNULL)
+    return path
+
+
+def upgrade(machine: Machine, package: pathlib.Path, folder: pathlib.Path, host: str) -> None:
+    settings = machine.root / "etc/hybrid/relay.env"
+    changed = settings.read_text() + "HYBRID_DRAIN_GRACE=5\n"
+    settings.write_text(changed)
+    machine.run("systemctl", "restart", "hybrid-relay.service")
+    process = main_process(machine)
+    shutil.copy(newer(package, folder), machine.root / "packages/newer.deb")
+    machine.run(*APT, "install", "/packages/newer.deb")
+    if settings.read_text() != changed:
+        fail("the upgrade has changed relay.env, which its operator had changed")
+    if not settings.with_name("relay.env.dpkg-dist").exists():
+        fail("the upgrade did not leave the new relay.env beside the operator's")
+    if main_process(machine) in (process, "0"):
+        fail("after the upgrade the relay is not the new one")
+    relay_answers(machine, host)
+    told("upgrade: the changed relay.env is kept, the new one lies beside it, the service runs anew")
+
+
+def take_away(machine: Machine, before: dict) -> None:
+    machine.run(*APT, "remove", *PROGRAMS)
+    states = [machine.ask("systemctl", "is-active", unit) for unit in ("hybrid-relay.service", "hybrid-relay.socket")]
+    if "active" in states or machine.ask("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/443 && echo open") == "open":
+        fail("the relay runs on after its removal")
+    if not (machine.root / "etc/hybrid/relay.env").exists():
+        fail("a removal without a purge has taken the settings")
+    machine.run("dpkg", "--purge", *PROGRAMS)
+    if difference := left_behind(before, snapshot(machine.root)):
+        fail(f"after a purge there is left: {difference[:20]}")
+    if machine.ask("dpkg-query", "-W", "-f", "${Package} ", "hybrid-*"):
+        fail("dpkg still knows the packages")
+    account = machine.run("getent", "passwd", "hybrid-relay").strip()
+    if not account.endswith("/nologin"):
+        fail(f"the account that stays can log in: {account}")
+    told(f"removed: settings stay, service ended; purged: {len(before)} files and folders are what they were; "
+         "the account stays, without login")
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: packages.py FOLDER")
+    if os.getuid() != 0:
+        raise SystemExit("packages: only root can make a root file system and start it: sudo scripts/check-packages")
+    packages = find(pathlib.Path(sys.argv[1]))
+    version = look_at_fields(packages)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hybrid-packages-"))
+    root = folder / "root"
+    began = time.monotonic()
+    # The machine must not outlive the check.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("packages: interrupted"))
+    try:
+        make_root(root, packages)
+        told(f"a Debian with what they need: {time.monotonic() - began:.0f} s")
+        with Machine(root) as machine:
+            before = snapshot(root)
+            one_by_one(machine, packages, version, before)
+            text = machine.run(*APT, "install", *(f"/packages/{package.name}" for package in packages.values()))
+            told("together: " + ", ".join(re.findall(r"^Setting up (\S+ \([^)]*\))", text, re.M)))
+            demo(machine)
+            host = relay_by_unit(machine, folder)
+            ceremony(machine, host)
+            upgrade(machine, packages["hybrid-relay"], folder, host)
+            take_away(machine, before)
+        told(f"in all {time.monotonic() - began:.0f} s")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
