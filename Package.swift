@@ -40,12 +40,15 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    // Headers alone, for the kernel's Bluetooth sockets; nothing of it is linked.
+    .systemLibrary(name: "CBluetooth", providers: [.apt(["libbluetooth-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     // malloc.h, which the system's own module leaves out.
     .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CXCB", pkgConfig: "xcb", providers: [.apt(["libxcb1-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 ]
@@ -56,22 +59,24 @@ let libraries: [Target] = [
     library("CaBLE", ["CBOR", crypto, cryptoExtras]),
     library("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
     library("QRCode", ["CQREncode", "CPNG"]),
-    library("QRScanning", ["CZBar", "CPNG", "CTurboJPEG"]),
-    library("SystemBus", ["CSystemd"]),
+    library("Threads", []),
+    library("QRScanning", ["CZBar", "CPNG", "CTurboJPEG", "Threads"]),
+    library("SystemBus", ["CSystemd", "Threads"]),
     library("DesktopPortal", ["SystemBus"]),
-    library("BLEAdvert", ["CaBLE", "SystemBus"]),
+    library("BLEAdvert", ["CaBLE", "SystemBus", "CBluetooth", "Threads"]),
     library(
         "DataChannel",
         [
-            "CaBLE", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+            "CaBLE", "Threads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             nio("NIOConcurrencyHelpers"), nioSSL,
         ]
     ),
     library("Authenticator", ["CTAP", crypto]),
-    library("Vault", ["CBOR", "CTAP", "Authenticator", crypto, cryptoExtras]),
-    library("Pinentry", []),
+    library("Vault", ["CBOR", "CTAP", "Authenticator", "Threads", crypto, cryptoExtras]),
+    library("Pinentry", ["Threads"]),
     library("ServiceSupport", [logging, coreMetrics]),
     library("HybridSession", ["CaBLE", "CTAP", "BLEAdvert", "DataChannel"]),
+    library("CeremonySupport", ["HybridSession", "ServiceSupport"]),
     library(
         "RelayCore",
         [
@@ -79,12 +84,12 @@ let libraries: [Target] = [
             logging, metrics,
         ]
     ),
-    library("RelayCheck", ["CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
+    library("RelayCheck", ["CaBLE", "DataChannel", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
     library(
         "LocalPage",
         ["QRCode", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOConcurrencyHelpers")]
     ),
-    library("VirtualBlueZ", ["SystemBus"]),
+    library("VirtualBlueZ", ["SystemBus", "Threads"]),
 ]
 
 let executables: [Target] = [
@@ -99,22 +104,23 @@ let executables: [Target] = [
         "HybridClient",
         [
             "CaBLE", "CTAP", "WebAuthn", "QRCode", "LocalPage", "BLEAdvert", "DataChannel", "HybridSession",
-            "ServiceSupport",
+            "CeremonySupport", "ServiceSupport",
         ]
     ),
     executable(
         "HybridAuth",
         [
             "CaBLE", "CTAP", "QRScanning", "DesktopPortal", "BLEAdvert", "DataChannel", "Authenticator", "Vault",
-            "Pinentry", "HybridSession", "RelayCheck", "ServiceSupport", crypto,
+            "Pinentry", "HybridSession", "CeremonySupport", "RelayCheck", "ServiceSupport", crypto,
         ]
     ),
     executable(
         "HybridLab",
         [
-            "CBOR", "CaBLE", "CTAP", "WebAuthn", "QRCode", "BLEAdvert", "DataChannel", "Authenticator", "HybridSession",
-            "RelayCore", "VirtualBlueZ", "SystemBus", "ServiceSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"),
-            nio("NIOPosix"), logging,
+            "CBOR", "CaBLE", "CTAP", "WebAuthn", "QRCode", "QRScanning", "CXCB", "BLEAdvert", "DataChannel",
+            "Authenticator", "HybridSession", "CeremonySupport", "RelayCore", "VirtualBlueZ", "SystemBus",
+            "ServiceSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+            logging,
         ]
     ),
 ]
@@ -127,9 +133,10 @@ let testTargets: [Target] = [
     tests("WebAuthnTests", ["WebAuthn", "CTAP", "CBOR", "TestSupport", crypto]),
     tests("QRCodeTests", ["QRCode", "CPNG", "TestSupport"]),
     tests("QRScanningTests", ["QRScanning", "QRCode", "CPNG", "CTurboJPEG", "TestSupport"]),
+    tests("ThreadsTests", ["Threads"]),
     tests("DesktopPortalTests", ["DesktopPortal", "SystemBus", "VirtualBlueZ", "TestSupport"]),
     tests("ScanInputTests", ["QRCode", "CPNG", "SystemBus", "VirtualBlueZ", "TestSupport"]),
-    tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "TestSupport"]),
+    tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "Threads", "TestSupport"]),
     tests(
         "DataChannelTests",
         [
@@ -138,9 +145,10 @@ let testTargets: [Target] = [
         ]
     ),
     tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
-    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "TestSupport", crypto, cryptoExtras]),
+    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "Threads", "TestSupport", crypto, cryptoExtras]),
     tests("PinentryTests", ["Pinentry", "TestSupport"]),
     tests("HybridSessionTests", ["HybridSession", "BLEAdvert", "DataChannel", "CaBLE", "CTAP", "TestSupport", crypto]),
+    tests("CeremonySupportTests", ["CeremonySupport", "HybridSession", "ServiceSupport", "BLEAdvert"]),
     tests("ServiceSupportTests", ["ServiceSupport", "TestSupport", logging, coreMetrics]),
     tests(
         "RelayCoreTests",
@@ -156,7 +164,10 @@ let testTargets: [Target] = [
     ),
     tests(
         "LocalPageTests",
-        ["LocalPage", "QRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]
+        [
+            "LocalPage", "QRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            nio("NIOHTTP1"),
+        ]
     ),
     tests(
         "CeremonyTests",
