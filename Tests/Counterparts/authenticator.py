@@ -106,13 +106,9 @@ class Authenticator:
                 self.phone.send(bytes([channel.UPDATE]) + self.encode({0: bytes(number)}))
             time.sleep(self.options.delay)
             self.phone.send(bytes([channel.CTAP]) + answer)
-            if self.options.update_after:
-                # The desktop may have closed by now; its goodbye is still there to be read.
-                with suppress(TunnelFailed):
-                    self.phone.send(channel.update())
-            if self.options.end.endswith("goodbye"):
-                behind = b"over" if self.options.end == "long-goodbye" else b""
-                self.phone.send(bytes([channel.SHUTDOWN]) + behind)
+            # The desktop has what it wants and may have closed by now; its goodbye is still there to be read.
+            with suppress(TunnelFailed):
+                self.say_after()
             if self.options.end == "drop":
                 self.phone.tunnel.drop()
                 return "dropped"
@@ -124,6 +120,14 @@ class Authenticator:
             self.phone.tunnel.receive(30)
         self.phone.tunnel.close()
         return "goodbye"
+
+    def say_after(self):
+        """What follows an answer before the end."""
+        if self.options.update_after:
+            self.phone.send(channel.update())
+        if self.options.end.endswith("goodbye"):
+            behind = b"over" if self.options.end == "long-goodbye" else b""
+            self.phone.send(bytes([channel.SHUTDOWN]) + behind)
 
     def advertise(self, transmitter, on_air):
         """Is on the air at least until the desktop's first message has come, and returns that."""
