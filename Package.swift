@@ -76,7 +76,7 @@ let libraries: [Target] = [
     library("Pinentry", ["Threads"]),
     library("ServiceSupport", [logging, coreMetrics]),
     library("HybridSession", ["CaBLE", "CTAP", "BLEAdvert", "DataChannel"]),
-    library("CeremonySupport", ["HybridSession", "ServiceSupport"]),
+    library("CeremonySupport", ["HybridSession", "BLEAdvert", "DataChannel", "ServiceSupport", argumentParser]),
     library(
         "RelayCore",
         [

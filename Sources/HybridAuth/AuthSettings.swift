@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CaBLE
+internal import DataChannel
 internal import Glibc
 internal import ServiceSupport
 
@@ -81,6 +82,11 @@ enum AuthSettings {
             "\(HybridAuth.programName): \(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another"
         )
         return nil
+    }
+
+    /// The token that is in a file.
+    static func token(_ file: String) throws(CommandFailure) -> BearerToken {
+        try TokenFile.read(file, longest: BearerToken.maximumLength) { BearerToken($0) }
     }
 
     /// What overrules has the higher rank.

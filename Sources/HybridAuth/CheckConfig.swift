@@ -22,7 +22,7 @@ struct CheckConfig: ParsableCommand {
         if let domain = try AuthSettings.domain(settings),
             let file = try AuthSettings.tokenFile(for: domain, settings)
         {
-            _ = try TokenFile.read(file)
+            _ = try AuthSettings.token(file)
         }
         print(json ? settings.json + "\n" : settings.table, terminator: "")
     }

@@ -38,23 +38,8 @@ struct Scan: AsyncParsableCommand {
     @Option(help: help(AuthSettings.cacert, "file"))
     var cacert: String?
 
-    @Option(
-        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
-        transform: { text in
-            guard let detour = Detour(text) else { throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.") }
-            return detour
-        }
-    )
-    var connectTo: [Detour] = []
-
-    @Option(
-        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
-        transform: { text in
-            guard let name = AdapterName(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
-            return name
-        }
-    )
-    var adapter: AdapterName?
+    @OptionGroup
+    var road: RoadOptions
 
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
     var bleChannel: Bool?
@@ -108,7 +93,7 @@ struct Scan: AsyncParsableCommand {
         try check(offer, domain)
         let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970)))
         if let warning = CodeAge.warning(age) { progress.tell("old-code", warning) }
-        let token = try tunnelTokenFile.map(TokenFile.read)
+        let token = try tunnelTokenFile.map(AuthSettings.token)
         let scan = self
         let ending = await withTerminationSignals {
             try await link?.ask(relay: domain.host, age: age)
@@ -175,7 +160,7 @@ struct Scan: AsyncParsableCommand {
     ) async throws {
         let radio: BluetoothRadio
         do {
-            radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
+            radio = try await BluetoothRadio.open(adapter: road.adapter, for: .advertiser)
         } catch {
             throw CommandFailure(error)
         }
@@ -211,7 +196,7 @@ struct Scan: AsyncParsableCommand {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = .seconds(timeout)
         let route = RelayRoute(
-            detours: connectTo,
+            detours: road.connectTo,
             trustedCertificates: cacert,
             proxies: ProxySettings(environment: ProcessEnvironment.variables)
         )

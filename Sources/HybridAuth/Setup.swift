@@ -152,16 +152,7 @@ struct Setup: AsyncParsableCommand {
     }
 
     private static func token(_ path: String) throws -> TunnelToken {
-        do {
-            return try TunnelToken(file: path)
-        } catch {
-            switch error {
-            case .unreadable(let why): throw CommandFailure("\(path) can't be read: \(why)", status: .noInput)
-            case .empty: throw CommandFailure("\(path) is empty; it should hold the relay's token", status: .noInput)
-            case .malformed:
-                throw CommandFailure("\(path) does not begin with a token on a line of its own", status: .dataError)
-            }
-        }
+        try TokenFile.read(path, longest: TunnelToken.maximumLength) { TunnelToken($0) }
     }
 
     /// A path that still leads there when the program is started elsewhere.

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import BLEAdvert
 internal import CaBLE
+internal import CeremonySupport
 internal import DataChannel
 internal import HybridSession
 internal import ServiceSupport
@@ -38,23 +39,8 @@ struct Doctor: AsyncParsableCommand {
     @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
-    @Option(
-        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
-        transform: { text in
-            guard let detour = Detour(text) else { throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.") }
-            return detour
-        }
-    )
-    var connectTo: [Detour] = []
-
-    @Option(
-        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
-        transform: { text in
-            guard let name = AdapterName(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
-            return name
-        }
-    )
-    var adapter: AdapterName?
+    @OptionGroup
+    var road: RoadOptions
 
     @Option(help: ArgumentHelp("How long all checks together may take, in seconds.", valueName: "s"))
     var timeout: Int = 10
@@ -96,7 +82,7 @@ struct Doctor: AsyncParsableCommand {
         let network = DoctorNetwork(
             relay: relay,
             route: RelayRoute(
-                detours: connectTo,
+                detours: road.connectTo,
                 trustedCertificates: cacert,
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),
@@ -104,7 +90,7 @@ struct Doctor: AsyncParsableCommand {
         )
         // Both at the same time, told in the order of a ceremony.
         async let ofNetwork = network.examine()
-        let isVirtual = try await DoctorRadio(adapter: adapter, budget: budget, report: notes.take).examineInTime()
+        let isVirtual = try await DoctorRadio(adapter: road.adapter, budget: budget, report: notes.take).examineInTime()
         for finding in try await ofNetwork { notes.take(finding) }
         try Task.checkCancellation()
         let (findings, isWritten) = notes.all

@@ -50,23 +50,8 @@ struct ShowQR: AsyncParsableCommand {
     @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
-    @Option(
-        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
-        transform: { text in
-            guard let detour = Detour(text) else { throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.") }
-            return detour
-        }
-    )
-    var connectTo: [Detour] = []
-
-    @Option(
-        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
-        transform: { text in
-            guard let name = AdapterName(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
-            return name
-        }
-    )
-    var adapter: AdapterName?
+    @OptionGroup
+    var road: RoadOptions
 
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: ClientSettings.bleChannel.help))
     var bleChannel: Bool?
@@ -130,7 +115,7 @@ struct ShowQR: AsyncParsableCommand {
         let offersBLEChannel = try settings.value(ClientSettings.bleChannel)
         let radio: BluetoothRadio
         do {
-            radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
+            radio = try await BluetoothRadio.open(adapter: road.adapter, for: .scanner)
         } catch {
             throw CommandFailure(error)
         }
@@ -166,7 +151,7 @@ struct ShowQR: AsyncParsableCommand {
         let session = ClientSession(
             radio: radio,
             route: RelayRoute(
-                detours: connectTo,
+                detours: road.connectTo,
                 trustedCertificates: try settings.value(ClientSettings.cacert),
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),

@@ -9,15 +9,8 @@ internal import DataChannel
 public struct TunnelToken: Sendable, SecretMaterial, Equatable {
     private let token: BearerToken
 
-    /// Why a file gives no token.
-    public enum FileFailure: Error, Hashable, Sendable {
-        /// It can't be opened or read; the text is the system's.
-        case unreadable(String)
-        /// Nothing is in it.
-        case empty
-        /// Its first line is no token.
-        case malformed
-    }
+    /// Longest token, in bytes.
+    public static let maximumLength = BearerToken.maximumLength
 
     /// Takes 1 to 512 characters of RFC 6750's `b68token`; anything else is `nil`.
     ///
@@ -25,19 +18,6 @@ public struct TunnelToken: Sendable, SecretMaterial, Equatable {
     public init?(_ text: some Collection<UInt8>) {
         guard let token = BearerToken(text) else { return nil }
         self.token = token
-    }
-
-    /// Reads the first line of a file, and no more of it than a line with the longest token has.
-    public init(file path: String) throws(FileFailure) {
-        do throws(BearerToken.FileFailure) {
-            token = try BearerToken(file: path)
-        } catch {
-            switch error {
-            case .unreadable(let why): throw .unreadable(why)
-            case .empty: throw .empty
-            case .malformed: throw .malformed
-            }
-        }
     }
 
     /// The text's bytes, which must not leave the closure but into a request.

@@ -21,6 +21,7 @@ struct BearerTokenTests {
         let token = try #require(BearerToken(text.utf8))
         #expect(token.withUnsafeBytes { Array($0) } == Array(text.utf8))
         #expect(BearerToken(AnyCollection(Array(text.utf8))) == token, "whose bytes do not lie in one piece")
+        #expect(Array(text.utf8).withUnsafeBytes { BearerToken($0) } == token, "whose bytes are somebody's memory")
         #expect(BearerToken((text.dropLast() + "!").utf8) == nil)
         #expect(BearerToken((text.dropLast() + "Q").utf8) != token)
     }
@@ -109,41 +110,6 @@ struct BearerTokenTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    // MARK: Its file
-
-    @Test("is the first line of a file, however that ends and whatever follows")
-    func files() throws {
-        let longest = String(repeating: "x", count: 512)
-        let cases: [(text: String, token: String)] = [
-            ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\0\u{FF} \n", "abc"), (longest, longest),
-            ("\(longest)\n", longest), ("\(longest)\r\nmore", longest),
-            ("abc\n" + String(repeating: "y", count: 1 << 20), "abc"),
-        ]
-        for (text, token) in cases {
-            let file = try File(text)
-            #expect(try BearerToken(file: file.path) == BearerToken(token.utf8), "\(text.prefix(20))")
-        }
-    }
-
-    @Test("is not read from anything else")
-    func noFiles() throws {
-        let failures: [(text: String, failure: BearerToken.FileFailure)] = [
-            ("", .empty), ("\nabc", .malformed), ("a b\n", .malformed), ("abc\0\n", .malformed),
-            ("abc\r\r\n", .malformed), (String(repeating: "x", count: 513), .malformed),
-            (String(repeating: "x", count: 1 << 20), .malformed),
-        ]
-        for (text, failure) in failures {
-            let file = try File(text)
-            #expect(throws: failure) { try BearerToken(file: file.path) }
-        }
-        #expect(throws: BearerToken.FileFailure.unreadable("No such file or directory")) {
-            try BearerToken(file: "/nonexistent/token")
-        }
-        #expect(throws: BearerToken.FileFailure.unreadable("Is a directory")) { try BearerToken(file: "/") }
-        // Endless, and without a line.
-        #expect(throws: BearerToken.FileFailure.malformed) { try BearerToken(file: "/dev/zero") }
-    }
-
     // MARK: Helpers
 
     /// The end of the way: takes what is written and lets go of it at once.
@@ -198,13 +164,5 @@ struct BearerTokenTests {
         func log(event: LogEvent) {
             kept.withLockedValue { $0.append("\(event.message) \(event.metadata ?? [:])") }
         }
-    }
-
-    private final class File {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("token-\(UUID())").path
-
-        init(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
-
-        deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 }
