@@ -22,11 +22,11 @@ struct PackageDescription {
     subscript(name: String) -> Target? { targets.first { $0.name == name } }
 
     /// What `swift package dump-package` prints, read once.
-    static func read() throws -> PackageDescription { try made.get() }
+    static func read() async throws -> PackageDescription { try await made.value }
 
-    private static let made = Result { try PackageDescription() }
+    private static let made = Task { try await PackageDescription() }
 
-    private init() throws {
+    private init() async throws {
         let scratch = NSTemporaryDirectory() + "dump-package-" + UUID().uuidString
         let output = scratch + ".json"
         defer {
@@ -39,7 +39,7 @@ struct PackageDescription {
             environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") },
             output: output
         )
-        try #require(process.endOfShortCommand() == 0, "swift package dump-package")
+        try #require(try await process.end() == 0, "swift package dump-package")
         let dump = try JSONDecoder().decode(Dump.self, from: Data(contentsOf: URL(filePath: output)))
         targets = dump.targets.map { target in
             Target(

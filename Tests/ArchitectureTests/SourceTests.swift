@@ -41,8 +41,8 @@ struct SourceTests {
     }
 
     @Test("sources import what their target depends on")
-    func declaredImports() throws {
-        let package = try PackageDescription.read()
+    func declaredImports() async throws {
+        let package = try await PackageDescription.read()
         let ownTargets = Set(package.targets.map(\.name))
         for file in sources {
             let target = try #require(package[file.target], "\(file.path) belongs to no target")

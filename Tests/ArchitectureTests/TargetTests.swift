@@ -7,8 +7,8 @@ struct TargetTests {
     let package: PackageDescription
     let table: TargetTable
 
-    init() throws {
-        package = try PackageDescription.read()
+    init() async throws {
+        package = try await PackageDescription.read()
         table = try TargetTable.read()
     }
 

@@ -74,7 +74,7 @@ extension Stage {
             ["/bin/sh", "-c", script, "sh", folder, host, String(name), authority],
             environment: ProcessInfo.processInfo.environment
         )
-        try #require(openssl.endOfShortCommand() == 0)
+        try #require(try await openssl.end() == 0)
         return try await listen(
             "web_server.py",
             ["--cert", "\(folder)/\(name).pem", "--key", "\(folder)/\(name).key"] + arguments

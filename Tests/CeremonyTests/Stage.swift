@@ -34,7 +34,7 @@ struct Stage: Sendable {
         do {
             try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
                 let connection = try await BusConnection.connect(to: bus.busAddress)
-                try makeCertificates(in: folder)
+                try await makeCertificates(in: folder)
                 let relay = try startRelay(in: folder)
                 let line = try await relay.line { $0.contains("listening on") }
                 let stage = Stage(
@@ -72,6 +72,8 @@ struct Stage: Sendable {
             [
                 "serve", "--listen", "127.0.0.1:0", "--tls-cert", "\(folder)/relay.pem", "--tls-key",
                 "\(folder)/relay.key",
+                // A busy machine's programs may take their time for a head.
+                "--head-timeout", "60",
             ],
             in: folder,
             environment: ProcessInfo.processInfo.environment
@@ -98,7 +100,7 @@ struct Stage: Sendable {
         return environment
     }
 
-    private static func makeCertificates(in folder: String) throws {
+    private static func makeCertificates(in folder: String) async throws {
         let script = """
             set -e; cd "$1"
             openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 \
@@ -113,7 +115,7 @@ struct Stage: Sendable {
             ["/bin/sh", "-c", script, "sh", folder, host],
             environment: ProcessInfo.processInfo.environment
         )
-        guard openssl.endOfShortCommand() == 0 else {
+        guard try await openssl.end() == 0 else {
             throw RunningProgram.TimedOut(description: "openssl made no certificates")
         }
     }

@@ -10,11 +10,11 @@ import Testing
 struct VaultBadInputTests {
     private static let python = ProcessInfo.processInfo.environment["HYBRID_TEST_PYTHON"]
     private static let watcher = PackageFolder.path + "/Tests/VaultFormat/watched_calls.py"
-    private static let canWatch: Bool = {
+    private static let canWatch = Task {
         guard let python else { return false }
         let check = try? SpawnedProcess([python, watcher, "--check"], environment: ProcessInfo.processInfo.environment)
-        return check?.endOfShortCommand() == 0
-    }()
+        return try await check?.end() == 0
+    }
 
     /// What runs a program on files that can't be written, for a reason that stays.
     private static func refusing(_ error: String, below folder: String, _ log: String) throws -> [String] {
@@ -23,7 +23,7 @@ struct VaultBadInputTests {
 
     @Test(
         "a passkey for which there is no room is not made, and the site is told so",
-        .enabled(if: canWatch, "needs HYBRID_TEST_PYTHON and seccomp"),
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value },
         arguments: ["EROFS", "ENOSPC"]
     )
     func unwritable(_ error: String) async throws {
@@ -109,7 +109,7 @@ struct VaultBadInputTests {
 
     @Test(
         "the vault's own commands on a read-only vault: nothing is changed, and reading works",
-        .enabled(if: canWatch, "needs HYBRID_TEST_PYTHON and seccomp")
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value }
     )
     func readOnly() async throws {
         try await VaultProgram.run { program in

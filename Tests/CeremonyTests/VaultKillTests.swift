@@ -16,16 +16,16 @@ struct VaultKillTests {
     private static let folder = PackageFolder.path + "/Tests/VaultFormat"
     private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
     /// Whether the kernel lets one process decide about another's system calls.
-    private static let canWatch: Bool = {
+    private static let canWatch = Task {
         guard let python else { return false }
         let line = [python, folder + "/watched_calls.py", "--check"]
         let check = try? SpawnedProcess(line, environment: ProcessInfo.processInfo.environment)
-        return check?.endOfShortCommand() == 0
-    }()
+        return try await check?.end() == 0
+    }
 
     @Test(
         "kill -9 and failing calls lose nothing, block nothing, and every write is synced in order",
-        .enabled(if: canWatch && hasStrace, "needs HYBRID_TEST_PYTHON, strace and seccomp")
+        .enabled("needs HYBRID_TEST_PYTHON, strace and seccomp") { hasStrace ? try await canWatch.value : false }
     )
     func killAnywhere() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hybrid-kill-\(UUID().uuidString.prefix(8))"
@@ -47,7 +47,7 @@ struct VaultKillTests {
 
     @Test(
         "kill -9 while a passkey is made: it is there if the site was told so, and the next one can be made",
-        .enabled(if: canWatch, "needs HYBRID_TEST_PYTHON and seccomp")
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value }
     )
     func killedScan() async throws {
         try await Stage.set { stage in

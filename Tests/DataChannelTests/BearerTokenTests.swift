@@ -37,9 +37,9 @@ struct BearerTokenTests {
     }
 
     @Test("is shown by nothing that holds it")
-    func hidden() throws {
+    func hidden() async throws {
         let token = try #require(BearerToken("hunter2".utf8))
-        let location = try ScriptedRelay.location(port: 1)
+        let location = try await ScriptedRelay.location(port: 1)
         let opening = TunnelOpening(location: location, path: .new(.test), bearerToken: token)
         let upgrade = WebSocketUpgrade(host: "h", uri: "/", path: .new(.test), bearerToken: token)
         for holder in [token, [token], Optional(token) as Any, opening, upgrade, AuthorizationHandler(token)] {

@@ -93,7 +93,7 @@ struct RacingTests {
 
     @Test("may be none")
     func none() async throws {
-        var location = try ScriptedRelay.location(port: 1)
+        var location = try await ScriptedRelay.location(port: 1)
         location.detours = []
         location.lookup = NameLookup { _, _ in [] }
         #expect(await Client.refusal(at: location) == .hostNotFound(location.domain.host))

@@ -37,7 +37,7 @@ struct ReachingTests {
         ] as [(TestCertificates.Identity, TunnelError)]
     )
     func dates(identity: TestCertificates.Identity, expected: TunnelError) async throws {
-        let certificates = try TestCertificates.shared()
+        let certificates = try await TestCertificates.shared()
         let tls = try RelayCertificate.context(
             certificateFile: certificates.certificate(identity),
             keyFile: certificates.key(identity)
@@ -49,7 +49,7 @@ struct ReachingTests {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        let location = try ScriptedRelay.location(port: try #require(listener.localAddress?.port))
+        let location = try await ScriptedRelay.location(port: try #require(listener.localAddress?.port))
         let refusal = await Client.refusal(at: location)
         #expect(refusal?.bare == expected)
         #expect("\(refusal as Any)".contains("(by --connect-to 127.0.0.1:"), "the detour is named")
@@ -142,7 +142,7 @@ struct ReachingTests {
     @Test("ends at a proxy that no network leads to")
     func unreachableProxy() async throws {
         // The whole network cannot be connected to.
-        let location = Self.behind(3128, try ScriptedRelay.location(port: 1), host: "255.255.255.255")
+        let location = Self.behind(3128, try await ScriptedRelay.location(port: 1), host: "255.255.255.255")
         let refusal = await Client.refusal(at: location)
         guard case .proxyUnreachable(proxy: "255.255.255.255:3128", _)? = refusal else {
             Issue.record("\(String(describing: refusal))")
@@ -152,8 +152,8 @@ struct ReachingTests {
 
     @Test("reports which file of certificates is no use", arguments: ["missing", "empty", "a key"])
     func trustAnchors(kind: String) async throws {
-        let certificates = try TestCertificates.shared()
-        var location = try ScriptedRelay.location(port: 1)
+        let certificates = try await TestCertificates.shared()
+        var location = try await ScriptedRelay.location(port: 1)
         let path =
             switch kind {
             case "missing": certificates.path("missing.pem")
@@ -167,13 +167,13 @@ struct ReachingTests {
 
     @Test("ends where nobody listens")
     func nobodyListens() async throws {
-        let refusal = await Client.refusal(at: try ScriptedRelay.location(port: 1))
+        let refusal = await Client.refusal(at: try await ScriptedRelay.location(port: 1))
         #expect(refusal == .connectionRefused("\(Self.host) (by --connect-to 127.0.0.1:1)"))
     }
 
     @Test("ends at a name that does not resolve")
     func noSuchName() async throws {
-        let location = try ScriptedRelay.location(host: "relay.invalid", port: 443)
+        let location = try await ScriptedRelay.location(host: "relay.invalid", port: 443)
         #expect(await Client.refusal(at: location) == .hostNotFound("\(Self.host) (by --connect-to relay.invalid:443)"))
     }
 
@@ -231,7 +231,7 @@ struct ReachingTests {
     @Test("is given up at once while the name is looked up, which the system does not let itself be kept from")
     func cancelledInLookup() async throws {
         let (asked, release) = (Signal(), DispatchSemaphore(value: 0))
-        var location = try ScriptedRelay.location(port: 1)
+        var location = try await ScriptedRelay.location(port: 1)
         location.detours = []
         location.timeouts.connect = 300
         location.lookup = NameLookup { _, _ in
@@ -255,7 +255,7 @@ struct ReachingTests {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
-        let location = try ScriptedRelay.location(port: port)
+        let location = try await ScriptedRelay.location(port: port)
         let start = ContinuousClock.now
         let gate = Signal()
         let opening = Task {

@@ -129,7 +129,7 @@ struct RealRelayTests {
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ body: (RelayLocation) async throws -> Void
     ) async throws {
-        let files = try TestCertificates.shared()
+        let files = try await TestCertificates.shared()
         let tls = try RelayCertificate.context(
             certificateFile: files.certificate(.relay),
             keyFile: files.key(.relay)
@@ -146,7 +146,7 @@ struct RealRelayTests {
         let server = RelayServer(configuration: configuration, logger: logger)
         let port = try #require(try await server.start().first?.port)
         do {
-            try await body(try ScriptedRelay.location(port: port))
+            try await body(try await ScriptedRelay.location(port: port))
         } catch {
             await server.shutdown()
             throw error

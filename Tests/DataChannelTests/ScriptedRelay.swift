@@ -27,7 +27,7 @@ enum ScriptedRelay {
         script: @escaping @Sendable (Peer) async throws -> Seen,
         client: @escaping @Sendable (RelayLocation) async throws -> Outcome
     ) async throws -> (seen: Seen, outcome: Outcome) {
-        let certificates = try TestCertificates.shared()
+        let certificates = try await TestCertificates.shared()
         let tls = try identity.map { identity in
             try RelayCertificate.context(
                 certificateFile: certificates.certificate(identity),
@@ -42,20 +42,20 @@ enum ScriptedRelay {
                 }
             }
         let port = try #require(server.channel.localAddress?.port)
-        let location = try location(port: port)
+        let location = try await location(port: port)
         async let seen = serve(server, script)
         let outcome = try await client(location)
         return (try await seen, outcome)
     }
 
     /// Where the client finds a server of this machine.
-    static func location(host: String = "127.0.0.1", port: Int) throws -> RelayLocation {
+    static func location(host: String = "127.0.0.1", port: Int) async throws -> RelayLocation {
         let domain = try #require(TestCertificates.domain)
         let detour: Detour = try #require(Detour("\(domain.host):443:\(host):\(port)"))
         return RelayLocation(
             domain: domain,
             detours: [detour],
-            trustedCertificates: try TestCertificates.shared().authority
+            trustedCertificates: try await TestCertificates.shared().authority
         )
     }
 

@@ -46,37 +46,35 @@ struct TestCertificates {
     }
 
     static let domain = TunnelDomain(id: 266)
-    private static let made = Result { try TestCertificates() }
+    private static let made = Task { try await TestCertificates() }
+
+    private static let directory = NSTemporaryDirectory() + "tunnel-tls-" + UUID().uuidString
 
     let directory: String
 
-    static func shared() throws -> TestCertificates { try made.get() }
+    static func shared() async throws -> TestCertificates { try await made.value }
 
     var authority: String { path("trusted.pem") }
     func certificate(_ identity: Identity) -> String { path("\(identity.rawValue).pem") }
     func key(_ identity: Identity) -> String { path("\(identity.rawValue).key") }
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    private init() throws {
-        directory = NSTemporaryDirectory() + "tunnel-tls-" + UUID().uuidString
+    private init() async throws {
+        directory = Self.directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        atexit {
-            if let made = try? TestCertificates.made.get() {
-                try? FileManager.default.removeItem(atPath: made.directory)
-            }
-        }
+        atexit { try? FileManager.default.removeItem(atPath: TestCertificates.directory) }
         let host = try #require(Self.domain?.host)
         for name in ["trusted", "unknown"] {
-            try openssl(["-subj", "/CN=\(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem")])
+            try await openssl(["-subj", "/CN=\(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem")])
         }
         for identity in Identity.allCases {
             let name = identity == .otherHost ? "other.example" : host
             if let dates = identity.dates {
-                try issue(identity, for: name, dates)
+                try await issue(identity, for: name, dates)
                 continue
             }
             let signer = identity.signer ?? "trusted"
-            try openssl([
+            try await openssl([
                 "-CA", path("\(signer).pem"), "-CAkey", path("\(signer).key"), "-subj", "/CN=leaf",
                 "-addext", "subjectAltName=DNS:\(name)", "-addext", "basicConstraints=critical,CA:FALSE",
                 "-keyout", key(identity), "-out", certificate(identity),
@@ -85,7 +83,7 @@ struct TestCertificates {
     }
 
     /// A certificate with dates of its own, which only `openssl ca` makes.
-    private func issue(_ identity: Identity, for name: String, _ dates: [String]) throws {
+    private func issue(_ identity: Identity, for name: String, _ dates: [String]) async throws {
         let (request, register) = (path("\(identity.rawValue).csr"), path("\(identity.rawValue).index"))
         let settings = """
             [ca]
@@ -102,7 +100,7 @@ struct TestCertificates {
             """
         try Data(settings.utf8).write(to: URL(filePath: path("\(identity.rawValue).cnf")))
         try Data().write(to: URL(filePath: register))
-        try run([
+        try await run([
             "openssl", "req", "-new", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-subj",
             "/CN=leaf",
             "-addext", "subjectAltName=DNS:\(name)", "-keyout", key(identity), "-out", request,
@@ -110,7 +108,7 @@ struct TestCertificates {
         let signer =
             identity.signer.map { ["-cert", path("\($0).pem"), "-keyfile", path("\($0).key")] }
             ?? ["-selfsign", "-keyfile", key(identity)]
-        try run(
+        try await run(
             [
                 "openssl", "ca", "-batch", "-notext", "-config", path("\(identity.rawValue).cnf"), "-in", request,
                 "-out", certificate(identity), "-startdate", dates[0], "-enddate", dates[1],
@@ -118,15 +116,15 @@ struct TestCertificates {
         )
     }
 
-    private func openssl(_ arguments: [String]) throws {
-        try run(
+    private func openssl(_ arguments: [String]) async throws {
+        try await run(
             ["openssl", "req", "-x509", "-days", "2", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
                 + arguments
         )
     }
 
-    private func run(_ command: [String]) throws {
-        let status = try SpawnedProcess(command, environment: ProcessInfo.processInfo.environment).endOfShortCommand()
+    private func run(_ command: [String]) async throws {
+        let status = try await SpawnedProcess(command, environment: ProcessInfo.processInfo.environment).end()
         try #require(status == 0, "\(command)")
     }
 }

@@ -27,7 +27,7 @@ struct BrowserProgramTests {
     func noShell() async throws {
         let folder = try Folder()
         let address = "http://127.0.0.1:1/$(touch \(folder.path)/no);`x` \"'"
-        let program = try folder.script(
+        let program = try await folder.script(
             "printf '%s' \"$1\" > \"\(folder.path)/said\"; mv \"\(folder.path)/said\" \"\(folder.path)/got\""
         )
         try await BrowserProgram(variable: program).open(address, within: .seconds(60)) {
@@ -40,8 +40,8 @@ struct BrowserProgramTests {
     @Test("what is not there or fails is followed by the next")
     func next() async throws {
         let folder = try Folder()
-        let failing = try folder.script("exit 3")
-        let working = try folder.script("> \"\(folder.path)/opened\"")
+        let failing = try await folder.script("exit 3")
+        let working = try await folder.script("> \"\(folder.path)/opened\"")
         let program = BrowserProgram(variable: "/there/is/no/browser:\(failing):\(working)")
         try await program.open("http://127.0.0.1:1/", within: .seconds(60)) {
             FileManager.default.fileExists(atPath: folder.path + "/opened")
@@ -51,14 +51,14 @@ struct BrowserProgramTests {
     @Test("causes are told apart")
     func causes() async throws {
         let folder = try Folder()
-        let failing = try folder.script("exit 3")
+        let failing = try await folder.script("exit 3")
         await #expect(throws: BrowserError.failed(program: failing, status: 3)) {
             try await BrowserProgram(variable: failing).open("x", within: .seconds(60)) { false }
         }
         await #expect(throws: BrowserError.notStarted(program: "/no/browser", reason: "No such file or directory")) {
             try await BrowserProgram(variable: "/no/browser").open("x", within: .seconds(60)) { false }
         }
-        let idle = try folder.script("exit 0")
+        let idle = try await folder.script("exit 0")
         await #expect(throws: BrowserError.notOpened) {
             try await BrowserProgram(variable: idle).open("x", within: .milliseconds(100)) { false }
         }
@@ -73,7 +73,7 @@ struct BrowserProgramTests {
     @Test("a browser that stays in front is not waited for")
     func staying() async throws {
         let folder = try Folder()
-        let program = try folder.script("echo $$ > \"\(folder.path)/pid\"; exec sleep 600")
+        let program = try await folder.script("echo $$ > \"\(folder.path)/pid\"; exec sleep 600")
         try await BrowserProgram(variable: program).open("x", within: .seconds(60)) {
             (try? String(contentsOfFile: folder.path + "/pid", encoding: .utf8))?.hasSuffix("\n") == true
         }
@@ -97,7 +97,7 @@ private final class Folder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// Writes a program of the shell and returns its path.
-    func script(_ text: String) throws -> String {
+    func script(_ text: String) async throws -> String {
         let number = scripts.withLock { number in
             number += 1
             return number
@@ -109,7 +109,7 @@ private final class Folder: Sendable {
         // A program that this process has open for writing can't be started, and a child that another test starts at
         // that moment has it open, too, for a little longer. So somebody else writes it.
         let copy = try SpawnedProcess(["/bin/cp", draft, file], environment: ProcessInfo.processInfo.environment)
-        try #require(copy.endOfShortCommand() == 0)
+        try #require(try await copy.end() == 0)
         return file
     }
 }

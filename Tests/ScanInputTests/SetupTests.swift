@@ -149,7 +149,7 @@ struct SetupTests {
                 ["/bin/sh", "-c", script, "sh", desk.folder],
                 environment: desk.environment()
             )
-            try #require(openssl.endOfShortCommand() == 0)
+            try #require(try await openssl.end() == 0)
             let relay = try RunningProgram(
                 "hybrid-relay",
                 [

@@ -15,7 +15,7 @@ struct SystemdReadsTheSameTests {
         "takes the same values from every text that ours takes",
         .enabled(if: FileManager.default.isExecutableFile(atPath: generator), "needs systemd")
     )
-    func same() throws {
+    func same() async throws {
         var random = SeededGenerator()
         var expected: [String: String] = [:]
         var text = ""
@@ -41,7 +41,7 @@ struct SystemdReadsTheSameTests {
             environment: ["XDG_CONFIG_HOME": folder, "PATH": "/usr/bin:/bin"],
             output: folder + "/output"
         )
-        #expect(process.endOfShortCommand() == 0)
+        #expect(try await process.end() == 0)
         let output = try String(decoding: Data(contentsOf: URL(filePath: folder + "/output")), as: UTF8.self)
         var read: [String: String] = [:]
         for line in output.split(separator: "\n") {

@@ -89,12 +89,4 @@ public final class SpawnedProcess: @unchecked Sendable {
             try await Task.sleep(for: .milliseconds(5))
         }
     }
-
-    /// Waits for the end of a short command, on this thread.
-    public func endOfShortCommand() -> Int32 {
-        while true {
-            if let exitStatus { return exitStatus }
-            usleep(2_000)
-        }
-    }
 }
