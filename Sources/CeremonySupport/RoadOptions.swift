@@ -6,6 +6,7 @@ public import DataChannel
 
 /// The options by which a user says how a ceremony gets from one device to the other.
 public struct RoadOptions: ParsableArguments, Sendable {
+    /// Addresses to connect to in place of others.
     @Option(
         help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
         transform: { text in
@@ -15,6 +16,7 @@ public struct RoadOptions: ParsableArguments, Sendable {
     )
     public var connectTo: [Detour] = []
 
+    /// The adapter; the first that is on without one.
     @Option(
         help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
         transform: { text in
