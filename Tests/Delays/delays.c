@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Loaded into every process of a test run (LD_PRELOAD): holds up some of its system calls for a random time, as a busy
+// machine would, so that what depends on who comes first shows itself. Linux and glibc only.
+//
+// HYBRID_DELAYS_SHARE is how many of a thousand calls are held up, HYBRID_DELAYS_LONGEST for how many microseconds at
+// the most; without the first, nothing is.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned share, longest;
+
+__attribute__((constructor)) static void read_settings(void) {
+    const char *of_thousand = getenv("HYBRID_DELAYS_SHARE"), *microseconds = getenv("HYBRID_DELAYS_LONGEST");
+    share = of_thousand ? (unsigned)atoi(of_thousand) : 0;
+    longest = microseconds ? (unsigned)atoi(microseconds) : 40000;
+}
+
+// Each thread draws from its own sequence, begun by the clock: two runs are never alike, and that is the point.
+static uint64_t draw(void) {
+    static __thread uint64_t state;
+    if (state == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        state = ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid() << 16 ^ (uintptr_t)&state) | 1;
+    }
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static void hold_up(void) {
+    if (share == 0 || longest == 0) return;
+    uint64_t drawn = draw();
+    if (drawn % 1000 >= share) return;
+    uint64_t microseconds = (drawn >> 20) % longest;
+    struct timespec pause = {(time_t)(microseconds / 1000000), (long)(microseconds % 1000000) * 1000};
+    int kept = errno;
+    nanosleep(&pause, NULL);
+    errno = kept;
+}
+
+#define HELD(result, name, parameters, arguments)                                  \
+    result name parameters {                                                       \
+        static result (*real) parameters;                                          \
+        if (!real) real = (result(*) parameters)dlsym(RTLD_NEXT, #name);           \
+        hold_up();                                                                 \
+        return real arguments;                                                     \
+    }
+
+HELD(ssize_t, read, (int file, void *bytes, size_t count), (file, bytes, count))
+HELD(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count))
+HELD(ssize_t, readv, (int file, const struct iovec *parts, int count), (file, parts, count))
+HELD(ssize_t, writev, (int file, const struct iovec *parts, int count), (file, parts, count))
+HELD(ssize_t, recv, (int file, void *bytes, size_t count, int flags), (file, bytes, count, flags))
+HELD(ssize_t, send, (int file, const void *bytes, size_t count, int flags), (file, bytes, count, flags))
+HELD(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
+HELD(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
+HELD(int, epoll_wait, (int file, struct epoll_event *events, int most, int time), (file, events, most, time))
+HELD(int, poll, (struct pollfd *files, nfds_t count, int time), (files, count, time))
+HELD(int, accept4, (int file, struct sockaddr *name, socklen_t *size, int flags), (file, name, size, flags))
+HELD(int, connect, (int file, const struct sockaddr *name, socklen_t size), (file, name, size))
+HELD(int, shutdown, (int file, int how), (file, how))
+HELD(int, close, (int file), (file))
