@@ -9,7 +9,7 @@ internal import NIOCore
 /// with that, as every client does. See ``MessageDelays`` for what is made of the times.
 extension CheckRun {
     /// Long enough for the relay to pass the first message on before the second comes; much less than a stall.
-    private static let pause = Duration.milliseconds(3)
+    private static let pause = TimeAmount.milliseconds(3)
     /// Where this machine slept so much longer, the first message is acknowledged before the second is sent.
     private static let longestPause = TimeAmount.milliseconds(10)
 
@@ -40,11 +40,12 @@ extension CheckRun {
     ) async throws(ProbeError) -> MessageDelays.Pair? {
         let message = Self.sample(50, seed: 2)
         await receiver.delayAcknowledgements()
-        let first = NIODeadline.now()
-        try await sender.sendMessage(message, by: deadline)
-        try? await Task.sleep(for: Self.pause)
-        let second = NIODeadline.now()
-        try await sender.sendMessage(message, by: deadline)
+        let (first, second) = try await sender.sendTwice(
+            ProbeFrame(opcode: .binary, payload: message).bytes(),
+            ProbeFrame(opcode: .binary, payload: message).bytes(),
+            apart: Self.pause,
+            by: deadline
+        )
         var times: [TimeAmount] = []
         for sent in [first, second] {
             let (event, arrival) = try await receiver.nextTimedEvent(by: deadline)

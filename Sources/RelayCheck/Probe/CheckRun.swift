@@ -132,8 +132,7 @@ final class CheckRun {
         let socket = try await connect(by: deadline)
         var bytes = request.bytes(host: relay.authority, token: options.token)
         defer { bytes.withUnsafeMutableBytes { SecretBytes.wipe($0) } }
-        try await socket.send(bytes, by: deadline)
-        let sent = NIODeadline.now()
+        let sent = try await socket.send(bytes, by: deadline)
         let (response, arrival) = try await socket.nextTimed(by: deadline, ProbeResponse.take(from:))
         if response.status == 429 || response.status == 503 {
             noteSetback("the relay answers \(response.status) again and again")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
+internal import NIOSSL
 
 /// Collects what a relay sends until somebody asks for it; lives on the connection's event loop.
 final class ProbeInbox {
@@ -23,6 +24,10 @@ final class ProbeInbox {
     private var request: Request?
     /// The other end's address; once a connection is closed, it knows none.
     private(set) var remoteAddress: SocketAddress?
+    /// What TLS has agreed on; once a connection is closed, it knows nothing of that either.
+    private(set) var tlsVersion: TLSVersion?
+    /// From when to when the other end's certificate holds, in seconds since 1970.
+    private(set) var certificatePeriod: (start: Int, end: Int)?
 
     /// What `parse` makes of the bytes once it finds enough of them; one request at a time.
     func next<Value: Sendable>(
@@ -55,6 +60,15 @@ final class ProbeInbox {
     private var arrivalOfLastParsed: NIODeadline {
         let taken = received - collected.readableBytes
         return reads.first { $0.end >= taken }?.time ?? .now()
+    }
+
+    /// Remembers what TLS has agreed on; to be called as soon as the handshake is over.
+    func noteTLS(of channel: any Channel) {
+        guard tlsVersion == nil else { return }
+        let pipeline = channel.pipeline.syncOperations
+        tlsVersion = try? pipeline.nioSSL_tlsVersion()
+        guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
+        certificatePeriod = (certificate.notValidBefore, certificate.notValidAfter)
     }
 
     private func expire() {

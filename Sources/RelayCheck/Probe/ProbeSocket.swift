@@ -99,15 +99,14 @@ struct ProbeSocket: Sendable {
         try? await channel.eventLoop.submit { [inbox] in inbox.value.remoteAddress }.get()
     }
 
-    /// The version of TLS that was agreed on.
+    /// The version of TLS that was agreed on, once something has been sent; also when the connection has ended.
     func tlsVersion() async -> TLSVersion? {
-        try? await channel.nioSSL_tlsVersion().get()
+        try? await channel.eventLoop.submit { [inbox] in inbox.value.tlsVersion }.get()
     }
 
-    /// From when to when the relay's certificate holds, in seconds since 1970.
+    /// From when to when the relay's certificate holds, in seconds since 1970; known as long as the version is.
     func certificatePeriod() async -> (start: Int, end: Int)? {
-        guard let certificate = try? await channel.nioSSL_peerCertificate().get() else { return nil }
-        return (certificate.notValidBefore, certificate.notValidAfter)
+        try? await channel.eventLoop.submit { [inbox] in inbox.value.certificatePeriod }.get()
     }
 
     /// Has the system acknowledge what comes as late as it may, as it does anyway in the middle of a conversation:
@@ -116,14 +115,54 @@ struct ProbeSocket: Sendable {
         try? await channel.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 0).get()
     }
 
-    /// Returns once the system has taken the bytes, which is after the TLS handshake.
-    func send(_ bytes: [UInt8], by deadline: NIODeadline) async throws(ProbeError) {
-        let promise = channel.eventLoop.makePromise(of: Void.self)
+    /// Returns once the system has taken the bytes, which is after the TLS handshake; tells when that was.
+    @discardableResult
+    func send(_ bytes: [UInt8], by deadline: NIODeadline) async throws(ProbeError) -> NIODeadline {
+        try await sent(write(bytes), by: deadline)
+    }
+
+    /// Sends twice, the second time a moment after the first, and tells when each began.
+    ///
+    /// All of it happens on the connection's event loop: whoever waits for this may be resumed late.
+    func sendTwice(
+        _ first: [UInt8],
+        _ second: [UInt8],
+        apart pause: TimeAmount,
+        by deadline: NIODeadline
+    ) async throws(ProbeError) -> (first: NIODeadline, second: NIODeadline) {
+        let eventLoop = channel.eventLoop
+        let both = eventLoop.flatSubmit { () -> EventLoopFuture<(first: NIODeadline, second: NIODeadline)> in
+            let begun = NIODeadline.now()
+            return write(first).flatMap { _ in
+                eventLoop.flatScheduleTask(in: pause) {
+                    let begunAgain = NIODeadline.now()
+                    return write(second).map { _ in (begun, begunAgain) }
+                }.futureResult
+            }
+        }
+        return try await sent(both, by: deadline)
+    }
+
+    /// Writes, and tells when the system had taken all of it.
+    private func write(_ bytes: [UInt8]) -> EventLoopFuture<NIODeadline> {
+        channel.writeAndFlush(ByteBuffer(bytes: bytes)).map { [channel, inbox] in
+            // Asked here, where the connection is still there: it may have ended when the next task runs.
+            inbox.value.noteTLS(of: channel)
+            return .now()
+        }
+    }
+
+    private func sent<Value: Sendable>(
+        _ written: EventLoopFuture<Value>,
+        by deadline: NIODeadline
+    ) async throws(ProbeError) -> Value {
+        let promise = channel.eventLoop.makePromise(of: Value.self)
         let timer = channel.eventLoop.scheduleTask(deadline: deadline) { promise.fail(ProbeError.timedOut) }
-        channel.writeAndFlush(ByteBuffer(bytes: bytes)).cascade(to: promise)
+        written.cascade(to: promise)
         do {
-            try await promise.futureResult.get()
+            let value = try await promise.futureResult.get()
             timer.cancel()
+            return value
         } catch {
             timer.cancel()
             // What the connection said when it ended tells more than a write that came too late.
