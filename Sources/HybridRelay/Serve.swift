@@ -21,6 +21,6 @@ struct Serve: AsyncParsableCommand {
     var options: RelayOptions
 
     func run() async throws {
-        try await RelayService(options, try options.resolved()).run()
+        try await RelayService(options).run()
     }
 }

@@ -24,6 +24,9 @@ struct RelayFiles {
         tokens = try configuration.value(RelaySettings.newTokenFile)
     }
 
+    /// All of them.
+    var paths: [String] { [certificate?.chain, certificate?.key, tokens].compactMap(\.self) }
+
     /// TLS with the certificate as it is now, or plaintext.
     func transport() throws(CommandFailure) -> RelayTransport {
         guard let certificate else { return .plaintext }

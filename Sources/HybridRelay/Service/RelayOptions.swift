@@ -74,6 +74,9 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(LimitSettings.pingMisses, "n"))
     var pingMisses: String?
 
+    /// The file that is read for settings, if it is there.
+    var configurationFile: String { config ?? RelaySettings.usualFile }
+
     /// What holds: these flags, then variables, then the file, then defaults.
     func resolved() throws(CommandFailure) -> Configuration {
         try RelaySettings.resolver.resolve(

@@ -19,15 +19,21 @@ struct RelayService {
     private let notifier = ServiceNotifier()
     private let grace: TimeAmount
     private let reloader: Reloader
+    /// The files as they were before they were read, so that no later change is missed.
+    private let watched: WatchedFiles
 
     /// How often files, and the number of connections, are looked at.
     private static let lookInterval = Duration.seconds(2)
 
     /// Reads all there is to read; nothing listens yet.
-    init(_ options: RelayOptions, _ configuration: Configuration) throws(CommandFailure) {
+    init(_ options: RelayOptions) throws(CommandFailure) {
+        var watched = WatchedFiles([options.configurationFile])
+        let configuration = try options.resolved()
         logger = try Self.logger(configuration)
         let descriptors = DescriptorLimit.raise()
         let files = try RelayFiles(configuration)
+        watched.add(files.paths)
+        self.watched = watched
         let adminAddress = try RelayPlan.adminAddress(configuration)
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
         let registry = PrometheusRegistry(
@@ -162,7 +168,7 @@ struct RelayService {
 
     /// Reads again what has changed.
     private func watchFiles() async {
-        var watched = WatchedFiles(ReloadedPart.allCases.flatMap(reloader.files))
+        var watched = watched
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookInterval)
             let changed = watched.changed()

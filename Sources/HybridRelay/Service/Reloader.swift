@@ -37,7 +37,7 @@ struct Reloader {
         switch part {
         case .certificate: [files.certificate?.chain, files.certificate?.key].compactMap(\.self)
         case .tokens: [files.tokens].compactMap(\.self)
-        case .limits: [options.config ?? RelaySettings.usualFile]
+        case .limits: [options.configurationFile]
         }
     }
 

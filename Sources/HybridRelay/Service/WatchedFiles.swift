@@ -36,7 +36,10 @@ struct WatchedFiles {
     private var files: [String: Watched] = [:]
 
     /// Files as they are now.
-    init(_ paths: [String]) {
+    init(_ paths: [String]) { add(paths) }
+
+    /// Further files, as they are now.
+    mutating func add(_ paths: [String]) {
         for path in paths {
             let stamp = Self.stamp(of: path)
             files[path] = Watched(taken: stamp, seen: stamp)

@@ -217,12 +217,13 @@ public final class RelayServer: Sendable {
     ///
     /// Meanwhile the relay goes on listening, so that clients still reach phones that wait.
     public func drain(grace: TimeAmount) async {
+        // Who is told that the relay drains must not be able to open a tunnel any more.
+        registry.drain()
         let isFirst = running.withLockedValue { state in
             defer { if state.stage == .ready { state.stage = .draining } }
             return state.stage == .ready
         }
         if isFirst { logger.info("draining") }
-        registry.drain()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await self.registry.waitUntilEmpty()
