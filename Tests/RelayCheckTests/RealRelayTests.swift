@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import NIOCore
-import NIOPosix
 import RelayCheck
 import RelayCore
 import TestSupport
@@ -51,19 +49,16 @@ struct RealRelayTests {
 
     @Test("a port where nobody listens cannot be reached; a file without certificates cannot be used")
     func failures() async throws {
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try #require(listener.localAddress?.port)
-        try await listener.close()
+        let port = try DeafPort()
         await #expect {
-            try await check("ws://127.0.0.1:\(port)")
+            try await check("ws://127.0.0.1:\(port.number)")
         } throws: { error in
             if case CheckFailure.unreachable = error { true } else { false }
         }
         var options = CheckOptions.testing
         options.trustedCertificates = "/dev/null"
         await #expect(throws: CheckFailure.certificatesUnusable("/dev/null")) {
-            try await check("wss://127.0.0.1:\(port)", options)
+            try await check("wss://127.0.0.1:\(port.number)", options)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import Crypto
 import Foundation
+import Glibc
 import Logging
 import NIOCore
 import NIOSSL
@@ -55,11 +56,44 @@ struct TestCertificate {
     }
 }
 
+/// A TCP port of the loopback interface that nobody else gets and nobody listens on as long as this is there.
+final class DeafPort {
+    let number: Int
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] in
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        number = Int(address.sin_port.bigEndian)
+        try #require(isBound)
+    }
+
+    deinit { Glibc.close(descriptor) }
+}
+
 /// Runs this project's relay for the time of `body`, which is given its port.
-func withRealRelay(_ transport: RelayTransport = .plaintext, _ body: (Int) async throws -> Void) async throws {
+///
+/// A busy machine takes its time with a request, too, so this relay is more patient than usual; less so than a check,
+/// which waits for it to give up.
+func withRealRelay(
+    _ transport: RelayTransport = .plaintext,
+    headTime: TimeAmount = .seconds(20),
+    _ body: (Int) async throws -> Void
+) async throws {
+    var limits = RelayLimits()
+    limits.headTime = headTime
     let configuration = RelayConfiguration(
         listen: [try SocketAddress(ipAddress: "127.0.0.1", port: 0)],
-        transport: transport
+        transport: transport,
+        limits: limits
     )
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let server = RelayServer(configuration: configuration, logger: logger)

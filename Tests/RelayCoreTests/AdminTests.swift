@@ -6,7 +6,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("The admin listener", .timeLimit(.minutes(1)))
+@Suite("The admin listener", .timeLimit(.minutes(10)))
 struct AdminTests {
     private func ask(_ address: SocketAddress, _ line: String) async throws -> (head: String, body: String) {
         let client = try await RawClient.connect(to: address)

@@ -11,7 +11,7 @@ import Testing
 struct HandshakeTests {
     @Test("go well with every version from 1.2 and every group that is offered, and with no older one")
     func versions() async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         func client(_ change: (inout TLSConfiguration) -> Void) throws -> NIOSSLContext {
@@ -48,7 +48,7 @@ struct HandshakeTests {
 
     @Test("are short for who comes back with a ticket", arguments: ["-tls1_2", "-tls1_3"])
     func tickets(version: String) async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         let folder = FileManager.default.temporaryDirectory.path() + "/tickets-\(UUID().uuidString)"

@@ -9,7 +9,7 @@ import Testing
 struct RelayTLSTests {
     @Test("brings two ends together, with HTTP/1.1 by ALPN")
     func tunnel() async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -33,7 +33,7 @@ struct RelayTLSTests {
 
     @Test("shows a renewed certificate to those who come, and keeps the tunnels of those who are there")
     func renewed() async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
             let path = "\(files.directory)/\(name)"
             var configuration = TLSConfiguration.makeClientConfiguration()
@@ -67,7 +67,7 @@ struct RelayTLSTests {
         ]
     )
     func oldSuites(suite: String, isTaken: Bool) async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -86,7 +86,7 @@ struct RelayTLSTests {
 
     @Test("hangs up on who stalls in the handshake")
     func stalledHandshake() async throws {
-        let files = try CertificateFiles()
+        let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         try await RunningRelay.run(transport: .tls(server), limits: .testing { $0.headTime = .milliseconds(300) }) {
@@ -98,8 +98,8 @@ struct RelayTLSTests {
     }
 
     @Test("tells which file is wrong and how")
-    func wrongFiles() throws {
-        let files = try CertificateFiles()
+    func wrongFiles() async throws {
+        let files = try await CertificateFiles()
         let (own, other) = ("\(files.directory)/own", "\(files.directory)/other")
         func error(_ certificate: String, _ key: String) -> RelayCertificate.LoadError? {
             do throws(RelayCertificate.LoadError) {

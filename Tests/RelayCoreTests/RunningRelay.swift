@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOSSL
 import RelayCore
+import TestSupport
 import Testing
 
 /// A relay on a port of its own, and the two ends of tunnels through it.
@@ -51,6 +52,18 @@ struct RunningRelay {
         let client = try await RawClient.connect(to: address, tls: tls)
         if !header.isEmpty { try await client.send(header) }
         return client
+    }
+
+    /// Waits until nobody can connect any more; for a relay on an address of its own, where no other test's relay can
+    /// take its port over.
+    ///
+    /// A child of another test may hold a copy of the listening socket until it executes its program.
+    func untilUnreachable() async throws {
+        try await Waiting.until("the relay's port to be closed") {
+            guard let client = try? await connection() else { return true }
+            try? await client.hangUp()
+            return false
+        }
     }
 
     /// The head of the answer to somebody who wants to open a tunnel.

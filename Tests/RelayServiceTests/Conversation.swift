@@ -18,8 +18,8 @@ final class Conversation: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Connects to a port of the loopback interface; every later wait is bounded by 30 s.
-    static func open(port: Int) async throws -> Conversation {
+    /// Connects to a port of this machine; every later wait is bounded by 30 s.
+    static func open(host: String = "127.0.0.1", port: Int) async throws -> Conversation {
         try await perform {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             guard descriptor >= 0 else { throw Failed(what: "socket", number: errno) }
@@ -30,7 +30,7 @@ final class Conversation: Sendable {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = in_port_t(port).bigEndian
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            address.sin_addr.s_addr = inet_addr(host)
             let result = withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -42,8 +42,8 @@ final class Conversation: Sendable {
     }
 
     /// Sends a text on a connection of its own and returns all that comes back.
-    static func exchange(port: Int, _ text: String) async throws -> String {
-        let conversation = try await open(port: port)
+    static func exchange(host: String = "127.0.0.1", port: Int, _ text: String) async throws -> String {
+        let conversation = try await open(host: host, port: port)
         try await conversation.send(Array(text.utf8))
         return String(decoding: try await conversation.readToEnd(), as: UTF8.self)
     }

@@ -20,7 +20,8 @@ struct RelayProcess {
         try await Folder.with { folder in
             let program = try RunningProgram(
                 "hybrid-relay",
-                ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
+                // A busy machine takes its time with a request, too.
+                ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--head-timeout", "60"]
                     + options.map { $0.replacing("FOLDER", with: folder) },
                 in: folder,
                 environment: Self.environment(environment)

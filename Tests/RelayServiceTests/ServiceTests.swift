@@ -15,6 +15,10 @@ struct ServiceTests {
             #expect(try await relay.admin("/healthz") == (200, "ready\n"))
             let (phone, head) = try await relay.phone()
             #expect(head.hasPrefix("HTTP/1.1 101 "))
+            // The phone may have its answer before the figures have it.
+            for figure in ["tunnels_total", "tunnels_open"] {
+                try await Waiting.until(figure) { try await relay.metric("hybrid_relay_\(figure)") == 1 }
+            }
             let text = try await relay.admin("/metrics").body
             for name in [
                 "tunnels_total 1", "tunnels_open 1", "tunnel_bytes_total 0", "tunnel_ends_total{reason=\"idle\"} 0",
@@ -38,13 +42,17 @@ struct ServiceTests {
             do {
                 let (phone, _) = try await relay.phone()
                 try await Waiting.until("the gauges") { try await relay.metric("hybrid_relay_tunnels_waiting") == 1 }
-                #expect(try await relay.metric("hybrid_relay_connections_open") == 1)
+                try await Waiting.until("the connection") {
+                    try await relay.metric("hybrid_relay_connections_open") == 1
+                }
                 _ = phone
             }
             for gauge in ["tunnels_open", "tunnels_waiting", "connections_open", "buffered_bytes"] {
                 try await Waiting.until(gauge) { try await relay.metric("hybrid_relay_\(gauge)") == 0 }
             }
-            #expect(try await relay.metric("hybrid_relay_tunnel_ends_total{reason=\"abandoned\"}") == 1)
+            try await Waiting.until("the end") {
+                try await relay.metric("hybrid_relay_tunnel_ends_total{reason=\"abandoned\"}") == 1
+            }
         }
     }
 
@@ -94,7 +102,9 @@ struct ServiceTests {
                 #expect(try await relay.phone().head.hasPrefix("HTTP/1.1 401 "))
                 let field = "Authorization: Bearer \(token)\r\n"
                 #expect(try await relay.phone(adding: field).head.hasPrefix("HTTP/1.1 101 "))
-                #expect(try await relay.metric("hybrid_relay_new_by_token_total{token=\"phone-1\"}") == 1)
+                try await Waiting.until("the token's figure") {
+                    try await relay.metric("hybrid_relay_new_by_token_total{token=\"phone-1\"}") == 1
+                }
 
                 let second = try await RelayProcess.command(["new-token", "phone-2", "--file", file], in: folder)
                 _ = try await relay.program.line { $0.contains("tokens read again") }

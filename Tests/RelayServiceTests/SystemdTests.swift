@@ -51,7 +51,7 @@ struct SystemdTests {
     func notify() async throws {
         try await Folder.with { folder in
             let manager = try Manager(in: folder)
-            let variables = ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"]
+            let variables = ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "2000000"]
             try await RelayProcess.run(environment: variables) { relay in
                 try await manager.expect("READY=1")
                 try await manager.expect("WATCHDOG=1")
@@ -69,35 +69,37 @@ struct SystemdTests {
     @Test("takes the sockets of systemd-socket-activate instead of opening its own")
     func activation() async throws {
         try await Folder.with { folder in
-            // A port that is free now; the manager holds it from its start on.
-            let port = try FreePort.any()
+            // A port that is free now; the manager holds it from its start on. On an address of its own, where nobody
+            // else can get it meanwhile.
+            let host = "127.31.41.60"
+            let port = try FreePort.any(of: host)
             let manager = try RunningProgram(
                 "/usr/bin/systemd-socket-activate",
-                ["--listen", "127.0.0.1:\(port)", BuildFolder.program("hybrid-relay"), "serve", "--plaintext"],
+                ["--listen", "\(host):\(port)", BuildFolder.program("hybrid-relay"), "serve", "--plaintext"],
                 in: folder,
                 environment: RelayProcess.environment()
             )
             defer { manager.send(SIGKILL) }
             _ = try await manager.line { $0.contains("Listening on") }
             // The first connection starts the relay and is served by it.
-            let answer = try await Conversation.exchange(port: port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = try await Conversation.exchange(host: host, port: port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(answer.hasPrefix("HTTP/1.1 404 "))
             // Told a moment after the first connection may have been answered.
-            _ = try await manager.line { $0.hasSuffix("hybrid-relay: listening on 127.0.0.1:\(port)") }
+            _ = try await manager.line { $0.hasSuffix("hybrid-relay: listening on \(host):\(port)") }
             manager.send(SIGTERM)
             #expect(try await manager.ending().status == 0, "it is the relay by now")
         }
     }
 }
 
-/// A TCP port of the loopback interface that nobody has at the moment.
+/// A TCP port of an address that nobody has at the moment.
 enum FreePort {
-    static func any() throws -> Int {
+    static func any(of host: String) throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_addr.s_addr = inet_addr(host)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
