@@ -20,10 +20,12 @@ RELAY_LIMITS = ["--max-tunnels", "100000", "--max-tunnel-bytes", "1024GiB", "--m
                 "--idle-timeout", "86400", "--waiting-timeout", "600", "--head-timeout", "60"]
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+def free_ports():
+    """Two ports that nobody has at the moment, and that differ: each is held until both are chosen."""
+    with socket.socket() as one, socket.socket() as other:
+        for each in (one, other):
+            each.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 def end_with_parent():
@@ -40,7 +42,7 @@ class Commands:
         self.settings = tools.BUILD / "relay.env"
         self.settings.write_text("")
 
-    def command(self, peer, port, tls):
+    def command(self, peer, port, admin_port, tls):
         pair = [self.certificate, self.key] if tls else []
         if peer == "node":
             return ["node", tools.HERE / "peers/node/relay.js", tools.NODE_MODULE, port, *pair]
@@ -49,7 +51,7 @@ class Commands:
         how = ["--tls-cert", self.certificate, "--tls-key", self.key] if tls else ["--plaintext"]
         loops = ["--event-loops", self.loops] if self.loops else []
         return [self.relay, "serve", "--config", self.settings, "--listen", f"127.0.0.1:{port}", "--admin-listen",
-                f"127.0.0.1:{free_port()}", *how, *RELAY_LIMITS, *loops]
+                f"127.0.0.1:{admin_port}", *how, *RELAY_LIMITS, *loops]
 
 
 def environment(peer, cpus):
@@ -63,8 +65,9 @@ class Server:
     """Use it in a with statement: whatever happens, the process is gone afterwards."""
 
     def __init__(self, peer, commands, cpus, tls, wrapper=()):
-        self.peer, self.port, self.cpus = peer, free_port(), cpus
-        self.words = [str(word) for word in [*wrapper, *commands.command(peer, self.port, tls)]]
+        self.peer, self.cpus = peer, cpus
+        self.port, admin_port = free_ports()
+        self.words = [str(word) for word in [*wrapper, *commands.command(peer, self.port, admin_port, tls)]]
         self.log_path = tools.BUILD / f"{peer}.log"
 
     def __enter__(self):

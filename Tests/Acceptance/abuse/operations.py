@@ -35,7 +35,7 @@ async def drain(stage):
             return (await relay.get("/readyz"))[0] == 404
 
         start = time.monotonic()
-        await until("/readyz to answer 404", drains, 10, pause=0.01)
+        await until("/readyz to answer 404", drains, 60, pause=0.01)
         noticed = time.monotonic() - start
         require((await relay.get("/healthz"))[0] == 200, "/healthz of a relay that drains did not answer 200")
         await relay.shows("hybrid_relay_draining", 1)
@@ -49,7 +49,7 @@ async def drain(stage):
         require(seen == LIVE + WAITING, f"{seen} tunnels were counted for the token, not {LIVE + WAITING}")
         await close_all([*live, *waiting])
         start = time.monotonic()
-        status = await relay.ended(10)
+        status = await relay.ended(60)
         require(status == 0, f"the relay ended with status {status}")
     return (f"{LIVE} live and {WAITING} waiting: /readyz 404 after {noticed * 1e3:.0f} ms, 20 new ones 503, all "
             f"{WAITING} joined, all finished, exit 0 {time.monotonic() - start:.2f} s after the last")
@@ -60,19 +60,19 @@ async def drain_grace(stage):
     load, grace = stage.load, 2
     async with stage.own_relay("grace", "--drain-grace", str(grace), certificates=stage.certificates) as relay:
         tunnels = [*await open_live(load, relay, LIVE), *await open_waiting(load, relay, WAITING)]
-        relay.signal(signal.SIGTERM)
         start = time.monotonic()
+        relay.signal(signal.SIGTERM)
         times = []
 
         async def one(end):
-            code = await within(grace + 10, "an end to be told", end.told())
+            code = await within(grace + 60, "an end to be told", end.told())
             require(code == 1001, f"an end should have been told 1001 and was {end.ending}")
             times.append(time.monotonic() - start)
 
         ends = [end for tunnel in tunnels for end in tunnel.ends]
         await at_once(len(ends), one, ends)
         require(min(times) >= grace - 0.1, f"an end was told after {min(times):.1f} s already; the grace is {grace} s")
-        status = await relay.ended(10)
+        status = await relay.ended(60)
         require(status == 0, f"the relay ended with status {status}")
     return (f"{len(ends)} ends told 1001 after {min(times):.1f} to {max(times):.1f} s (grace {grace} s), exit 0 after "
             f"{time.monotonic() - start:.1f} s")
@@ -146,8 +146,8 @@ SPINNING = 0.25
 class Knocking:
     """Connections that come again and again, each given up after a while, and what they cost the relay meanwhile."""
 
-    def __init__(self, load, relay):
-        self._load, self._relay = load, relay
+    def __init__(self, load, relay, patience):
+        self._load, self._relay, self._patience = load, relay, patience
         self.answers = collections.Counter()
         self.used = 0
 
@@ -162,7 +162,7 @@ class Knocking:
 
     async def _knock(self):
         try:
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(self._patience):
                 return await self._load.status(self._relay, f"/cable/new/{self._load.tunnel_id()}")
         except TimeoutError:
             return "left waiting"
@@ -188,7 +188,7 @@ async def few_descriptors(stage):
         await at_once(wanted, one, range(wanted))
         require(set(refused) <= {503, "hung up on"} and refused, f"beyond the limit they were {dict(refused)}")
         require(len(phones) >= 100, f"256 descriptors should carry 100 connections at least, and carry {len(phones)}")
-        knocking = Knocking(load, relay)
+        knocking = Knocking(load, relay, PATIENCE)
         await knocking.go_on(2, "beyond its limit of connections")
         require(set(knocking.answers) <= {503, 0}, f"later ones were {dict(knocking.answers)}")
         require((await relay.get("/healthz"))[0] == 200, "the admin listener answers no more")
@@ -220,7 +220,8 @@ async def _lowered(load, relay, idle):
         filling = [asyncio.ensure_future(load.line(relay)) for _ in range(3 * room)]
         lines = await asyncio.gather(*filling)
         await until("the descriptors to be used up", lambda: relay.descriptors() >= idle + room - 1, 20)
-        knocking = Knocking(load, relay)
+        # Nobody is answered now, so nobody waits for long.
+        knocking = Knocking(load, relay, 0.5)
         await knocking.go_on(2, "with no descriptor left to accept by")
         await converse_all(tunnels, SIZES)
         for line in lines:

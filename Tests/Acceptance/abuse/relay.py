@@ -213,7 +213,7 @@ class Relay(Process):
         if self.status is None:
             self.signal(signal.SIGTERM)
             try:
-                await self.ended(15)
+                await self.ended(60)
             finally:
                 self.kill()
         return self.status

@@ -11,7 +11,7 @@ from websocket import BINARY, CLOSE, Refused, frame, frame_head, request
 
 EACH = 20
 # A sweep is a second; an RST is noticed at once, so this is for the load.
-PROMPTLY = 5
+PROMPTLY = 20
 # How the other end learns that its peer is gone.
 GONE = {1001}
 

@@ -95,7 +95,7 @@ class Program:
         self._process.kill()
         self._process.wait()
 
-    def stop(self, ask=None, seconds=30):
+    def stop(self, ask=None, seconds=60):
         """Ends the program and all it has started; returns a list of what was not in order.
 
         `ask` is its own way to be asked to end; without one, or if that does not help, it gets SIGTERM, then SIGKILL.
@@ -122,12 +122,12 @@ class Program:
             left = session_members(self.pid)
             return not left
 
-        if not poll(is_empty, 5):
+        if not poll(is_empty, 60):
             complaints.append(f"{self.name} left behind: {', '.join(sorted(set(left.values())))}")
             for process in left:
                 try:
                     os.kill(process, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            poll(is_empty, 5)
+            poll(is_empty, 60)
         return complaints

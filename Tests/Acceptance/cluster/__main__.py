@@ -105,7 +105,7 @@ async def run(options, program, folder):
         for name, step in steps:
             start = time.monotonic()
             try:
-                async with asyncio.timeout(300):
+                async with asyncio.timeout(900):
                     outcome, figures = "ok", await step()
                 passed += 1
             except (Failed, OSError, TimeoutError) as problem:

@@ -51,7 +51,7 @@ class Balancer(Process):
                 raise Failed(f"haproxy ended with status {self.status}:\n{self.said()}")
             return await load.status(self, f"/cable/new/{load.tunnel_id()}") == 101
 
-        await until("a tunnel through haproxy", look, 20)
+        await until("a tunnel through haproxy", look, 60)
 
 
 def node_of(routing):

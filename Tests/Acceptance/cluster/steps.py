@@ -15,7 +15,7 @@ from websocket import HungUp, Refused
 STANDING = 90
 AT_ONCE = 200
 # How soon an end must know that its node is dead.
-DEAD = 2
+DEAD = 20
 
 
 async def _whole(load, door, tunnel):
@@ -31,12 +31,22 @@ async def _whole(load, door, tunnel):
     await tunnel.close(by="client" if upper else "phone")
 
 
+class Epoch:
+    """What became of the phones that asked for a tunnel after a certain moment, by node or by refusal."""
+
+    def __init__(self):
+        self.opened = collections.Counter()
+        self.finished = collections.Counter()
+        self.refused = collections.Counter()
+
+
 class Traffic:
     """Tunnels that are opened, used and closed all the time, while something happens to a node."""
 
     def __init__(self, load, door, workers=10):
         self._load, self._door = load, door
         self._is_wanted = True
+        self._epoch = Epoch()
         self.finished = collections.Counter()
         self.refused = collections.Counter()
         self.failed = collections.defaultdict(list)
@@ -44,28 +54,33 @@ class Traffic:
 
     async def _work(self):
         while self._is_wanted:
+            # What comes of an earlier request tells nothing about later ones, however late it comes.
+            epoch = self._epoch
             try:
                 tunnel = Tunnel(self._door, *await self._load.phone(self._door))
             except (Refused, HungUp) as failure:
                 self.refused[str(failure)] += 1
+                epoch.refused[str(failure)] += 1
                 continue
             node = node_of(tunnel.routing)
+            epoch.opened[node] += 1
             try:
                 await _whole(self._load, self._door, tunnel)
                 self.finished[node] += 1
+                epoch.finished[node] += 1
             except Failed as failure:
                 self.failed[node].append(str(failure))
 
     async def more(self, count, nodes, what):
-        """Waits until so many tunnels more were finished, on nothing but these nodes."""
-        start = self.finished.copy()
+        """Waits until so many tunnels that are asked for from now on were finished, on nothing but these nodes.
 
-        def look():
-            return sum((self.finished - start).values()) >= count
-
-        await until(what, look, 60)
-        others = set(self.finished - start) - set(nodes)
+        Returns what became of all that were asked for meanwhile.
+        """
+        epoch = self._epoch = Epoch()
+        await until(what, lambda: epoch.finished.total() >= count, 60)
+        others = set(epoch.opened) - set(nodes)
         require(not others, f"{what}: there were some on {others}")
+        return epoch
 
     async def stop(self):
         self._is_wanted = False
@@ -135,19 +150,18 @@ async def drain(cluster):
         async def drains():
             return (await node.get("/readyz"))[0] == 404
 
-        await until("/readyz to answer 404", drains, 10, pause=0.01)
+        await until("/readyz to answer 404", drains, 60, pause=0.01)
 
         async def is_left_alone():
             """Several phones in a row that the node did not get, nor anybody refused."""
-            before = traffic.refused.total(), traffic.finished[node.number]
-            await traffic.more(30, {each.number for each in nodes}, "tunnels while a node drains")
-            return before == (traffic.refused.total(), traffic.finished[node.number])
+            seen = await traffic.more(30, {each.number for each in nodes}, "tunnels while a node drains")
+            return not seen.refused and not seen.opened[node.number]
 
-        await until("new tunnels to go elsewhere", is_left_alone, 20)
+        await until("new tunnels to go elsewhere", is_left_alone, 60)
         noticed = time.monotonic() - start
+        seen = await traffic.more(60, {each.number for each in others}, "tunnels on the other nodes only")
+        require(not seen.refused, f"phones were refused: {dict(seen.refused)}")
         refused = traffic.refused.copy()
-        await traffic.more(60, {each.number for each in others}, "tunnels on the other nodes only")
-        require(traffic.refused == refused, f"phones were refused: {dict(traffic.refused)}")
         require(set(refused) <= {"the relay answered 503"}, f"phones were refused: {dict(refused)}")
         its_own = live[node.number] + waiting[node.number]
         await join_all(load, waiting[node.number])
@@ -155,7 +169,7 @@ async def drain(cluster):
         none_ended([tunnel for group in (live, waiting) for each in group.values() for tunnel in each], "by the drain")
         require(node.status is None, "the node ended before its tunnels")
         await close_all(its_own)
-        status = await node.ended(20)
+        status = await node.ended(60)
         require(status == 0, f"the node ended with status {status}")
         stale = await _is_stale(cluster, its_own, node)
         await traffic.stop()

@@ -56,8 +56,11 @@ def whole_ceremony(desk):
 
     desk.gate.shut()
     desk.person_may()
+    hold(page, "found")
     phone = desk.scan(codes.pop(), Person())
-    pictured = picture_in_passing(desk, page, "found", "2-found.png")
+    page.wait_for("found")
+    page.picture(desk.folder.path("2-found.png"))
+    go_on(page)
     page.wait_for("connecting")
     must(page.value("document.getElementById('figure').hidden"), "the code is still shown")
     must("M4 4h7" not in page.source and page.value("document.getElementById('modules').getAttribute('d')") is None,
@@ -78,15 +81,17 @@ def whole_ceremony(desk):
     desk.waiting.until("the phone to end", lambda: phone.status is not None, 60)
     must(phone.status == 0, f"hybrid-auth {phone.ending}: {phone.said()}")
     page.close()
-    must(pictured, "no picture of the stage found could be taken")
 
 
-def picture_in_passing(desk, page, stage, name):
-    """A picture of a stage that passes; whether it was still there when the picture was taken."""
-    desk.waiting.until(f"the page to go on from the code to {stage}", lambda: page.stage not in (None, "scan"), 60)
-    was = page.stage
-    page.picture(desk.folder.path(name))
-    return was == stage == page.stage
+def hold(page, stage):
+    """Has a page stay at a stage that passes in a moment, so that a picture can be taken of it."""
+    must(page.value(f"""window.asBefore = show; show = (fresh) => {{
+        asBefore(fresh); if (fresh.stage === "{stage}") pause = 0; }}; true"""), f"the page cannot be held at {stage}")
+
+
+def go_on(page):
+    """Lets a page that is held show what has come meanwhile."""
+    must(page.value("show = asBefore; pause = null; advance(); true"), "the page does not go on")
 
 
 def declined(desk):
@@ -115,8 +120,8 @@ def closed(desk):
     client = desk.client(desk.site.request_options(allow="unknown"))
     page = desk.window.page()
     scanned(desk, page, "7-scan")
-    page.close()
     began = time.monotonic()
+    page.close()
     status = client.ended()
     seconds = time.monotonic() - began
     must(status == 130, f"status {status}: {client.said}")

@@ -151,7 +151,7 @@ class Stage:
             self.screen.picture(picture)
             return ["a code is drawn although it does not fit"] if set("▀▄") & set(written()) else []
         code = self.waiting.until("a picture of the terminal with a code that zbar reads",
-                                  lambda: self.screen.code(picture), 15)
+                                  lambda: self.screen.code(picture), 60)
         return [] if CODE.fullmatch(code) else [f"zbar read something else: {code!r}"]
 
 
