@@ -6,7 +6,7 @@ import RelayCore
 import TestSupport
 import Testing
 
-@Suite("This project's relay, looked at from outside", .serialized, .timeLimit(.minutes(3)))
+@Suite("This project's relay, looked at from outside", .serialized, .timeLimit(.minutes(10)))
 struct RealRelayTests {
     @Test("is as expected without TLS, in every check that applies")
     func plain() async throws {
