@@ -166,7 +166,8 @@ struct BadInputTests {
             )
             let nowhere = ["--connect-to", "\(Stage.host):443:nowhere.invalid:"]
             Self.expect(
-                try await stage.startAuthenticator(Self.code(), network: nowhere).ending(),
+                try await stage.startAuthenticator(Self.code(), network: nowhere, variables: Stage.briefLookups)
+                    .ending(),
                 69,
                 "the relay \(Stage.host) (by --connect-to nowhere.invalid:443) has no address"
             )
@@ -187,7 +188,7 @@ struct BadInputTests {
                 "hybrid-auth",
                 [
                     "scan", "-", "--vault", stage.vault, "--tunnel-domain", "267", "--pinentry",
-                    try Person.program(in: stage.folder), "--cacert", "\(stage.folder)/ca.pem", "--connect-to",
+                    Person.program(in: stage.folder), "--cacert", "\(stage.folder)/ca.pem", "--connect-to",
                     "\(other):443:\(here)",
                 ],
                 in: stage.folder,

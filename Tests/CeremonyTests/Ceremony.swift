@@ -45,7 +45,7 @@ extension Stage {
             tracer.first ?? "hybrid-auth",
             (tracer.isEmpty ? [] : tracer.dropFirst() + [BuildFolder.program("hybrid-auth")]) + [
                 "scan", link ? "--link=\(code)" : "-", "--vault", vault ?? self.vault, "--tunnel-domain", "\(domain)",
-                "--pinentry", try pinentry ?? Person.program(in: folder),
+                "--pinentry", pinentry ?? Person.program(in: folder),
             ] + (network ?? self.network) + extra,
             in: folder,
             environment: environment(person.variables(self)).merging(variables) { $1 },
@@ -73,7 +73,7 @@ extension Stage {
     }
 
     /// Waits until nothing is on the air, and fails if that takes longer.
-    func expectSilence(within limit: Duration = .seconds(10)) async throws {
+    func expectSilence(within limit: Duration = .seconds(60)) async throws {
         try await Waiting.until("a silent radio", within: limit) { try await air.activeAdverts().isEmpty }
     }
 

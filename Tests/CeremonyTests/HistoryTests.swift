@@ -36,7 +36,7 @@ struct CeremonyHistoryTests {
         let ending = try await RunningProgram(
             "hybrid-auth",
             ["passkeys"] + command + [
-                "--json", "--vault", stage.vault, "--pinentry", try Person.program(in: stage.folder),
+                "--json", "--vault", stage.vault, "--pinentry", Person.program(in: stage.folder),
             ],
             in: stage.folder,
             environment: stage.environment(Person().variables(stage))

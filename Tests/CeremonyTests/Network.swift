@@ -126,6 +126,10 @@ extension Stage {
         deinit { close(descriptor) }
     }
 
+    /// The variables of a program that looks for a name which nobody has: where no server answers, that takes a second
+    /// for each, and not longer than the program waits for a connection.
+    static let briefLookups = ["RES_OPTIONS": "timeout:1 attempts:1"]
+
     /// The flag that leads connections for `host` to a port of this machine.
     static func detour(_ host: String, _ port: Int) -> [String] { ["--connect-to", "\(host):443:127.0.0.1:\(port)"] }
 

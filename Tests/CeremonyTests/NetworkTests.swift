@@ -129,7 +129,8 @@ struct NetworkTests {
                 ("socks5://127.0.0.1:1080", 78, "HTTPS_PROXY names a proxy of the kind socks5"),
                 ("http://se:cret@:0", 78, "HTTPS_PROXY names no proxy"),
             ] {
-                let ending = try await Self.refusal(stage, variables: ["HTTPS_PROXY": value])
+                let variables = Stage.briefLookups.merging(["HTTPS_PROXY": value]) { $1 }
+                let ending = try await Self.refusal(stage, variables: variables)
                 #expect(ending.status == status && ending.lastLine.contains(words), "\(ending)")
                 #expect(!ending.errors.contains("cret"))
             }
@@ -144,7 +145,7 @@ struct NetworkTests {
             func check(_ flags: [String] = [], _ variables: [String: String]) async throws -> RunningProgram.Ending {
                 try await RunningProgram(
                     "hybrid-relay",
-                    ["check", "wss://\(Stage.host)"] + trust + flags,
+                    ["check", "wss://\(Stage.host)", "--timeout", "30"] + trust + flags,
                     in: stage.folder,
                     environment: stage.environment(variables)
                 ).ending()

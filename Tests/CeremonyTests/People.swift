@@ -25,9 +25,11 @@ struct Person: Sendable {
         String(decoding: FileManager.default.contents(atPath: stage.folder + "/pinentry.log") ?? Data(), as: UTF8.self)
     }
 
-    /// The script.
-    static func program(in folder: String) throws -> String {
-        let path = folder + "/pinentry"
+    /// The script, which a stage has in its folder.
+    static func program(in folder: String) -> String { folder + "/pinentry" }
+
+    /// Writes it.
+    static func writeProgram(in folder: String) async throws {
         let script = """
             #!/bin/sh
             echo "OK ready"
@@ -51,11 +53,7 @@ struct Person: Sendable {
               esac
             done
             """
-        if !FileManager.default.fileExists(atPath: path) {
-            try Data(script.utf8).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-        }
-        return path
+        try await ShellScript.write(script, to: program(in: folder))
     }
 }
 

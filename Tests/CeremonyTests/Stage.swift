@@ -35,6 +35,7 @@ struct Stage: Sendable {
             try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
                 let connection = try await BusConnection.connect(to: bus.busAddress)
                 try await makeCertificates(in: folder)
+                try await Person.writeProgram(in: folder)
                 let relay = try startRelay(in: folder)
                 let line = try await relay.line { $0.contains("listening on") }
                 let stage = Stage(

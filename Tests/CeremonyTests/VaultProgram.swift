@@ -24,7 +24,9 @@ struct VaultProgram: Sendable {
             attributes: [.posixPermissions: 0o700]
         )
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(VaultProgram(folder))
+        let program = VaultProgram(folder)
+        try await program.writePerson()
+        try await body(program)
     }
 
     /// Runs a subcommand to its end; each GETPIN is answered with the next of the answers, then cancelled.
@@ -48,7 +50,7 @@ struct VaultProgram: Sendable {
         environment["TEST_LOG"] = folder + "/pinentry.log"
         environment.merge(variables) { $1 }
         var line = [command].compactMap(\.self) + arguments + ["--vault", vault]
-        if arguments.first != "status" { line += ["--pinentry", try person()] }
+        if arguments.first != "status" { line += ["--pinentry", person] }
         let program = tracer.first ?? "hybrid-auth"
         let before = tracer.isEmpty ? [] : Array(tracer.dropFirst()) + [BuildFolder.program("hybrid-auth")]
         return try await RunningProgram(program, before + line, in: folder, environment: environment).ending()
@@ -69,8 +71,9 @@ struct VaultProgram: Sendable {
         return files
     }
 
-    private func person() throws -> String {
-        let path = folder + "/pinentry"
+    private var person: String { folder + "/pinentry" }
+
+    private func writePerson() async throws {
         let script = """
             #!/bin/sh
             echo "OK ready"
@@ -88,10 +91,6 @@ struct VaultProgram: Sendable {
               esac
             done
             """
-        if !FileManager.default.fileExists(atPath: path) {
-            try Data(script.utf8).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-        }
-        return path
+        try await ShellScript.write(script, to: person)
     }
 }

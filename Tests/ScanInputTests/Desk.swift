@@ -79,7 +79,7 @@ struct Desk {
     }
 
     /// A pinentry that notes what it is told, and answers CONFIRM with `answer`, or never if there is none.
-    func pinentry(confirming answer: String?) throws -> String {
+    func pinentry(confirming answer: String?) async throws -> String {
         let script = """
             #!/bin/sh
             echo "OK ready"
@@ -92,8 +92,13 @@ struct Desk {
               esac
             done
             """
-        let path = try write("pinentry", Array(script.utf8))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let draft = try write("pinentry.draft", Array(script.utf8))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: draft)
+        // A program that this process has open for writing can't be started, and a child that another test starts at
+        // that moment has it open, too, for a little longer. So somebody else writes it.
+        let path = "\(folder)/pinentry"
+        let copy = try SpawnedProcess(["/bin/cp", draft, path], environment: ProcessInfo.processInfo.environment)
+        guard try await copy.end() == 0 else { throw NoPinentry() }
         return path
     }
 
@@ -120,4 +125,5 @@ struct Desk {
     }
 
     struct NoPicture: Error {}
+    struct NoPinentry: Error {}
 }

@@ -4,10 +4,10 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A scan that a link started", .timeLimit(.minutes(2)))
+@Suite("A scan that a link started", .timeLimit(.minutes(10)))
 struct LinkTests {
-    private func arguments(_ desk: Desk, _ answer: String?) throws -> [String] {
-        ["--link", Desk.code, "--pinentry", try desk.pinentry(confirming: answer)]
+    private func arguments(_ desk: Desk, _ answer: String?) async throws -> [String] {
+        ["--link", Desk.code, "--pinentry", try await desk.pinentry(confirming: answer)]
     }
 
     @Test("asks before it uses anything, and a no is the end of it")
@@ -57,7 +57,7 @@ struct LinkTests {
     func processList(flag: String) async throws {
         try await Desk.with { desk in
             let words = flag.hasSuffix("=") ? [flag + Desk.code] : [flag, Desk.code]
-            let pinentry = try desk.pinentry(confirming: nil)
+            let pinentry = try await desk.pinentry(confirming: nil)
             let process = try SpawnedProcess(
                 [BuildFolder.program("hybrid-auth"), "scan", "--tunnel-domain", "266", "--pinentry", pinentry] + words,
                 environment: desk.environment(),

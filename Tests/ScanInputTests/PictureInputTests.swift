@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A scan of a picture", .timeLimit(.minutes(2)))
+@Suite("A scan of a picture", .timeLimit(.minutes(10)))
 struct PictureInputTests {
     @Test("reads its code, whatever the file is called")
     func read() async throws {

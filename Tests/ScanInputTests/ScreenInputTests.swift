@@ -7,7 +7,7 @@ import Testing
 import VirtualBlueZ
 
 /// `hybrid-auth scan --screen` with a stand-in for the desktop's portal, on a private session bus.
-@Suite("A scan of the screen", .timeLimit(.minutes(2)))
+@Suite("A scan of the screen", .timeLimit(.minutes(10)))
 struct ScreenInputTests {
     private static let name = "org.freedesktop.portal.Desktop"
 

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Setting up", .timeLimit(.minutes(3)))
+@Suite("Setting up", .timeLimit(.minutes(10)))
 struct SetupTests {
     private static let file = ".config/hybrid/auth.env"
 
