@@ -34,16 +34,31 @@ public struct RelayProbe: Sendable {
     /// Where the relay sent to.
     public let redirects: [RedirectStep]
 
-    /// What a relay looks like that had no time to answer.
-    public static func unanswered(at location: RelayLocation) -> RelayProbe {
-        let host = location.name(of: location.domain.host)
-        return RelayProbe(ending: .failed(.timedOut(host: host, .connecting)), hosts: [], redirects: [])
-    }
-
     /// Asks a relay for a tunnel that does not exist; no token is sent.
     ///
+    /// Where that is not done by `end`, the relay is one that timed out in the step that it had come to.
+    ///
     /// - Throws: `CancellationError`.
-    public static func run(at location: RelayLocation) async throws -> RelayProbe {
+    public static func run(at location: RelayLocation, until end: ContinuousClock.Instant) async throws -> RelayProbe {
+        try await withThrowingTaskGroup(of: RelayProbe?.self) { group in
+            group.addTask { await ask(location) }
+            group.addTask {
+                try await Task.sleep(until: end)
+                return nil
+            }
+            defer { group.cancelAll() }
+            while let ended = try await group.next() {
+                try Task.checkCancellation()
+                if let probe = ended { return probe }
+                // Its time is over; it says how far it has come.
+                group.cancelAll()
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// Asks it; a task that is cancelled is one whose time is over.
+    private static func ask(_ location: RelayLocation) async -> RelayProbe {
         let steps = Watched<[RedirectStep]>([])
         let unknown = (0..<TunnelID.length).map { _ in UInt8.random(in: 0...255) }
         guard let tunnel = TunnelID(bytes: unknown) else { preconditionFailure("so many bytes are an ID") }
@@ -59,8 +74,19 @@ public struct RelayProbe: Sendable {
             ending = .answered(status: 101)
         } catch let error as TunnelError {
             ending = Self.ending(error, facts.last?.answer)
+        } catch {
+            let host = steps.read { $0 }.last?.to ?? location.domain.host
+            ending = .failed(Self.timedOut(at: location.name(of: host), facts.last))
         }
         return RelayProbe(ending: ending, hosts: facts.map(Host.init), redirects: steps.read { $0 })
+    }
+
+    /// The step in which the time was over, by what had been learnt of the host.
+    private static func timedOut(at host: String, _ facts: HopFacts?) -> TunnelError {
+        guard let facts, facts.peer != nil else {
+            return facts?.proxy.map(TunnelError.proxySilent) ?? .timedOut(host: host, .connecting)
+        }
+        return .timedOut(host: host, facts.certificate == nil ? .securing : .upgrading)
     }
 
     /// An answer that is no redirection is one, whatever it says about the tunnel.

@@ -83,7 +83,7 @@ struct DoctorNetwork {
     }
 
     private func probe(_ location: RelayLocation) async throws -> RelayProbe {
-        try await budget.spend { try await RelayProbe.run(at: location) } ?? .unanswered(at: location)
+        try await RelayProbe.run(at: location, until: budget.end)
     }
 
     private func finding(_ visit: Visit, isNeeded: Bool) -> DoctorFinding {

@@ -4,7 +4,8 @@
 struct DoctorTime: Sendable {
     /// All of it, in seconds.
     let seconds: Int
-    private let end: ContinuousClock.Instant
+    /// When it is over.
+    let end: ContinuousClock.Instant
 
     /// Begins now.
     init(seconds: Int) {

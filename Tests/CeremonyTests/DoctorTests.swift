@@ -70,8 +70,11 @@ struct DoctorTests {
 
     /// Flags with which the stage's own relay is reached and the vendors' are not.
     private static func flags(_ stage: Stage) -> [String] {
-        stage.network + vendors.flatMap { Stage.detour($0, 1) } + ["--relay", "\(Stage.domain)", "--timeout", "5"]
+        stage.network + vendors.flatMap { Stage.detour($0, 1) } + ["--relay", "\(Stage.domain)", "--timeout", "60"]
     }
+
+    /// The same where nothing is to be heard, which is waited out.
+    private static func unheard(_ stage: Stage) -> [String] { flags(stage) + ["--timeout", "15"] }
 
     @Test("finds nothing wrong with a virtual radio and a relay")
     func healthy() async throws {
@@ -97,7 +100,7 @@ struct DoctorTests {
     @Test("needs no second adapter, and none that sends while it listens")
     func oneAdapter() async throws {
         try await Stage.set(AirSettings(adapters: 1)) { stage in
-            let (quiet, _) = try await Self.examine(stage, Self.flags(stage) + ["--timeout", "3"])
+            let (quiet, _) = try await Self.examine(stage, Self.unheard(stage))
             #expect(quiet.couldWork)
             #expect(quiet["own-advert"]?.state == "skipped" && quiet["hearing"]?.state == "warning")
             let stranger = try await stage.air.inject(properties: ["Address": .string("00:11:22:33:44:55")])
@@ -107,7 +110,7 @@ struct DoctorTests {
         }
         try await Stage.set { stage in
             for adapter in ["hci0", "hci1"] { try await stage.air.setSlots(adapter, 0) }
-            let (full, _) = try await Self.examine(stage, Self.flags(stage) + ["--timeout", "3"])
+            let (full, _) = try await Self.examine(stage, Self.unheard(stage))
             #expect(full.couldWork && full["own-advert"]?.state == "skipped")
         }
     }
@@ -134,7 +137,7 @@ struct DoctorTests {
             #expect(blocked["scanning"]?.state == "skipped")
 
             try await stage.air.setPowered("hci1", true)
-            let (second, _) = try await Self.examine(stage, flags)
+            let (second, _) = try await Self.examine(stage, Self.unheard(stage))
             #expect(second.couldWork && second["adapter"]?.found == "hci1 is on", "the one that is on is used")
             let (named, _) = try await Self.examine(stage, flags + ["--adapter", "hci0"])
             #expect(named.code == 69, "unless another was named")
@@ -161,7 +164,7 @@ struct DoctorTests {
     @Test("names what is wrong with relays, and who opens TLS")
     func relays() async throws {
         try await Stage.set { stage in
-            let trust = ["--cacert", "\(stage.folder)/ca.pem", "--timeout", "5"]
+            let trust = ["--cacert", "\(stage.folder)/ca.pem", "--timeout", "60"]
             let foreign = try await stage.webServer(for: Stage.host, issuedBy: "Foreign CA")
             let (relay, _) = try await Self.examine(
                 stage,
@@ -180,9 +183,9 @@ struct DoctorTests {
                 ["--status", "404"]
             )
             let toVendors = Stage.detour(Self.vendors[0], between.port) + Stage.detour(Self.vendors[1], 1)
-            let (opened, _) = try await Self.examine(stage, toVendors + ["--timeout", "5"])
+            let (opened, _) = try await Self.examine(stage, toVendors + ["--timeout", "60"])
             #expect(opened.code == 69 && opened[Self.vendors[0]]?.intercepted == true)
-            let inspection = ["--cacert", "\(stage.folder)/Inspection CA.pem", "--timeout", "5"]
+            let inspection = ["--cacert", "\(stage.folder)/Inspection CA.pem", "--timeout", "60"]
             let (allowed, _) = try await Self.examine(stage, toVendors + inspection)
             #expect(allowed.couldWork, "one vendor's relay will do")
             #expect(allowed[Self.vendors[0]]?.state == "ok" && allowed[Self.vendors[0]]?.intercepted == true)
@@ -214,13 +217,13 @@ struct DoctorTests {
             let relay = try Stage.Silence()
             let (report, _) = try await Self.examine(
                 stage,
-                ["--cacert", "\(stage.folder)/ca.pem", "--relay", "\(Stage.domain)", "--timeout", "3"]
+                ["--cacert", "\(stage.folder)/ca.pem", "--relay", "\(Stage.domain)", "--timeout", "6"]
                     + ([Stage.host] + Self.vendors).flatMap { Stage.detour($0, relay.port) },
                 variables: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(stage.folder)/silent"]
             )
             withExtendedLifetime((bus, relay)) {}
             // The bus would have been given ten seconds.
-            #expect(report.code == 75 && report["system-bus"]?.found == "was not done within 3 s")
+            #expect(report.code == 75 && report["system-bus"]?.found == "was not done within 6 s")
             let radio = ["bluetooth-service", "adapter", "scanning", "hearing", "own-advert"]
             for check in radio {
                 #expect(report[check]?.state == "skipped" && report[check]?.found.contains("no time left") == true)
@@ -243,7 +246,7 @@ struct DoctorTests {
                     environment: stage.environment([:])
                 )
                 // The last thing it says before it listens, which takes long where nothing is to be heard.
-                try await Waiting.until("the adapter is known", within: .seconds(30), evidence: doctor.errors) {
+                try await Waiting.until("the adapter is known", within: .seconds(60), evidence: doctor.errors) {
                     (doctor.errors + doctor.output).contains("hci0 is on")
                 }
                 doctor.send(SIGINT)
@@ -285,7 +288,7 @@ struct DoctorTests {
             )
             let ways = Stage.detour(first, sender.port) + Stage.detour(Stage.host, server.port)
             let proxy = try await stage.proxy()
-            let flags = ["--cacert", "\(stage.folder)/ca.pem", "--relay", "267", "--timeout", "5"]
+            let flags = ["--cacert", "\(stage.folder)/ca.pem", "--relay", "267", "--timeout", "60"]
             let exceptions = Self.vendors.joined(separator: ",")
             let (late, _) = try await Self.examine(
                 stage,
