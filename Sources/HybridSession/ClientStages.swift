@@ -138,10 +138,13 @@ struct ReadyPhone: Sendable {
     }
 
     /// Tells the phone that the ceremony is over, also from a cancelled task; it may be gone already, which is as good.
+    ///
+    /// On a connection that takes nothing more, somebody who presses Ctrl-C waits for the whole of the limit; on a busy
+    /// machine, goodbye must have its turn within it.
     func shutDown() async {
         let channel = channel
         await Task {
-            try? await withDeadline(.seconds(1), orThrow: ClientFailure.phoneVanished) {
+            try? await withDeadline(.seconds(5), orThrow: ClientFailure.phoneVanished) {
                 try await channel.send(.shutdown)
             }
         }.value

@@ -214,6 +214,8 @@ struct LabTests {
         let desktop: Int32
         /// What its last line says.
         let says: String
+        /// How long the desktop waits, of which it waits out nothing unless the phone says nothing.
+        var seconds = 60
 
         var testDescription: String { script }
     }
@@ -238,6 +240,9 @@ struct LabTests {
         Case(script: "pick:3", ending: "goodbye", statuses: [0x27], desktop: 77, says: "declined on the phone"),
         Case(script: "advert-24", ending: "goodbye", statuses: [0], desktop: 0, says: "done"),
         Case(script: "two-phones", ending: "goodbye", statuses: [0], desktop: 0, says: "done"),
+        // Nothing of these goes on the air.
+        Case(script: "drop:tunnel", ending: "dropped", desktop: 75, says: "no phone was heard nearby", seconds: 15),
+        Case(script: "vanish:tunnel", ending: "vanished", desktop: 75, says: "no phone was heard nearby", seconds: 15),
         Case(script: "drop:advert", ending: "dropped", desktop: 75, says: "does not know the tunnel"),
         Case(script: "drop:handshake", ending: "dropped", desktop: 75, says: "went away before it answered"),
         Case(script: "drop:introduction", ending: "dropped", desktop: 75, says: "went away before it answered"),
@@ -248,8 +253,8 @@ struct LabTests {
         Case(script: "vanish:introduction", ending: "vanished", desktop: 75, says: "it answered, or the relay did"),
         Case(script: "vanish:request", ending: "vanished", desktop: 75, says: "it answered, or the relay did"),
         Case(script: "vanish:answer", ending: "vanished", statuses: [0], desktop: 0, says: "done"),
-        Case(script: "hang:introduction", ending: "left", desktop: 75, says: "nobody confirmed"),
-        Case(script: "hang:request,wait:1", ending: "left", desktop: 75, says: "nobody confirmed"),
+        Case(script: "hang:introduction", ending: "left", desktop: 75, says: "nobody confirmed", seconds: 20),
+        Case(script: "hang:request,wait:1", ending: "left", desktop: 75, says: "nobody confirmed", seconds: 20),
         Case(script: "corrupt:handshake", ending: "left", desktop: 65, says: "somebody who did not scan"),
         Case(script: "corrupt:introduction", ending: "left", desktop: 65, says: "broke the protocol"),
         Case(script: "corrupt:answer", ending: "goodbye", statuses: [0], desktop: 65, says: "broke the protocol"),
@@ -264,7 +269,7 @@ struct LabTests {
                 #expect(made.desktop.status == 0 && made.phone.status == 0, "\(made)")
             }
             let request = expected.creates ? Table.creation("ida") : Table.assertion
-            let ended = try await table.ceremony(request, expected.script, seconds: 3)
+            let ended = try await table.ceremony(request, expected.script, seconds: expected.seconds)
             #expect(ended.phone.status == 0, "\(ended)")
             #expect(ended.desktop.status == expected.desktop, "\(ended)")
             #expect(ended.desktop.lastLine.contains(expected.says), "\(ended)")
@@ -392,7 +397,7 @@ struct Table: Sendable {
     func ceremony(
         _ request: String,
         _ script: String,
-        seconds: Int = 20,
+        seconds: Int = 60,
         phoneProgram: [String] = ["hybrid-lab"]
     ) async throws -> Ended {
         let surroundings = try ready.value("environment")

@@ -41,10 +41,13 @@ struct LabPhone: Sendable {
         let chosen: @Sendable (Int) -> Void = { index in
             for (other, task) in twins.withLockedValue({ $0 }).enumerated() where other != index { task.cancel() }
         }
-        let tasks = (0...1).map { index in
-            Task { try await serveAlone(script, offer, connected: { chosen(index) }) }
+        // Begun under the lock: neither can be chosen before both are known.
+        let tasks = twins.withLockedValue { twins in
+            twins = (0...1).map { index in
+                Task { try await serveAlone(script, offer, connected: { chosen(index) }) }
+            }
+            return twins
         }
-        twins.withLockedValue { $0 = tasks }
         return try await withTaskCancellationHandler {
             var ending: PhoneEnding?
             var failure: any Error = CancellationError()

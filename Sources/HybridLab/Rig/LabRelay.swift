@@ -27,10 +27,14 @@ struct LabRelay: Sendable {
     static func start(_ domain: TunnelDomain, port: Int = 0) async throws -> LabRelay {
         let authority = try ThrowawayAuthority()
         let (context, pin) = try authority.serverContext(for: domain.host)
+        var limits = RelayLimits()
+        // No stranger reaches it, and a busy machine's programs may take their time for a head.
+        limits.headTime = .seconds(60)
         let server = RelayServer(
             configuration: RelayConfiguration(
                 listen: [try SocketAddress(ipAddress: "127.0.0.1", port: port)],
-                transport: .tls(context)
+                transport: .tls(context),
+                limits: limits
             ),
             logger: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() }
         )
