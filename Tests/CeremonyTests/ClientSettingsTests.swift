@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What `hybrid-client` and `hybrid-auth` take from variables and their files, and how they say so.
-@Suite("Settings of client and authenticator", .timeLimit(.minutes(3)))
+@Suite("Settings of client and authenticator", .timeLimit(.minutes(10)))
 struct ClientSettingsTests {
     @Test("certificates to trust may come from a variable or from client.env, and serve a ceremony")
     func certificates() async throws {

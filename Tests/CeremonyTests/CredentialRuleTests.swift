@@ -120,11 +120,11 @@ struct CredentialRuleTests {
         let stage = props.stage
         // What the desktop never hears of would have taken this one's place.
         let old = try await props.create(user: "lost@example.com")
+        let before = Person.log(stage).components(separatedBy: "CONFIRM").count
         let (client, code) = try await stage.startClient(
             try await props.workshop.site("create-options", ["--user", "lost@example.com"])
         )
         let phone = try stage.startAuthenticator(code, Person(confirms: "wait"))
-        let before = Person.log(stage).components(separatedBy: "CONFIRM").count
         try await Waiting.until("the question", within: .seconds(60)) {
             Person.log(stage).components(separatedBy: "CONFIRM").count > before
         }

@@ -159,7 +159,7 @@ struct ForeignDesktopTests {
                 name: "silent before the handshake",
                 status: 75,
                 words: "did not hear this one",
-                extra: ["--timeout", "8"]
+                extra: ["--timeout", "40"]
             ),
             .gone("oversized frame", "went away before it had asked"),
             .gone("text for a frame", "went away before it had asked"),

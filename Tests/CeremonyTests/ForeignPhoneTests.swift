@@ -174,7 +174,7 @@ struct ForeignPhoneTests {
         let options = try await props.workshop.site("request-options")
         async let meets = props.hybridClient(
             asking: options,
-            extra: ["--timeout", "6"],
+            extra: ["--timeout", "30"],
             meets: "hostile_authenticator.py",
             ["adverts that are not for it"]
         )
@@ -265,7 +265,7 @@ extension Stage {
     }
 
     /// Waits until no adapter is scanning, and fails if that takes longer.
-    fileprivate func expectNoScan(within limit: Duration = .seconds(10)) async throws {
+    fileprivate func expectNoScan(within limit: Duration = .seconds(60)) async throws {
         try await Waiting.until("the end of the scan", within: limit) { try await !isScanning() }
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `hybrid-lab phone --passkeys`: keys in clear, so at least nobody else puts the file there, or changes it.
-@Suite("The lab's file of passkeys", .timeLimit(.minutes(2)))
+@Suite("The lab's file of passkeys", .timeLimit(.minutes(10)))
 struct LabPasskeyFileTests {
     @Test("is made for its user alone, with nothing beside it, and stays whole if it can't be written")
     func written() async throws {

@@ -127,7 +127,7 @@ struct LiveStateTests {
             let (client, _) = try await Self.startClient(
                 stage,
                 options,
-                extra: ["--adapter", "hci0", "--timeout", "3"]
+                extra: ["--adapter", "hci0", "--timeout", "20"]
             )
             try await stage.air.setPowered("hci0", false)
             let ending = try await client.ending()
@@ -144,7 +144,7 @@ struct LiveStateTests {
         after told: Int
     ) async throws -> String {
         var line: Substring?
-        try await Waiting.until("the notice \(notice)", within: .seconds(30), evidence: client.errors) {
+        try await Waiting.until("the notice \(notice)", within: .seconds(60), evidence: client.errors) {
             let news = String(decoding: client.errors.utf8.dropFirst(told), as: UTF8.self)
             line = news.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
                 $0.contains(notice)

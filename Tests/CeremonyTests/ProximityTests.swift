@@ -149,7 +149,7 @@ struct ProximityTests {
             let domain = try #require(TunnelDomain(id: UInt16(Stage.domain)))
             let stale = EID(routingID: RoutingID(node: 0, check: 1), domain: domain, using: &generator)
             _ = try await stage.air.inject(stale.sealed(with: offer.secret.eidKey).bytes)
-            let ending = try await client.ending(within: .seconds(30))
+            let ending = try await client.ending(within: .seconds(60))
             #expect(ending.status == 75 && ending.lastLine.contains("does not know the tunnel"), "\(ending)")
             #expect(ending.output.isEmpty)
         }

@@ -34,15 +34,17 @@ final class StateLock {
     /// Whether a program waits for it.
     var isWanted: Bool { !writer.isEmpty }
 
-    /// Whether the program that waits has a connection to a port of this machine.
+    /// Whether the program that waits has a connection to a port of this machine, though the other end may have left.
     func writerIsConnected(to port: Int) -> Bool {
         let sockets = Set(writer.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
         let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
         return table.split(separator: "\n").dropFirst().contains { line in
-            // Remote address, state (01 is established) and inode.
+            // Remote address, state (01 is established; 08 is ended there, and perhaps not read to its end here) and
+            // inode.
             let fields = line.split(separator: " ")
             guard fields.count > 9, let remote = fields[2].split(separator: ":").last else { return false }
-            return Int(remote, radix: 16) == port && fields[3] == "01" && sockets.contains(String(fields[9]))
+            return Int(remote, radix: 16) == port && ["01", "08"].contains(fields[3])
+                && sockets.contains(String(fields[9]))
         }
     }
 

@@ -53,7 +53,7 @@ final class Workshop: Sendable {
 
     private func close() async throws {
         try jobs.close()
-        _ = try await process.ending(within: .seconds(10))
+        _ = try await process.ending(within: .seconds(60))
     }
 
     /// Starts a program; its name without a slash is one of the counterparts.
@@ -97,9 +97,11 @@ struct Counterpart: Sendable {
     func firstLine(within limit: Duration = .seconds(60)) async throws -> String {
         var line: Substring?
         try await Waiting.until("a line of \(name)", within: limit, evidence: contents(".err")) {
+            // Looked at first: what it printed before it ended is all there then.
+            let hasEnded = !contents(".status").isEmpty
             let output = contents(".out")
             line = output.firstIndex(of: "\n").map { output[..<$0] }
-            if line == nil, !contents(".status").isEmpty {
+            if line == nil, hasEnded {
                 throw RunningProgram.TimedOut(description: "\(name) ended without it: \(contents(".err"))")
             }
             return line != nil

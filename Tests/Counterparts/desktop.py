@@ -89,7 +89,7 @@ class Desktop:
                 raise channel.ChannelFailed(f"a message of type {message[0]} instead of an answer")
             return message[1], message[2:]
 
-    def shut_down(self, seconds=15):
+    def shut_down(self, seconds=60):
         """Says goodbye and waits, as Chrome does, until the phone closes; nothing may come before that."""
         self.send(bytes([channel.SHUTDOWN]))
         try:

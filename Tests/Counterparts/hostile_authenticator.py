@@ -62,7 +62,7 @@ def unusable_adverts(trial):
     key = keys.eid_key(phone.offer.secret)
     unassigned = keys.seal_eid(eid[:14] + b"\xc8\0", key)
     reserved = keys.seal_eid(b"\1" + eid[1:], key)
-    trial.listen([{radio.FIDO: data} for data in (damaged, unassigned, reserved, advert[:19])], 30)
+    trial.listen([{radio.FIDO: data} for data in (damaged, unassigned, reserved, advert[:19])], 60)
 
 
 def second_message(change):

@@ -19,7 +19,10 @@ def main():
     os.setpgrp()
     # Nobody waits for the supervisors.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with open(sys.argv[1]) as jobs:
+    # Without waiting for a writer: the only one may have closed it while the libraries were loaded.
+    fifo = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(fifo, True)
+    with open(fifo) as jobs:
         for line in jobs:
             if os.fork() == 0:
                 supervise(json.loads(line))
