@@ -64,7 +64,7 @@ struct LiveStateTests {
     func failure() async throws {
         try await Stage.set { stage in
             let options = try await RelyingParty(stage).run("create-options")
-            let (client, _) = try await Self.startClient(stage, options, extra: ["--timeout", "1"])
+            let (client, _) = try await Self.startClient(stage, options, extra: ["--timeout", "10"])
             let ending = try await client.ending()
             #expect(ending.status == 75)
             let last = try #require(try Self.events(ending).last)
