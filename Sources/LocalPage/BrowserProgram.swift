@@ -5,7 +5,8 @@ private import Glibc
 /// Opens an address in the user's browser: by the commands of `$BROWSER`, or by `xdg-open`.
 ///
 /// No shell is involved, and nothing the browser prints gets into this program's outputs. It runs in a session of its
-/// own, so that Ctrl-C here does not end it.
+/// own, so that Ctrl-C here does not end it, and inherits none of our descriptors, so that it does not keep the page's
+/// port.
 public struct BrowserProgram: Sendable {
     /// Each command as words, in the order in which they are tried.
     let commands: [[String]]
@@ -96,6 +97,8 @@ public struct BrowserProgram: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        // A browser lives on when this program has ended, and what it holds stays open. Numbers not in use do no harm.
+        for descriptor: Int32 in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -9,7 +9,9 @@ final class ChildProcess {
     private let identifier: pid_t
     private var isReaped = false
 
-    /// Starts a program without a shell; its standard error goes nowhere, so that ours stays clean.
+    /// Starts a program without a shell and with no further descriptor than its three.
+    ///
+    /// Its standard error goes nowhere, so that ours stays clean.
     init(program: String) throws(PinentryError) {
         guard let (ours, its) = SocketPair.make() else { throw .didNotStart(program) }
         defer { close(its) }
@@ -19,6 +21,9 @@ final class ChildProcess {
         posix_spawn_file_actions_adddup2(&actions, its, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, its, STDOUT_FILENO)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        // Not every descriptor of ours closes itself: a prompt must not hold a connection that we have ended, nor be
+        // able to speak on it. Numbers not in use do no harm.
+        for descriptor: Int32 in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         Self.prepare(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -82,6 +82,22 @@ struct BrowserProgramTests {
         #expect(getsid(identifier) == identifier, "a session of its own")
         kill(identifier, SIGKILL)
     }
+
+    @Test("a browser has its three descriptors and none of ours")
+    func descriptors() async throws {
+        let folder = try Folder()
+        // One that a child inherits if nobody closes it there.
+        let ours = open("/dev/zero", O_RDONLY)
+        try #require(ours > 2)
+        defer { close(ours) }
+        let file = folder.path + "/list"
+        let program = try await folder.script("ls /proc/self/fd > \"\(file).draft\"; mv \"\(file).draft\" \"\(file)\"")
+        try await BrowserProgram(variable: program).open("x", within: .seconds(60)) {
+            FileManager.default.fileExists(atPath: file)
+        }
+        // `ls` reads the folder by number 3.
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "0\n1\n2\n3\n")
+    }
 }
 
 /// A folder of one test, which goes with it.
