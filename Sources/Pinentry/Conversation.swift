@@ -29,7 +29,7 @@ final class Conversation {
         self.limits = limits
         let greeting: Answer
         do {
-            greeting = try answer(within: limits.reply)
+            greeting = try answer(within: limits.greeting)
         } catch {
             switch error {
             case .gone, .timedOut: throw .didNotStart(program)

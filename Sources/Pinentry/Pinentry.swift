@@ -21,7 +21,9 @@ internal import Threads
 public struct Pinentry: Sendable {
     /// What the program was asked to wait for, and how long it may take to say anything else.
     struct Limits: Sendable {
-        /// For the greeting and for each setting.
+        /// For the start, up to the greeting.
+        var greeting: Duration = .seconds(10)
+        /// For the answer to each setting.
         var reply: Duration = .seconds(10)
         /// What the program gets on top of the time limit it was told, to take its window down.
         var grace: Duration = .seconds(5)

@@ -7,8 +7,6 @@ import Testing
 
 @Suite("Programs that misbehave")
 struct BadProgramTests {
-    private static let short = Pinentry.Limits(reply: .milliseconds(300), grace: .milliseconds(100))
-
     @Test("A missing program is named")
     func missing() {
         #expect(throws: PinentryError.notFound("/nowhere/pinentry")) { try Pinentry(program: "/nowhere/pinentry") }
@@ -21,8 +19,8 @@ struct BadProgramTests {
     }
 
     @Test("A name without a slash comes from PATH, the first that is there")
-    func path() throws {
-        let script = try ScriptedPinentry("X) ;;")
+    func path() async throws {
+        let script = try await ScriptedPinentry("X) ;;")
         let environment = ["PATH": "/nowhere:\(script.root):/usr/bin"]
         #expect(try Pinentry(program: nil, environment: environment, limits: .init()).program == script.path)
         #expect(try Pinentry(program: "pinentry", environment: environment, limits: .init()).program == script.path)
@@ -30,18 +28,27 @@ struct BadProgramTests {
 
     @Test(
         "Programs that end before they greet did not start",
-        arguments: ["exit 1", "exit 0", "kill -9 $$", "echo 'ERR 83886085 no display'; exit 1", "exec sleep 60"]
+        arguments: ["exit 1", "exit 0", "kill -9 $$", "echo 'ERR 83886085 no display'; exit 1"]
     )
-    func noGreeting(script: String) async throws {
-        let program = try ScriptedPinentry(whole: script)
-        await #expect(throws: PinentryError.didNotStart(program.path)) { try await program.pin(limits: Self.short) }
+    func ended(script: String) async throws {
+        let program = try await ScriptedPinentry(whole: script)
+        await #expect(throws: PinentryError.didNotStart(program.path)) { try await program.pin() }
+        #expect(!program.isAlive)
+    }
+
+    @Test("A program that never greets did not start")
+    func noGreeting() async throws {
+        let program = try await ScriptedPinentry(whole: "exec sleep 600")
+        await #expect(throws: PinentryError.didNotStart(program.path)) {
+            try await program.pin(limits: .init(greeting: .milliseconds(300)))
+        }
         #expect(!program.isAlive)
     }
 
     @Test("A file that can't be executed did not start")
     func notExecutable() async throws {
-        let program = try ScriptedPinentry(whole: "")
-        try ScriptedPinentry.write(program.path, "\u{7F}ELF nonsense")
+        let program = try await ScriptedPinentry(whole: "")
+        try await ScriptedPinentry.write(program.path, "\u{7F}ELF nonsense")
         await #expect(throws: PinentryError.didNotStart(program.path)) { try await program.pin() }
     }
 
@@ -50,24 +57,24 @@ struct BadProgramTests {
         arguments: ["exit 3", "kill -9 $$", "exec 1>&- 0<&-; exit 0"]
     )
     func crash(how: String) async throws {
-        let program = try ScriptedPinentry("GETPIN) \(how) ;;")
+        let program = try await ScriptedPinentry("GETPIN) \(how) ;;")
         await #expect(throws: PinentryError.gone) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
     @Test("A program that answers half a line and ends is gone, not believed")
     func halfLine() async throws {
-        let program = try ScriptedPinentry("GETPIN) printf 'D 1234\\nO'; exit 0 ;;")
+        let program = try await ScriptedPinentry("GETPIN) printf 'D 1234\\nO'; exit 0 ;;")
         await #expect(throws: PinentryError.gone) { try await program.pin() }
     }
 
     @Test("A program that hangs is ended when the time is over")
     func hangs() async throws {
-        let program = try ScriptedPinentry("GETPIN) exec sleep 60 ;;")
+        let program = try await ScriptedPinentry("GETPIN) exec sleep 60 ;;")
         await #expect(throws: PinentryError.timedOut) {
             try await program.pin(
                 timeout: .milliseconds(200),
-                limits: .init(reply: .seconds(10), grace: .milliseconds(100))
+                limits: .init(greeting: .seconds(60), reply: .seconds(60), grace: .milliseconds(100))
             )
         }
         #expect(!program.isAlive)
@@ -75,25 +82,27 @@ struct BadProgramTests {
 
     @Test("A program that hangs at a setting is ended too")
     func hangsAtSetting() async throws {
-        let program = try ScriptedPinentry("SETDESC*) exec sleep 60 ;;")
+        let program = try await ScriptedPinentry("SETDESC*) exec sleep 60 ;;")
         await #expect(throws: PinentryError.timedOut) {
-            try await program.pin(limits: .init(reply: .milliseconds(500), grace: .zero))
+            try await program.pin(limits: .init(greeting: .seconds(60), reply: .milliseconds(500)))
         }
         #expect(!program.isAlive)
     }
 
     @Test("A program that won't hear SIGTERM is killed")
     func stubborn() async throws {
-        let program = try ScriptedPinentry(whole: "trap '' TERM\necho OK\nwhile :; do read -r x; sleep 0.01; done")
+        let program = try await ScriptedPinentry(
+            whole: "trap '' TERM\necho OK\nwhile :; do read -r x; sleep 0.01; done"
+        )
         await #expect(throws: PinentryError.timedOut) {
-            try await program.pin(limits: .init(reply: .milliseconds(300), grace: .zero))
+            try await program.pin(limits: .init(greeting: .seconds(60), reply: .milliseconds(300)))
         }
         #expect(!program.isAlive)
     }
 
     @Test("A cancelled task takes the prompt down and leaves no process")
     func cancelled() async throws {
-        let program = try ScriptedPinentry("GETPIN) exec sleep 600 ;;")
+        let program = try await ScriptedPinentry("GETPIN) exec sleep 600 ;;")
         let start = ContinuousClock.now
         let failure = await withTaskGroup(of: PinentryError?.self) { group in
             group.addTask { await program.pinFailure(timeout: .seconds(600)) }
@@ -108,7 +117,7 @@ struct BadProgramTests {
 
     @Test("A task that was cancelled before asks nothing")
     func cancelledBefore() async throws {
-        let program = try ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
+        let program = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
         let failure = await withTaskGroup(of: PinentryError?.self) { group in
             group.cancelAll()
             group.addTask { await program.pinFailure(timeout: .seconds(20)) }
@@ -128,45 +137,38 @@ struct BadProgramTests {
         ]
     )
     func floods(how: String) async throws {
-        let program = try ScriptedPinentry("GETPIN) \(how) ;;")
+        let program = try await ScriptedPinentry("GETPIN) \(how) ;;")
         await #expect(throws: PinentryError.spokeNonsense) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
     @Test("A program that floods instead of greeting is nonsense")
     func floodsAtOnce() async throws {
-        let program = try ScriptedPinentry(whole: "yes")
+        let program = try await ScriptedPinentry(whole: "yes")
         await #expect(throws: PinentryError.spokeNonsense) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
     @Test("A program that does not end after BYE is ended")
     func lingers() async throws {
-        let program = try ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;; BYE) exec sleep 60 ;;")
+        let program = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;; BYE) exec sleep 60 ;;")
         #expect(try await program.pin().text == "1")
         #expect(!program.isAlive)
     }
 
-    @Test("The program inherits no socket of ours but its own")
+    @Test("The program has its three descriptors and none of ours")
     func descriptors() async throws {
-        let inheritable = Set(
-            (Int32(0)..<1024).filter { fcntl($0, F_GETFD) == 0 }.compactMap { Self.link("/proc/self/fd/\($0)") }
-        )
-        let own = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(own) }
-        let list = "for f in /proc/$$/fd/*; do echo \"D $(readlink $f) \"; done; echo OK"
-        let program = try ScriptedPinentry("GETPIN) \(list) ;;")
-        let links = try await program.pin().text.split(separator: " ").map(String.init)
-        let sockets = Set(links.filter { $0.hasPrefix("socket:") && !inheritable.contains($0) })
-        #expect(sockets.count == 1)
-        #expect(links.contains("/dev/null"))
-    }
-
-    private static func link(_ path: String) -> String? {
-        var buffer = [CChar](repeating: 0, count: 256)
-        let count = readlink(path, &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // One that a child inherits if nobody closes it there.
+        let ours = open("/dev/zero", O_RDONLY)
+        try #require(ours > 2)
+        defer { close(ours) }
+        // `ls` reads the folder by number 3.
+        let list =
+            "echo \"D $(ls /proc/self/fd | tr '\\n' ' ')\"; for f in 0 1 2; do echo \"D $(readlink /proc/$$/fd/$f) \"; done"
+        let program = try await ScriptedPinentry("GETPIN) \(list); echo OK ;;")
+        let words = try await program.pin().text.split(separator: " ").map(String.init)
+        let talk = try #require(words.first { $0.hasPrefix("socket:") })
+        #expect(words == ["0", "1", "2", "3", talk, talk, "/dev/null"])
     }
 
     @Test("Every sentence is one line")

@@ -9,7 +9,7 @@ import Testing
 struct ConversationTests {
     @Test("A PIN is asked for with every setting, and comes back decoded")
     func pin() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'D 12%2534%0A%c3%a4'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'D 12%2534%0A%c3%a4'; echo OK ;;")
         let secret = try await script.client().getPIN(
             title: "Sign in",
             description: "example.com\n100 %\r",
@@ -30,7 +30,7 @@ struct ConversationTests {
 
     @Test("Nothing ever allows the external password cache or names a key")
     func noCache() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
         _ = try await script.pin()
         #expect(!script.log.contains { $0.contains("cache") || $0.contains("SETKEYINFO") })
     }
@@ -48,11 +48,11 @@ struct ConversationTests {
 
     @Test("Settings that a program does not know are no matter, the description is")
     func unknownSettings() async throws {
-        let old = try ScriptedPinentry(
+        let old = try await ScriptedPinentry(
             "GETPIN) echo 'D 7'; echo OK ;; OPTION*|SETTIMEOUT*|SETTITLE*|SETPROMPT*) echo 'ERR 83886254 Unknown option' ;;"
         )
         #expect(try await old.pin().text == "7")
-        let blind = try ScriptedPinentry(
+        let blind = try await ScriptedPinentry(
             "GETPIN) echo 'D 7'; echo OK ;; SETDESC*) echo 'ERR 83886355 Unknown command' ;;"
         )
         await #expect(throws: PinentryError.couldNotAsk(code: 275)) { try await blind.pin() }
@@ -71,20 +71,20 @@ struct ConversationTests {
         ]
     )
     func refusals(line: String, error: PinentryError) async throws {
-        let script = try ScriptedPinentry("GETPIN) echo '\(line)'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo '\(line)'; echo OK ;;")
         await #expect(throws: error) { try await script.pin() }
         #expect(!script.isAlive)
     }
 
     @Test("Data before an error are not a PIN")
     func dataThenError() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'D 1234'; echo 'ERR 83886179 no' ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'D 1234'; echo 'ERR 83886179 no' ;;")
         await #expect(throws: PinentryError.cancelled) { try await script.pin() }
     }
 
     @Test("An inquiry is refused")
     func inquiry() async throws {
-        let script = try ScriptedPinentry(
+        let script = try await ScriptedPinentry(
             "GETPIN) echo 'INQUIRE QUALITY x'; read -r answer; echo \"D $answer\"; echo OK ;;"
         )
         #expect(try await script.pin().text == "CAN")
@@ -98,7 +98,7 @@ struct ConversationTests {
         ]
     )
     func buttons(line: String, answer: ConfirmAnswer) async throws {
-        let script = try ScriptedPinentry("CONFIRM) echo '\(line)' ;;")
+        let script = try await ScriptedPinentry("CONFIRM) echo '\(line)' ;;")
         let given = try await script.client().confirm(
             title: "t",
             description: "Which account?",
@@ -117,7 +117,7 @@ struct ConversationTests {
 
     @Test("Two buttons have no third text, and other errors are no answer")
     func twoButtons() async throws {
-        let script = try ScriptedPinentry("CONFIRM) echo 'ERR 83886142 Timeout' ;;")
+        let script = try await ScriptedPinentry("CONFIRM) echo 'ERR 83886142 Timeout' ;;")
         await #expect(throws: PinentryError.timedOut) {
             try await script.client().confirm(
                 title: "t",
@@ -128,7 +128,7 @@ struct ConversationTests {
             )
         }
         #expect(!script.log.contains { $0.hasPrefix("SETNOTOK") })
-        let broken = try ScriptedPinentry("CONFIRM) echo 'ERR 1 General error' ;;")
+        let broken = try await ScriptedPinentry("CONFIRM) echo 'ERR 1 General error' ;;")
         await #expect(throws: PinentryError.couldNotAsk(code: 1)) {
             try await broken.client().confirm(
                 title: "t",
@@ -142,14 +142,14 @@ struct ConversationTests {
 
     @Test("A message has one button, and closing it is no error", arguments: ["OK", "ERR 83886179 Cancelled"])
     func message(line: String) async throws {
-        let script = try ScriptedPinentry("CONFIRM*) echo '\(line)' ;;")
+        let script = try await ScriptedPinentry("CONFIRM*) echo '\(line)' ;;")
         try await script.client().message(title: "t", description: "Told.", timeout: .seconds(9))
         #expect(script.log.contains("CONFIRM --one-button"))
     }
 
     @Test("A question longer than a line is not asked at all")
     func tooLong() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo OK ;;")
         await #expect(throws: PinentryError.textTooLong) {
             try await script.client().getPIN(
                 title: "t",
@@ -172,7 +172,7 @@ struct NewPINTests {
 
     @Test("A program that repeats the question itself is asked once")
     func repeated() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'S PIN_REPEATED'; echo 'D 1234'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'S PIN_REPEATED'; echo 'D 1234'; echo OK ;;")
         #expect(try await newPIN(script).text == "1234")
         #expect(script.log.filter { $0 == "GETPIN" }.count == 1)
         #expect(script.log.contains("SETREPEAT Repeat the PIN:"))
@@ -181,7 +181,7 @@ struct NewPINTests {
 
     @Test("A program that says OK to SETREPEAT and does nothing is asked a second time")
     func notRepeated() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'D 1234'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'D 1234'; echo OK ;;")
         #expect(try await newPIN(script).text == "1234")
         #expect(script.log.filter { $0 == "GETPIN" }.count == 2)
         #expect(script.log.contains("SETPROMPT Repeat the PIN:"))
@@ -189,7 +189,7 @@ struct NewPINTests {
 
     @Test("Two that differ are refused with the reason, then asked anew")
     func mismatch() async throws {
-        let script = try ScriptedPinentry(
+        let script = try await ScriptedPinentry(
             "GETPIN) case $turn in 1) echo 'D 1234' ;; 2) echo 'D 1235' ;; *) echo 'D 5678' ;; esac; echo OK ;;"
         )
         #expect(try await newPIN(script).text == "5678")
@@ -199,7 +199,7 @@ struct NewPINTests {
 
     @Test("One that the caller does not like is asked anew, five times at most")
     func complaints() async throws {
-        let script = try ScriptedPinentry("GETPIN) echo 'D 12'; echo OK ;;")
+        let script = try await ScriptedPinentry("GETPIN) echo 'D 12'; echo OK ;;")
         await #expect(throws: PinentryError.tooManyTries) { try await newPIN(script) }
         #expect(script.log.filter { $0 == "GETPIN" }.count == 5)
         #expect(script.log.contains("SETERROR A PIN has at least 4 characters"))
@@ -207,7 +207,7 @@ struct NewPINTests {
 
     @Test("Cancelling the second question gives no PIN")
     func cancelled() async throws {
-        let script = try ScriptedPinentry(
+        let script = try await ScriptedPinentry(
             "GETPIN) if [ $turn = 1 ]; then echo 'D 1234'; echo OK; else echo 'ERR 83886179 no'; fi ;;"
         )
         await #expect(throws: PinentryError.cancelled) { try await newPIN(script) }
@@ -216,7 +216,7 @@ struct NewPINTests {
     @Test("Letters that the terminal lacks become question marks, once")
     func locale() async throws {
         // gpg-error 166: the locale lacks a letter.
-        let picky = try ScriptedPinentry(
+        let picky = try await ScriptedPinentry(
             """
                 SETDESC*[!\\ -~]*) bad=1; echo OK ;;
                 SETDESC*) bad=; echo OK ;;
@@ -229,7 +229,7 @@ struct NewPINTests {
         }
         #expect(try await ask(picky.client(), "example.com\n\"Zoë 李\"") == .yes)
         #expect(picky.log.filter { $0.hasPrefix("SETDESC") }.last == "SETDESC example.com%0A\"Zo? ?\"")
-        let hopeless = try ScriptedPinentry("    CONFIRM*) echo 'ERR 83886246 Locale problem' ;;")
+        let hopeless = try await ScriptedPinentry("    CONFIRM*) echo 'ERR 83886246 Locale problem' ;;")
         for (text, times) in [("plain", 1), ("zö", 3)] {
             await #expect(throws: PinentryError.couldNotAsk(code: 166)) { _ = try await ask(hopeless.client(), text) }
             #expect(hopeless.log.count { $0 == "CONFIRM" } == times)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Pinentry
@@ -11,7 +12,7 @@ final class ScriptedPinentry: Sendable {
     var path: String { root + "/pinentry" }
 
     /// Answers as a shell `case` over `$line`; `$turn` counts the commands that were not settings.
-    init(_ cases: String, greeting: String = "echo 'OK Pleased to meet you'") throws {
+    init(_ cases: String, greeting: String = "echo 'OK Pleased to meet you'") async throws {
         var template = Array("/tmp/pinentry-test-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
             guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
@@ -35,18 +36,18 @@ final class ScriptedPinentry: Sendable {
                 esac
             done
             """
-        try Self.write(path, script)
+        try await Self.write(path, script)
     }
 
     /// A script of its own, without the loop.
-    init(whole script: String) throws {
+    init(whole script: String) async throws {
         var template = Array("/tmp/pinentry-test-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
             guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
             return String(cString: base)
         }
         root = try #require(made)
-        try Self.write(path, "#!/bin/sh\necho $$ > \(root)/pid\n" + script + "\n")
+        try await Self.write(path, "#!/bin/sh\necho $$ > \(root)/pid\n" + script + "\n")
     }
 
     deinit {
@@ -57,7 +58,7 @@ final class ScriptedPinentry: Sendable {
     /// The client for it.
     func client(
         environment: [String: String] = ["GPG_TTY": "/dev/null", "TERM": "dumb", "LANG": "C.UTF-8"],
-        limits: Pinentry.Limits = Pinentry.Limits()
+        limits: Pinentry.Limits = .patient
     ) throws -> Pinentry {
         try Pinentry(program: path, environment: environment, limits: limits)
     }
@@ -65,7 +66,7 @@ final class ScriptedPinentry: Sendable {
     /// Asks for a PIN.
     func pin(
         timeout: Duration = .seconds(20),
-        limits: Pinentry.Limits = Pinentry.Limits()
+        limits: Pinentry.Limits = .patient
     ) async throws -> PinentrySecret {
         try await client(limits: limits).getPIN(
             title: "t",
@@ -99,14 +100,12 @@ final class ScriptedPinentry: Sendable {
 
     /// Writes an executable file from another process: a file that this one has open for writing, even in a
     /// child that another test is just starting, can't be executed.
-    static func write(_ path: String, _ text: String) throws {
-        let command = ["/bin/sh", "-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\"", path, text]
-        var pointers: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        var child = pid_t()
-        var status: Int32 = 0
-        try #require(posix_spawn(&child, "/bin/sh", nil, nil, &pointers, environ) == 0)
-        try #require(waitpid(child, &status, 0) == child && status == 0)
+    static func write(_ path: String, _ text: String) async throws {
+        let writer = try SpawnedProcess(
+            ["/bin/sh", "-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\"", path, text],
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        try #require(try await writer.end() == 0)
     }
 
     static func read(_ path: String) -> String {
@@ -116,6 +115,11 @@ final class ScriptedPinentry: Sendable {
         let count = fread(&bytes, 1, bytes.count, file)
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
+}
+
+extension Pinentry.Limits {
+    /// With all the time that a busy machine takes; tests of impatience say how little they want.
+    static let patient = Pinentry.Limits(greeting: .seconds(60), reply: .seconds(60), grace: .seconds(60))
 }
 
 /// Waits for a state, at most a minute; other tests may keep all processors busy.
