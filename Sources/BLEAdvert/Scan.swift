@@ -93,7 +93,7 @@ final class Scan: Sendable {
             BusNames.properties,
             "Get",
             [.string(BlueZ.adapter), .string("Discovering")],
-            timeout: BlueZ.cleanUpPatience
+            timeout: BlueZ.patience
         )
         return answer?.first?.flag == true
     }

@@ -4,6 +4,9 @@ public import SystemBus
 
 /// The other end of the lab's control object.
 public struct AirControl: Sendable {
+    /// Longest wait for an answer; on a busy machine the other end may need long to get to it.
+    private static let patience = Duration.seconds(60)
+
     private let connection: BusConnection
 
     /// Speaks over `connection`, which stays the caller's.
@@ -95,6 +98,13 @@ public struct AirControl: Sendable {
     }
 
     private func call(_ member: String, _ arguments: [BusValue] = []) async throws(BusError) -> [BusValue] {
-        try await connection.call(LabControl.name, LabControl.path, LabControl.interface, member, arguments)
+        try await connection.call(
+            LabControl.name,
+            LabControl.path,
+            LabControl.interface,
+            member,
+            arguments,
+            timeout: Self.patience
+        )
     }
 }

@@ -29,7 +29,7 @@ public struct PrivateBus: Sendable {
     private let daemon: ChildProcess
 
     /// Longest wait for dbus-daemon to say that it listens, in milliseconds.
-    private static let patience: CInt = 10_000
+    private static let patience: CInt = 60_000
 
     /// Starts the daemon and returns once it listens.
     public static func start() async throws(PrivateBusError) -> PrivateBus {

@@ -76,7 +76,8 @@ struct RecordedBlueZTests {
             loopback: false,
             firstSeen: .milliseconds(20),
             refresh: .milliseconds(300),
-            linger: .seconds(1)
+            // The probe must get to a device between its advert's end and its own.
+            linger: .seconds(15)
         )
         return try await Bench.run(settings) { bench in
             var environment = ProcessInfo.processInfo.environment
