@@ -5,7 +5,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("What a relay answers when a tunnel is opened", .timeLimit(.minutes(1)))
+@Suite("What a relay answers when a tunnel is opened", .timeLimit(.minutes(5)))
 struct AnswerTests {
     @Test("asks with the path, the name, the sub-protocol and the token")
     func request() async throws {

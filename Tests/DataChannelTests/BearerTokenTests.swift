@@ -12,7 +12,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("A relay's token", .timeLimit(.minutes(1)))
+@Suite("A relay's token", .timeLimit(.minutes(5)))
 struct BearerTokenTests {
     private typealias BearerToken = DataChannel.BearerToken
 

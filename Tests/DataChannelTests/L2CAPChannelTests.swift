@@ -50,7 +50,7 @@ private final class PacketEnd: Sendable {
     func shutDown() { shutdown(socket, CInt(SHUT_RDWR)) }
 }
 
-@Suite("A message channel over packets", .timeLimit(.minutes(2)))
+@Suite("A message channel over packets", .timeLimit(.minutes(5)))
 struct L2CAPChannelTests {
     private static let mark: [UInt8] = [0x0D, 0x0A]
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("Where messages end in a stream of packets", .timeLimit(.minutes(2)))
+@Suite("Where messages end in a stream of packets", .timeLimit(.minutes(5)))
 struct MessageCutterTests {
     private static let mark: [UInt8] = [0x0D, 0x0A]
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("The way to a relay", .timeLimit(.minutes(1)))
+@Suite("The way to a relay", .timeLimit(.minutes(5)))
 struct ReachingTests {
     @Test("ends at a certificate of an unknown authority, before anything is said")
     func unknownAuthority() async throws {
@@ -111,7 +111,7 @@ struct ReachingTests {
         _ port: Int,
         _ location: RelayLocation,
         host: String = "127.0.0.1",
-        open: Int = 25
+        open: Int = 60
     ) -> RelayLocation {
         var location = hasty(location, open: open)
         location.detours = []
@@ -128,7 +128,7 @@ struct ReachingTests {
             return String(decoding: head, as: UTF8.self)
         } client: { location -> (Int, TunnelError?) in
             let port = location.target(of: location.domain.host).port
-            return (port, await Client.refusal(at: Self.behind(port, location, open: answer.isEmpty ? 5 : 25)))
+            return (port, await Client.refusal(at: Self.behind(port, location, open: answer.isEmpty ? 5 : 60)))
         }
         #expect(asked.contains("CONNECT"), "\(asked)")
         #expect(
@@ -187,23 +187,22 @@ struct ReachingTests {
         #expect(refusal?.bare == .timedOut(host: Self.host, .securing))
     }
 
-    @Test("waits no longer than it was told for an answer, not even for one that trickles")
-    func silentAfterTLS() async throws {
-        for trickle in [false, true] {
-            // On a busy machine TLS alone may take longer than a short limit; then a longer one is tried.
-            for limit in [1, 5, 25] {
-                let (hasAsked, refusal) = try await ScriptedRelay.run { peer in
-                    guard (try? await peer.readHead()) != nil else { return false }
-                    if trickle { try await peer.send(Array("HTTP/1.1 101 Switching Protocols\r\nUpgrade: webso".utf8)) }
-                    await peer.readToEnd()
-                    return true
-                } client: {
-                    await Client.refusal(at: Self.hasty($0, open: limit))
-                }
-                guard hasAsked || limit == 25 else { continue }
-                #expect(refusal?.bare == .timedOut(host: Self.host, .upgrading))
-                break
+    @Test("waits no longer than it was told for an answer, not even for one that trickles", arguments: [false, true])
+    func silentAfterTLS(trickles: Bool) async throws {
+        // On a busy machine TLS alone may take longer than a short limit; then a longer one is tried. All of them
+        // together are well within the suite's time.
+        for limit in [1, 10, 100] {
+            let (hasAsked, refusal) = try await ScriptedRelay.run { peer in
+                guard (try? await peer.readHead()) != nil else { return false }
+                if trickles { try await peer.send(Array("HTTP/1.1 101 Switching Protocols\r\nUpgrade: webso".utf8)) }
+                await peer.readToEnd()
+                return true
+            } client: {
+                await Client.refusal(at: Self.hasty($0, open: limit))
             }
+            guard hasAsked || limit == 100 else { continue }
+            #expect(refusal?.bare == .timedOut(host: Self.host, .upgrading))
+            break
         }
     }
 
@@ -215,13 +214,11 @@ struct ReachingTests {
             reached.fire()
             return await peer.readToEnd()
         } client: { location in
-            let start = ContinuousClock.now
+            let location = Self.patient(location)
             let opening = Task { try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { _ in } }
             await reached.wait()
             opening.cancel()
-            let result = await opening.result
-            #expect(start.duration(to: .now) < .seconds(9), "not left to the time-outs")
-            return result
+            return await opening.result
         }
         // That the script ended shows that the socket was closed.
         if stage == "before the answer" { #expect(rest == []) }
@@ -233,7 +230,7 @@ struct ReachingTests {
         let (asked, release) = (Signal(), DispatchSemaphore(value: 0))
         var location = try await ScriptedRelay.location(port: 1)
         location.detours = []
-        location.timeouts.connect = 300
+        location.timeouts.connect = 600
         location.lookup = NameLookup { _, _ in
             asked.fire()
             release.wait()
@@ -255,8 +252,7 @@ struct ReachingTests {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
-        let location = try await ScriptedRelay.location(port: port)
-        let start = ContinuousClock.now
+        let location = Self.patient(try await ScriptedRelay.location(port: port))
         let gate = Signal()
         let opening = Task {
             await gate.wait()
@@ -266,14 +262,22 @@ struct ReachingTests {
         gate.fire()
         let result = await opening.result
         #expect(throws: CancellationError.self) { try result.get() }
-        #expect(start.duration(to: .now) < .seconds(9), "not left to the time-outs")
         try await listener.close()
     }
 
+    /// Little time for what the relay does, but enough to reach it on a busy machine; both together are the bound.
     private static func hasty(_ location: RelayLocation, open: Int = 1) -> RelayLocation {
         var location = location
-        location.timeouts.connect = open
+        location.timeouts.connect = 20
         location.timeouts.open = open
+        return location
+    }
+
+    /// Time-outs that no test lives to see: what ends before was not left to them.
+    private static func patient(_ location: RelayLocation) -> RelayLocation {
+        var location = location
+        location.timeouts.connect = 600
+        location.timeouts.open = 600
         return location
     }
 }

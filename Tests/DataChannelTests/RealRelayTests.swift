@@ -10,7 +10,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("Two tunnels through a real relay", .timeLimit(.minutes(2)))
+@Suite("Two tunnels through a real relay", .timeLimit(.minutes(5)))
 struct RealRelayTests {
     @Test("carry 1,000 messages of random sizes each way, in order")
     func manyMessages() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("Where a relay sends to", .timeLimit(.minutes(1)))
+@Suite("Where a relay sends to", .timeLimit(.minutes(5)))
 struct RedirectTests {
     private static let current = (host: "relay.example", path: "/cable/new/00?x=1")
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("Frames of an open tunnel", .timeLimit(.minutes(1)))
+@Suite("Frames of an open tunnel", .timeLimit(.minutes(5)))
 struct TunnelFrameTests {
     @Test("are masked when we send them, each with another mask")
     func masked() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DataChannel
 
-@Suite("What passes between socket and reader", .timeLimit(.minutes(1)))
+@Suite("What passes between socket and reader", .timeLimit(.minutes(5)))
 struct TunnelTrafficTests {
     private static func message(_ number: Int) -> WireMessage {
         WireMessage(bytes: [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)])

@@ -14,7 +14,7 @@ final class RawVisitor: Sendable {
 
     private let descriptor: Int32
 
-    init(port: Int) throws {
+    init(port: Int) throws(NotConnected) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

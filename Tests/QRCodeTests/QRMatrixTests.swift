@@ -110,31 +110,31 @@ struct QRMatrixTests {
 @Suite("Reading with zbarimg", .enabled(if: Reader.isInstalled, "zbarimg is not installed (package zbar-tools)"))
 struct ReadBackTests {
     @Test("a picture of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
-    func pgm(digits: Int) throws {
+    func pgm(digits: Int) async throws {
         let text = link(digits: digits)
-        #expect(try Reader.read(QRMatrix(text: text).pgm, ending: "pgm") == text)
+        #expect(try await Reader.read(QRMatrix(text: text).pgm, ending: "pgm") == text)
     }
 
     @Test("a PNG of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
-    func png(digits: Int) throws {
+    func png(digits: Int) async throws {
         let text = link(digits: digits)
-        #expect(try Reader.read(QRMatrix(text: text).png(), ending: "png") == text)
+        #expect(try await Reader.read(QRMatrix(text: text).png(), ending: "png") == text)
     }
 
     @Test("what is drawn in the terminal reads as the text")
-    func terminal() throws {
+    func terminal() async throws {
         let styles: [QRMatrix.TerminalStyle] = [
             .coloured, .reversedOnDark, .reversedOnLight, .plainOnDark, .plainOnLight,
         ]
         for style in styles {
             let text = link(digits: 168)
             let picture = try picture(of: QRMatrix(text: text).terminalText(style: style), style: style)
-            #expect(try Reader.read(picture, ending: "pgm") == text, "\(style)")
+            #expect(try await Reader.read(picture, ending: "pgm") == text, "\(style)")
         }
     }
 
     @Test("a damaged code still reads, and a destroyed one does not")
-    func damaged() throws {
+    func damaged() async throws {
         let text = link(digits: 168)
         let code = try QRMatrix(text: text)
         var picture = code.pgm
@@ -148,9 +148,9 @@ struct ReadBackTests {
             }
         }
         paint(20..<24)
-        #expect(try Reader.read(picture, ending: "pgm") == text)
+        #expect(try await Reader.read(picture, ending: "pgm") == text)
         paint(12..<34)
-        #expect(throws: Reader.Failure.self) { try Reader.read(picture, ending: "pgm") }
+        await #expect(throws: Reader.Failure.self) { try await Reader.read(picture, ending: "pgm") }
     }
 
     /// Paints half blocks as a screen would show them, eight pixels to a module.

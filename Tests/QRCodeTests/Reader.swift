@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import Foundation
 import QRCode
+import TestSupport
 import Testing
 
 /// zbarimg, the independent reader of these tests (Debian: zbar-tools).
@@ -15,7 +16,7 @@ enum Reader {
     }
 
     /// What zbarimg reads from a picture; the name's ending tells it the format.
-    static func read(_ picture: [UInt8], ending: String) throws -> String {
+    static func read(_ picture: [UInt8], ending: String) async throws -> String {
         var template = Array("/tmp/qrcode-tests-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure(step: "mkdtemp") }
         let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -28,23 +29,13 @@ enum Reader {
         guard let file = fopen(input, "wb") else { throw Failure(step: "fopen") }
         let written = fwrite(picture, 1, picture.count, file)
         guard fclose(file) == 0, written == picture.count else { throw Failure(step: "fwrite") }
-        guard try run([program, "--raw", "--quiet", input], output: output) == 0 else { throw Failure(step: "zbarimg") }
+        let reading = try SpawnedProcess(
+            [program, "--raw", "--quiet", input],
+            environment: ProcessInfo.processInfo.environment,
+            output: output
+        )
+        guard try await reading.end() == 0 else { throw Failure(step: "zbarimg") }
         return try text(of: output)
-    }
-
-    private static func run(_ arguments: [String], output: String) throws -> CInt {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var words = arguments.map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var child: pid_t = 0
-        guard posix_spawn(&child, program, &actions, nil, &words, environ) == 0 else { throw Failure(step: "spawn") }
-        var status: CInt = 0
-        while waitpid(child, &status, 0) < 0 { guard errno == EINTR else { throw Failure(step: "waitpid") } }
-        return status
     }
 
     private static func text(of path: String) throws -> String {

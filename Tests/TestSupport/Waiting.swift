@@ -7,7 +7,7 @@ public enum Waiting {
     /// - Throws: ``RunningProgram/TimedOut`` after the limit, and what the condition throws.
     public static func until(
         _ what: String,
-        within limit: Duration = .seconds(30),
+        within limit: Duration = .seconds(60),
         evidence: @autoclosure () -> String = "",
         _ condition: () async throws -> Bool
     ) async throws {

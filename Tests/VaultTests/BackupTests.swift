@@ -41,7 +41,7 @@ struct BackupTests {
         try await unlocked.noteUse(for: try #require(RelyingPartyID("example.com")), .create, .done)
         try await unlocked.delete(try #require(try await unlocked.entries().first { $0.user?.name == "bob" }).record)
         let planted = "uses/0011223344556677/1"
-        try FileSystem.run("mkdir", "-p", bench.vault + "/uses/0011223344556677")
+        try await FileSystem.run("mkdir", "-p", bench.vault + "/uses/0011223344556677")
         try FileSystem.write(bench.vault + "/" + planted, [1, 2, 3])
         try await unlocked.backUp(to: path)
         let inside = try #require(BackupFile(bytes: try FileSystem.read(path))?.open(key: bench.key))
@@ -80,7 +80,7 @@ struct BackupTests {
             await Workbench.refusal { try await Self.restore(path, to: bench) } == .alreadyExists(path: bench.vault)
         )
         #expect(try bench.snapshot() == before)
-        try FileSystem.run("mkdir", "-m", "700", other.vault)
+        try await FileSystem.run("mkdir", "-m", "700", other.vault)
         try FileSystem.write(other.vault + "/letter.txt", [1])
         #expect(await Workbench.refusal { try await Self.restore(path, to: other) } == .notAVault(path: other.vault))
         let third = try Workbench()
@@ -127,7 +127,7 @@ struct BackupTests {
         try await unlocked.backUp(to: path)
         let other = try Workbench()
         try await Self.restore(path, to: other)
-        try FileSystem.run("rm", "-r", other.vault + "/vault.json", other.state)
+        try await FileSystem.run("rm", "-r", other.vault + "/vault.json", other.state)
         #expect(other.refusal() == .incomplete(path: other.vault))
         try await Self.restore(path, to: other)
         #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob"])
@@ -147,7 +147,7 @@ struct BackupTests {
         #expect(try await unlocked.unite(with: backup) == 0)
         #expect(try await Workbench.names(unlocked) == ["ada", "later"])
         // A vault that lost everything has it back, but for what was deleted.
-        try FileSystem.run("rm", "-r", bench.vault + "/records", bench.vault + "/slots")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records", bench.vault + "/slots")
         let person = UnlockedVault(files: try bench.open().files, key: bench.key, notes: [], failure: FailureBox())
         #expect(try await person.unite(with: backup) == 3)
         #expect(try await Workbench.names(bench.unlock()) == ["ada"])
@@ -173,9 +173,16 @@ struct BackupTests {
         let entries = try await unlocked.entries()
         try await unlocked.add(.fresh(user: "later"))
         let later = try #require(try await unlocked.entries().first { $0.user?.name == "later" }).record
-        try FileSystem.run("rm", "-r", bench.vault + "/records/\(later)")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records/\(later)")
         for entry in entries {
-            try PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: entry.record, counter: 50)
+            try await PasskeyTests.plant(
+                .deletion,
+                in: bench,
+                vault: vault,
+                key: bench.key,
+                id: entry.record,
+                counter: 50
+            )
         }
         let backup = try await VaultBackup.read(path)
         let person = try await Workbench.acceptance(bench, pin: "123456")
@@ -190,9 +197,16 @@ struct BackupTests {
         #expect(here.notes.count == 2)
         // Where vault.json was withheld and they were planted, likewise.
         let there = try Workbench()
-        try FileSystem.run("mkdir", "-m", "700", there.vault)
+        try await FileSystem.run("mkdir", "-m", "700", there.vault)
         for entry in entries {
-            try PasskeyTests.plant(.deletion, in: there, vault: vault, key: bench.key, id: entry.record, counter: 50)
+            try await PasskeyTests.plant(
+                .deletion,
+                in: there,
+                vault: vault,
+                key: bench.key,
+                id: entry.record,
+                counter: 50
+            )
         }
         try await Self.restore(path, to: there, next)
         #expect(try await Workbench.names(there.open(pin: "654321")) == ["ada", "bob"])
@@ -214,7 +228,7 @@ struct BackupTests {
             scrypt: Workbench.scrypt
         )
         let state = try bench.stateOfVault()
-        try FileSystem.run("rm", "-r", bench.vault)
+        try await FileSystem.run("rm", "-r", bench.vault)
         let pin = try FileSystem.read(state + "/pin")
         let lost = VaultError.memoryUnreadable(path: state)
         #expect(await Workbench.refusal { try await Self.restore(path, to: bench) } == lost)
@@ -254,7 +268,7 @@ struct BackupTests {
             recoveryCode: nil,
             scrypt: Workbench.scrypt
         )
-        try FileSystem.run("rm", "-r", bench.vault + "/records")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records")
         let person = try await Workbench.acceptance(bench, pin: "123456")
         try await person.unite(with: VaultBackup.read(bench.root + "/backup"))
         let again = try await bench.open(pin: "123456")

@@ -41,7 +41,7 @@ struct ConvergenceTests {
         try first.createWithoutPIN()
         var copies = [first]
         for _ in 0..<random.number(1...2) {
-            let other = try first.copy()
+            let other = try await first.copy()
             try other.joinWithoutPIN()
             copies.append(other)
         }
@@ -69,14 +69,14 @@ struct ConvergenceTests {
                 uses += 1
             default:
                 let (from, to) = (random.number(0...(copies.count - 1)), random.number(0...(copies.count - 1)))
-                if from != to { try carry(from: copies[from], to: copies[to], &random) }
+                if from != to { try await carry(from: copies[from], to: copies[to], &random) }
             }
         }
         // Everybody meets everybody, in random order, until all files are everywhere.
         var pairs = copies.indices.flatMap { from in copies.indices.map { (from, $0) } }.filter { $0 != $1 }
         for _ in 0..<2 {
             pairs.shuffle(using: &random)
-            for (from, to) in pairs { try carry(from: copies[from], to: copies[to], &random) }
+            for (from, to) in pairs { try await carry(from: copies[from], to: copies[to], &random) }
         }
         var contents: [Content] = []
         for copy in copies {
@@ -94,7 +94,7 @@ struct ConvergenceTests {
     }
 
     /// Brings every file of one copy to another, as a sync tool does; never less than all of them.
-    private func carry(from: Workbench, to: Workbench, _ random: inout SeededGenerator) throws {
+    private func carry(from: Workbench, to: Workbench, _ random: inout SeededGenerator) async throws {
         let carrier = Carrier.allCases[random.number(0...(Carrier.allCases.count - 1))]
         var files = try Self.files(in: from.vault)
         files.shuffle(using: &random)
@@ -104,7 +104,7 @@ struct ConvergenceTests {
             let there = try? FileSystem.read(target)
             guard there != content else { continue }
             let folder = target.prefix(upTo: try #require(target.lastIndex(of: "/")))
-            try Self.makeFolders(String(folder))
+            try await Self.makeFolders(String(folder))
             // Only histories may differ under one name: the longer is the later.
             if let there {
                 if file.hasPrefix("uses/"), there.count < content.count { try FileSystem.write(target, content) }
@@ -119,15 +119,15 @@ struct ConvergenceTests {
         if carrier == .git {
             for name in ["slots", "records"] where try FileSystem.names(to.vault).contains(name) {
                 if try FileSystem.names(to.vault + "/" + name).isEmpty {
-                    try FileSystem.run("rmdir", to.vault + "/" + name)
+                    try await FileSystem.run("rmdir", to.vault + "/" + name)
                 }
             }
         }
     }
 
-    private static func makeFolders(_ path: String) throws {
+    private static func makeFolders(_ path: String) async throws {
         guard (try? FileSystem.names(path)) == nil else { return }
-        try FileSystem.run("mkdir", "-p", path)
+        try await FileSystem.run("mkdir", "-p", path)
     }
 
     /// Every file below a directory but those of writes in progress.
@@ -148,15 +148,15 @@ struct ConvergenceTests {
             try bench.createWithoutPIN()
             let vault = try bench.unlock()
             for number in 0..<4 { try await vault.add(.fresh(user: "user \(number)")) }
-            let past = try bench.copy()
+            let past = try await bench.copy()
             let entries = try await vault.entries()
             try await vault.delete(entries[0].record)
             try await vault.rename(entries[1].record, name: "renamed", displayName: "")
             try await vault.noteUse(for: try #require(entries[1].relyingParty), .signIn, .done)
             let honest = try await Workbench.names(vault)
-            let honestCopy = try bench.copy()
+            let honestCopy = try await bench.copy()
             var deeds: [String] = []
-            for _ in 0..<random.number(1...4) { deeds.append(try Self.attack(bench.vault, past.vault, &random)) }
+            for _ in 0..<random.number(1...4) { deeds.append(try await Self.attack(bench.vault, past.vault, &random)) }
             let comment: Comment = "round \(round): \(deeds), \(random)"
             do {
                 let found = try await Workbench.names(bench.unlock())
@@ -166,13 +166,14 @@ struct ConvergenceTests {
                 #expect(!error.sentence.isEmpty && !error.sentence.contains("\n"), comment)
             }
             // Nothing that a hostile server did is remembered: with the honest files back, all is as before.
-            try FileSystem.run("sh", "-c", "rm -rf \(bench.vault); cp -a \(honestCopy.vault) \(bench.vault)")
+            try await FileSystem.run("sh", "-c", "rm -rf \(bench.vault); cp -a \(honestCopy.vault) \(bench.vault)")
             #expect(try await Workbench.names(bench.unlock()) == honest, comment)
         }
     }
 
     /// One deed of a server that can do everything but cryptography.
-    private static func attack(_ vault: String, _ past: String, _ random: inout SeededGenerator) throws -> String {
+    private static func attack(_ vault: String, _ past: String, _ random: inout SeededGenerator) async throws -> String
+    {
         let files = try files(in: vault).filter { $0 != "vault.json" }
         guard !files.isEmpty else { return "nothing left" }
         let (one, other) = (files[random.number(0...(files.count - 1))], files[random.number(0...(files.count - 1))])
@@ -180,7 +181,7 @@ struct ConvergenceTests {
         let bytes = try FileSystem.read(path)
         switch random.number(0...10) {
         case 0:
-            try FileSystem.run("rm", path)
+            try await FileSystem.run("rm", path)
             return "withheld \(one)"
         case 1:
             try FileSystem.write(path, Array(bytes.prefix(random.number(0...max(0, bytes.count - 1)))))
@@ -196,13 +197,13 @@ struct ConvergenceTests {
             try FileSystem.write(second, bytes)
             return "swapped \(one) and \(other)"
         case 4:
-            try FileSystem.run("sh", "-c", "rm -rf \(vault)/records; cp -a \(past)/records \(vault)/records")
+            try await FileSystem.run("sh", "-c", "rm -rf \(vault)/records; cp -a \(past)/records \(vault)/records")
             return "replayed the past"
         case 5:
-            try FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/")
+            try await FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/")
             return "brought the past back beside the present"
         case 6:
-            try FileSystem.run("truncate", "-s", "\(random.number(300_000...9_000_000))", path)
+            try await FileSystem.run("truncate", "-s", "\(random.number(300_000...9_000_000))", path)
             return "blew up \(one)"
         case 7:
             let name = one.split(separator: "/").dropLast().joined(separator: "/") + "/99-0011223344556677"
@@ -210,14 +211,14 @@ struct ConvergenceTests {
             return "renamed a copy of \(one) to \(name)"
         case 8:
             let record = Hex.text(random.bytes(16))
-            try FileSystem.run("mkdir", "-p", "\(vault)/records/\(record)")
+            try await FileSystem.run("mkdir", "-p", "\(vault)/records/\(record)")
             try FileSystem.write("\(vault)/records/\(record)/1-0011223344556677", bytes)
             return "put \(one) under another record"
         case 9:
             try FileSystem.write(path + ".sync-conflict-20260101-101010-ABCDEFG", random.bytes(random.number(0...2000)))
             return "forged a conflict copy of \(one)"
         default:
-            try FileSystem.run("mkdir", "-p", vault + "/slots", vault + "/keys")
+            try await FileSystem.run("mkdir", "-p", vault + "/slots", vault + "/keys")
             try FileSystem.write("\(vault)/slots/\(Hex.text(random.bytes(16)))", random.bytes(PortableSlot.length))
             try FileSystem.write("\(vault)/keys/x", random.bytes(KeyLink.length))
             return "forged a slot and a link"

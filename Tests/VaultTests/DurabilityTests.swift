@@ -3,6 +3,7 @@
 import Authenticator
 import CTAP
 import Crypto
+import FoundationEssentials
 import Glibc
 import Synchronization
 import TestSupport
@@ -75,7 +76,7 @@ struct DurabilityTests {
         let unlocked = try bench.unlock()
         try await unlocked.add(.fresh(user: "ada"))
         let files = unlocked.files
-        let recording = try Recording(bench, onTopOf: true)
+        let recording = try await Recording(bench, onTopOf: true)
         recording.confirm {
             $0.vaultExists = true
             $0.accounts = ["ada"]
@@ -103,7 +104,7 @@ struct DurabilityTests {
         try await unlocked.noteUse(for: site, .signIn, .done)
         try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
         let files = try bench.open().files
-        let recording = try Recording(bench, onTopOf: true)
+        let recording = try await Recording(bench, onTopOf: true)
         recording.confirm {
             $0.vaultExists = true
             $0.accounts = ["ada", "bob"]
@@ -149,14 +150,14 @@ private final class Recording: Sendable {
     }
 
     /// Starts from what is there.
-    init(_ bench: Workbench, onTopOf: Bool) throws {
+    init(_ bench: Workbench, onTopOf: Bool) async throws {
         self.bench = bench
         let path = bench.root + "-before"
-        try FileSystem.run("cp", "-a", bench.root, path)
+        try await FileSystem.run("cp", "-a", bench.root, path)
         before = path
     }
 
-    deinit { if let before { try? FileSystem.run("rm", "-rf", before) } }
+    deinit { if let before { try? FileManager.default.removeItem(atPath: before) } }
 
     func perform<Value>(_ body: () throws -> Value) throws -> Value {
         try FileJournal.$listener.withValue(
@@ -183,7 +184,7 @@ private final class Recording: Sendable {
             for loss in Loss.allCases {
                 let disk = Disk(steps.prefix(length).map(\.step), loss, &random)
                 let place = try Workbench(key: bench.key)
-                if let before { try FileSystem.run("sh", "-c", "cp -a \(before)/. \(place.root)/") }
+                if let before { try await FileSystem.run("sh", "-c", "cp -a \(before)/. \(place.root)/") }
                 try disk.write(from: bench.root, to: place.root)
                 let comment: Comment = "after \(length) of \(steps.count) steps, \(loss), \(random)"
                 try await Self.check(place, promise, comment)

@@ -87,12 +87,12 @@ struct ExchangeTests {
     func union() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        let other = try bench.copy()
+        let other = try await bench.copy()
         let there = try other.joinWithoutPIN()
         let file = try ExchangeFile(json: try Exchange.otherManager())
         #expect(try await bench.unlock().add(file).added == 3)
         #expect(try await there.add(file).added == 3)
-        try FileSystem.run("sh", "-c", "cp -rn \(other.vault)/. \(bench.vault)/")
+        try await FileSystem.run("sh", "-c", "cp -rn \(other.vault)/. \(bench.vault)/")
         #expect(try await bench.unlock().entries().count == 3)
         #expect(try bench.unlock().notes.isEmpty)
     }

@@ -79,9 +79,9 @@ struct HostileFilesTests {
         try bench.createWithoutPIN()
         try await bench.unlock().add(.fresh())
         let path = try #require(try bench.recordFiles().first)
-        try FileSystem.run("cp", path, path + ".sync-conflict-20260101-101010-ABCDEFG")
+        try await FileSystem.run("cp", path, path + ".sync-conflict-20260101-101010-ABCDEFG")
         #expect(try await bench.unlock().entries().count == 1)
-        try FileSystem.run("rm", path)
+        try await FileSystem.run("rm", path)
         let unlocked = try bench.unlock()
         #expect(try await unlocked.entries().count == 1)
         #expect(unlocked.notes.isEmpty)
@@ -112,8 +112,12 @@ struct HostileFilesTests {
         try await bench.unlock().add(.fresh())
         let path = try #require(try bench.recordFiles().first)
         let directory = String(path.prefix(through: try #require(path.lastIndex(of: "/"))))
-        try FileSystem.run("sh", "-c", "\(command) \(directory)9-0011223344556677")
-        try FileSystem.run("sh", "-c", "\(command) \(bench.vault)/records/00112233445566778899aabbccddeeff || true")
+        try await FileSystem.run("sh", "-c", "\(command) \(directory)9-0011223344556677")
+        try await FileSystem.run(
+            "sh",
+            "-c",
+            "\(command) \(bench.vault)/records/00112233445566778899aabbccddeeff || true"
+        )
         let unlocked = try bench.unlock()
         #expect(try await unlocked.entries().count == 1)
         #expect(unlocked.notes.contains { $0.path.hasSuffix("9-0011223344556677") })
@@ -126,8 +130,8 @@ struct HostileFilesTests {
         try await bench.unlock().add(.fresh())
         let path = try #require(try bench.recordFiles().first)
         let directory = String(path.prefix(through: try #require(path.lastIndex(of: "/"))))
-        try? FileSystem.run("mknod", directory + "9-0011223344556677", "c", "1", "5")
-        try FileSystem.run("chmod", "600", path)
+        try? await FileSystem.run("mknod", directory + "9-0011223344556677", "c", "1", "5")
+        try await FileSystem.run("chmod", "600", path)
         #expect(try await bench.unlock().entries().count == 1)
     }
 
@@ -139,7 +143,7 @@ struct HostileFilesTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         try await bench.unlock().add(.fresh())
-        try FileSystem.run("chown", "12345", try #require(try bench.recordFiles().first))
+        try await FileSystem.run("chown", "12345", try #require(try bench.recordFiles().first))
         #expect(bench.unlockError() == .rolledBack)
     }
 
@@ -148,7 +152,7 @@ struct HostileFilesTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         try await bench.unlock().add(.fresh())
-        try FileSystem.run("chmod", "-R", "go+rX", bench.vault + "/records", bench.vault + "/vault.json")
+        try await FileSystem.run("chmod", "-R", "go+rX", bench.vault + "/records", bench.vault + "/vault.json")
         #expect(try await bench.unlock().entries().count == 1)
     }
 
@@ -157,7 +161,7 @@ struct HostileFilesTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         let records = bench.vault + "/records"
-        try FileSystem.run("mkdir", records + "/\u{1B}[31mred", records + "/README", records + "/.stfolder")
+        try await FileSystem.run("mkdir", records + "/\u{1B}[31mred", records + "/README", records + "/.stfolder")
         try FileSystem.write(records + "/.hybrid-tmp-0011223344556677", [1])
         let notes = try bench.unlock().notes
         #expect(notes.map(\.path).sorted() == ["records/?[31mred", "records/README"])
@@ -167,7 +171,7 @@ struct HostileFilesTests {
     func noDirectories() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        try FileSystem.run("rmdir", bench.vault + "/records", bench.vault + "/slots")
+        try await FileSystem.run("rmdir", bench.vault + "/records", bench.vault + "/slots")
         let unlocked = try bench.unlock()
         #expect(try await unlocked.entries().isEmpty)
         try await unlocked.add(.fresh())
@@ -178,25 +182,25 @@ struct HostileFilesTests {
     func linkedRecords() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        try FileSystem.run("mv", bench.vault + "/records", bench.root + "/records")
-        try FileSystem.run("ln", "-s", bench.root + "/records", bench.vault + "/records")
+        try await FileSystem.run("mv", bench.vault + "/records", bench.root + "/records")
+        try await FileSystem.run("ln", "-s", bench.root + "/records", bench.vault + "/records")
         #expect(bench.unlockError() == .damaged("records: it is a symbolic link"))
         #expect(try FileSystem.names(bench.root + "/records").isEmpty)
     }
 
     @Test(
         "A full disk is told as such, and nothing is changed",
-        .enabled(if: Self.canMount, "only root with its own mounts can fill a disk")
+        .enabled("only root with its own mounts can fill a disk") { await Self.canMount() }
     )
     func fullDisk() async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-m", "700", bench.vault)
-        try FileSystem.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", bench.vault)
-        defer { try? FileSystem.run("umount", bench.vault) }
+        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
+        try await FileSystem.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", bench.vault)
+        defer { _ = umount(bench.vault) }
         try bench.createWithoutPIN()
         let unlocked = try bench.unlock()
         try await unlocked.add(.fresh())
-        try? FileSystem.run("sh", "-c", "cat /dev/zero > \(bench.vault)/filler 2> /dev/null")
+        try? await FileSystem.run("sh", "-c", "cat /dev/zero > \(bench.vault)/filler 2> /dev/null")
         let before = try bench.snapshot()
         do {
             try await unlocked.add(.fresh())
@@ -208,16 +212,16 @@ struct HostileFilesTests {
             }
         }
         #expect(try bench.snapshot() == before)
-        try FileSystem.run("rm", bench.vault + "/filler")
+        try await FileSystem.run("rm", bench.vault + "/filler")
         #expect(try await bench.unlock().entries().count == 1)
     }
 
-    private static var canMount: Bool {
+    private static func canMount() async -> Bool {
         guard let bench = try? Workbench() else { return false }
-        guard (try? FileSystem.run("sh", "-c", "mount -t tmpfs none \(bench.root) 2> /dev/null")) != nil else {
+        guard (try? await FileSystem.run("sh", "-c", "mount -t tmpfs none \(bench.root) 2> /dev/null")) != nil else {
             return false
         }
-        return (try? FileSystem.run("umount", bench.root)) != nil
+        return (try? await FileSystem.run("umount", bench.root)) != nil
     }
 
     @Test("What a file sync unites of two full vaults opens, and passkeys can be deleted; none is added")
@@ -225,7 +229,11 @@ struct HostileFilesTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         try await bench.unlock().add(.fresh())
-        try FileSystem.run("sh", "-c", "cd \(bench.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700")
+        try await FileSystem.run(
+            "sh",
+            "-c",
+            "cd \(bench.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700"
+        )
         let unlocked = try bench.unlock()
         let entry = try #require(try await unlocked.entries().first)
         do {
@@ -243,7 +251,7 @@ struct HostileFilesTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         let script = "cd \(bench.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir"
-        try FileSystem.run("sh", "-c", script)
+        try await FileSystem.run("sh", "-c", script)
         guard case .tooLarge? = bench.unlockError() else {
             Issue.record("15,001 records were taken")
             return

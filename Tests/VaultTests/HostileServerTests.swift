@@ -17,11 +17,11 @@ struct HostileServerTests {
         let lived = try await LivedVault.make()
         var (opened, refused, worked) = (0, 0, 0)
         for round in 0..<Thoroughness.rounds(40, thorough: 400) {
-            let bench = try lived.copy()
+            let bench = try await lived.copy()
             var deeds: [String] = []
             var isHarmless = true
             for _ in 0..<random.number(1...4) {
-                let deed = try lived.attack(bench.vault, &random)
+                let deed = try await lived.attack(bench.vault, &random)
                 deeds.append(deed.words)
                 isHarmless = isHarmless && deed.isHarmless
             }
@@ -46,10 +46,10 @@ struct HostileServerTests {
             }
             // The honest files are back, with what this device has written meanwhile.
             let written = try Self.contents(bench.vault).filter { before[$0.key] != $0.value }
-            try FileSystem.run("sh", "-c", "rm -rf \(bench.vault) && cp -a \(lived.bench.vault) \(bench.vault)")
+            try await FileSystem.run("sh", "-c", "rm -rf \(bench.vault) && cp -a \(lived.bench.vault) \(bench.vault)")
             for (path, content) in written {
                 let folder = path.split(separator: "/").dropLast().joined(separator: "/")
-                try FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + folder)
+                try await FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + folder)
                 try FileSystem.write(bench.vault + "/" + path, content)
             }
             let key = try await vault?.perform { key, _ in key } ?? bench.key
@@ -156,14 +156,14 @@ private struct LivedVault {
         try await vault.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
         try await vault.addSlot(.recoveryCode(.random()), replacing: false, scrypt: Workbench.scrypt)
         try await vault.noteUse(for: try #require(RelyingPartyID("example.com")), .signIn, .done)
-        let first = try bench.copy()
+        let first = try await bench.copy()
         try await delete("gone")
         try await rename("bob", to: "robert")
         try await rekey("glider museum ochre tactful banjo")
         try await vault.add(.fresh(user: "eve"))
         let backup = bench.root + "/backup"
         try await vault.backUp(to: backup)
-        let second = try bench.copy()
+        let second = try await bench.copy()
         let stolen = try await vault.perform { key, _ in key }
         try await delete("cy")
         try await rename("dan", to: "daniel")
@@ -174,7 +174,7 @@ private struct LivedVault {
         let names = try await vault.entries().map { ($0.record, $0.user?.name ?? "") }
         #expect(names.map(\.1).sorted() == ["ada", "daniel", "eve", "fay", "robert"])
         let now = try Workbench(key: await vault.perform { key, _ in key })
-        try FileSystem.run("cp", "-a", bench.vault, bench.state, backup, now.root)
+        try await FileSystem.run("cp", "-a", bench.vault, bench.state, backup, now.root)
         return LivedVault(
             bench: now,
             past: [first, second],
@@ -186,43 +186,47 @@ private struct LivedVault {
     }
 
     /// The vault as it is, with this device's state, to do something to.
-    func copy() throws -> Workbench { try bench.copy(withState: true) }
+    func copy() async throws -> Workbench { try await bench.copy(withState: true) }
 
     /// One deed of a server that can do everything but break the last key.
     ///
     /// What it only adds is harmless: the vault
     /// opens and goes on working.
-    func attack(_ vault: String, _ random: inout SeededGenerator) throws -> (words: String, isHarmless: Bool) {
+    func attack(_ vault: String, _ random: inout SeededGenerator) async throws -> (words: String, isHarmless: Bool) {
         switch random.number(0...4) {
-        case 0: return (try plantRecord(vault, &random), true)
-        case 1: return (try plantLink(vault, &random), true)
-        case 2: return (try plantSlot(vault, &random), true)
+        case 0: return (try await plantRecord(vault, &random), true)
+        case 1: return (try await plantLink(vault, &random), true)
+        case 2: return (try await plantSlot(vault, &random), true)
         case 3:
             // A link may stand in the way of a folder.
             let past = past[random.number(0...1)].vault
-            try FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/ 2> /dev/null || true")
+            try await FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/ 2> /dev/null || true")
             return ("brought the past back beside the present", true)
-        default: return (try takeOrChange(vault, &random), false)
+        default: return (try await takeOrChange(vault, &random), false)
         }
     }
 
-    private func takeOrChange(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+    private func takeOrChange(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
         let files = try ConvergenceTests.files(in: vault)
         guard let one = files.randomElement(using: &random) else { return "nothing left" }
         let folder = ["records", "slots", "keys", "uses"][random.number(0...3)]
         let before = past[random.number(0...1)].vault
         switch random.number(0...9) {
         case 0:
-            try FileSystem.run("rm", "\(vault)/\(one)")
+            try await FileSystem.run("rm", "\(vault)/\(one)")
             return "withheld \(one)"
         case 1:
-            try FileSystem.run("rm", "-rf", "\(vault)/\(folder)")
+            try await FileSystem.run("rm", "-rf", "\(vault)/\(folder)")
             return "withheld \(folder)"
         case 2:
-            try FileSystem.run("sh", "-c", "rm -rf \(vault)/\(folder); cp -a \(before)/\(folder) \(vault)/ || true")
+            try await FileSystem.run(
+                "sh",
+                "-c",
+                "rm -rf \(vault)/\(folder); cp -a \(before)/\(folder) \(vault)/ || true"
+            )
             return "replayed \(folder)"
         case 3:
-            try FileSystem.run("sh", "-c", "rm -rf \(vault)/*; cp -a \(before)/. \(vault)/")
+            try await FileSystem.run("sh", "-c", "rm -rf \(vault)/*; cp -a \(before)/. \(vault)/")
             return "replayed all"
         case 4:
             var bytes = try FileSystem.read("\(vault)/\(one)")
@@ -239,23 +243,27 @@ private struct LivedVault {
         case 6: return try changeIdentity(vault, &random)
         case 7:
             // Names without end, each for another limit.
-            try FileSystem.run("mkdir", "-p", "\(vault)/\(folder)")
-            try FileSystem.run("sh", "-c", "cd \(vault)/\(folder) && seq -f '%032.0f' 1 200 | xargs touch")
+            try await FileSystem.run("mkdir", "-p", "\(vault)/\(folder)")
+            try await FileSystem.run("sh", "-c", "cd \(vault)/\(folder) && seq -f '%032.0f' 1 200 | xargs touch")
             return "flooded \(folder)"
         case 8:
             // To a folder of the test's own, since later deeds of the same round follow it.
             let elsewhere = vault + "-elsewhere"
-            try FileSystem.run("sh", "-c", "rm -rf \(elsewhere); cp -a \(before) \(elsewhere)")
-            try FileSystem.run("sh", "-c", "rm -rf \(vault)/\(folder); ln -s ../vault-elsewhere \(vault)/\(folder)")
+            try await FileSystem.run("sh", "-c", "rm -rf \(elsewhere); cp -a \(before) \(elsewhere)")
+            try await FileSystem.run(
+                "sh",
+                "-c",
+                "rm -rf \(vault)/\(folder); ln -s ../vault-elsewhere \(vault)/\(folder)"
+            )
             return "made \(folder) a link"
         default:
-            try FileSystem.run("truncate", "-s", "\(random.number(0...9_000_000))", "\(vault)/\(one)")
+            try await FileSystem.run("truncate", "-s", "\(random.number(0...9_000_000))", "\(vault)/\(one)")
             return "resized \(one)"
         }
     }
 
     /// What somebody with an older key writes: a deletion, a forged passkey, a revision that none can follow.
-    private func plantRecord(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+    private func plantRecord(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
         let records = names.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         let id = random.number(0...3) == 0 ? RecordID.random() : records[random.number(0...(records.count - 1))]
         let device = try #require(DeviceID(bytes: random.bytes(8)))
@@ -270,24 +278,24 @@ private struct LivedVault {
             identity: identity
         )
         let planted = try #require(file)
-        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/records/\(id)")
+        try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/records/\(id)")
         try FileSystem.write("\(vault)/records/\(id)/\(planted.revision.fileName)", planted.bytes)
         return "planted a \(body.kind == RecordBody.tombstone ? "deletion" : "passkey") of counter \(counter)"
     }
 
     /// A link to a key of the thief's, from one of the stolen keys, or one that pretends to be from the last.
-    private func plantLink(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+    private func plantLink(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
         let thief = SymmetricKey(size: .bits256)
         var link = try KeyLink(from: stolen[random.number(0...1)], to: thief, identity: identity).bytes
         let pretends = random.number(0...1) == 0
         if pretends { link.replaceSubrange(43..<59, with: KeyID(of: bench.key, identity: identity).bytes) }
-        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/keys")
+        try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/keys")
         try FileSystem.write("\(vault)/keys/\(Hex.text(random.bytes(16)))-\(Hex.text(random.bytes(16)))", link)
         return pretends ? "forged a link from the last key" : "linked a stolen key to another"
     }
 
     /// Slots that open with what the thief knows, for a stolen key, under a new ID or that of a genuine one.
-    private func plantSlot(_ vault: String, _ random: inout SeededGenerator) throws -> String {
+    private func plantSlot(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
         let genuine = (try? FileSystem.names(vault + "/slots"))?.compactMap { Hex.bytes($0, count: 16) } ?? []
         let takes = !genuine.isEmpty && random.number(0...1) == 0
         let slot = try PortableSlot(
@@ -297,7 +305,7 @@ private struct LivedVault {
             scrypt: Workbench.scrypt,
             id: takes ? genuine[random.number(0...(genuine.count - 1))] : random.bytes(16)
         )
-        try FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/slots")
+        try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/slots")
         try FileSystem.write("\(vault)/slots/\(slot.fileName)\(takes ? " (copy)" : "")", slot.bytes)
         return takes ? "planted a slot under another's ID" : "planted a slot"
     }

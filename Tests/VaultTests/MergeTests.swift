@@ -17,13 +17,13 @@ struct MergeTests {
         for user in ["one", "two"] { try await unlocked.add(.fresh(user: user)) }
         let seen = try FileSystem.read(bench.stateOfVault() + "/seen")
         let path = try #require(try bench.recordFiles().last)
-        try FileSystem.run("mv", path, bench.root + "/kept")
+        try await FileSystem.run("mv", path, bench.root + "/kept")
         let before = try bench.snapshot()
         #expect(bench.unlockError() == .rolledBack)
         await #expect(throws: StoreFailure.damaged(VaultError.rolledBack.sentence)) { try await unlocked.add(.fresh()) }
         #expect(try bench.snapshot() == before)
         #expect(try FileSystem.read(bench.stateOfVault() + "/seen") == seen)
-        try FileSystem.run("mv", bench.root + "/kept", path)
+        try await FileSystem.run("mv", bench.root + "/kept", path)
         #expect(try await bench.unlock().entries().count == 2)
     }
 
@@ -36,7 +36,7 @@ struct MergeTests {
         let record = try #require(try await unlocked.entries().first?.record)
         try await unlocked.rename(record, name: "new", displayName: "")
         let newest = try #require(try bench.recordFiles().first { $0.contains("/2-") })
-        try FileSystem.run("rm", newest)
+        try await FileSystem.run("rm", newest)
         #expect(bench.unlockError() == .rolledBack)
     }
 
@@ -48,13 +48,13 @@ struct MergeTests {
         try await unlocked.add(.fresh())
         let record = try #require(try await unlocked.entries().first?.record)
         try await unlocked.delete(record)
-        try FileSystem.run("rm", try #require(try bench.recordFiles().first { $0.contains("/2-") }))
+        try await FileSystem.run("rm", try #require(try bench.recordFiles().first { $0.contains("/2-") }))
         #expect(bench.unlockError() == .rolledBack)
         let body = RecordBody(
             kind: RecordBody.passkey,
             members: PasskeyBody(try .fresh(), order: 9, created: 9).members
         )
-        try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: record, counter: 99)
+        try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: record, counter: 99)
         #expect(bench.unlockError() == .rolledBack)
     }
 
@@ -63,7 +63,7 @@ struct MergeTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         try await bench.unlock().add(.fresh())
-        try FileSystem.run("rm", "-r", bench.vault + "/records")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records")
         #expect(bench.unlockError() == .rolledBack)
     }
 
@@ -72,7 +72,7 @@ struct MergeTests {
         let bench = try Workbench()
         _ = try await bench.create()
         try await bench.unlock().add(.fresh())
-        try FileSystem.run("rm", "-r", bench.vault + "/records")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records")
         let vault = try bench.open()
         let pin = try PIN.typed("123456")
         await #expect(throws: UnlockFailure.unusable(VaultError.rolledBack.sentence)) {
@@ -92,9 +92,9 @@ struct MergeTests {
             kind: RecordBody.passkey,
             members: PasskeyBody(try .fresh(), order: 1, created: 1).members
         )
-        try PasskeyTests.plant(body, in: bench, vault: vault, key: key)
+        try await PasskeyTests.plant(body, in: bench, vault: vault, key: key)
         #expect(try await bench.unlock().entries().count == 1)
-        try FileSystem.run("rm", try #require(try bench.recordFiles().first))
+        try await FileSystem.run("rm", try #require(try bench.recordFiles().first))
         #expect(bench.unlockError() == .rolledBack)
     }
 
@@ -107,11 +107,11 @@ struct MergeTests {
             kind: RecordBody.passkey,
             members: PasskeyBody(try .fresh(), order: 1, created: 1).members
         )
-        let record = try PasskeyTests.plant(body, in: bench, vault: vault, key: key, counter: 7)
+        let record = try await PasskeyTests.plant(body, in: bench, vault: vault, key: key, counter: 7)
         #expect(try await bench.unlock().entries().count == 1)
-        try PasskeyTests.plant(.deletion, in: bench, vault: vault, key: key, id: record, counter: 3)
+        try await PasskeyTests.plant(.deletion, in: bench, vault: vault, key: key, id: record, counter: 3)
         #expect(try await bench.unlock().entries().isEmpty)
-        try PasskeyTests.plant(body, in: bench, vault: vault, key: key, id: record, counter: 8)
+        try await PasskeyTests.plant(body, in: bench, vault: vault, key: key, id: record, counter: 8)
         #expect(try await bench.unlock().entries().isEmpty)
     }
 
@@ -125,7 +125,15 @@ struct MergeTests {
             let members = PasskeyBody(try .fresh(user: name), order: 1, created: 1).members
             let body = RecordBody(kind: RecordBody.passkey, members: members)
             let deviceID = [device, 0, 0, 0, 0, 0, 0, 0]
-            try PasskeyTests.plant(body, in: bench, vault: vault, key: key, id: record, counter: 2, device: deviceID)
+            try await PasskeyTests.plant(
+                body,
+                in: bench,
+                vault: vault,
+                key: key,
+                id: record,
+                counter: 2,
+                device: deviceID
+            )
         }
         let unlocked = try bench.unlock()
         #expect(try await unlocked.entries().map(\.user?.name) == ["highest"])
@@ -142,7 +150,7 @@ struct MergeTests {
         for counter in [UInt64(9), 10, 2] {
             let members = PasskeyBody(try .fresh(user: "\(counter)"), order: 1, created: 1).members
             let body = RecordBody(kind: RecordBody.passkey, members: members)
-            try PasskeyTests.plant(body, in: bench, vault: vault, key: key, id: record, counter: counter)
+            try await PasskeyTests.plant(body, in: bench, vault: vault, key: key, id: record, counter: counter)
         }
         #expect(try await bench.unlock().entries().map(\.user?.name) == ["10"])
     }
@@ -154,7 +162,7 @@ struct MergeTests {
         let unlocked = try bench.unlock()
         for user in ["kept", "renamed", "deleted"] { try await unlocked.add(.fresh(user: user)) }
         let other = try Workbench(key: bench.key)
-        try FileSystem.run("cp", "-a", bench.vault, bench.state, other.root)
+        try await FileSystem.run("cp", "-a", bench.vault, bench.state, other.root)
         let elsewhere = try other.unlock()
         func record(_ name: String, _ vault: UnlockedVault) async throws -> RecordID {
             try #require(try await vault.entries().first { $0.user?.name == name }?.record)
@@ -163,7 +171,7 @@ struct MergeTests {
         try await elsewhere.delete(try await record("deleted", elsewhere))
         try await unlocked.add(.fresh(user: "here"))
         try await unlocked.rename(try await record("renamed", unlocked), name: "after", displayName: "")
-        try FileSystem.run(
+        try await FileSystem.run(
             "sh",
             "-c",
             "cp -rn \(other.vault)/. \(bench.vault)/; cp -rn \(bench.vault)/. \(other.vault)/"
@@ -183,7 +191,7 @@ struct MergeTests {
         let bytes = try FileSystem.read(path)
         try FileSystem.write(directory + ".hybrid-tmp-0011223344556677", Array(bytes.prefix(100)))
         try FileSystem.write(directory + ".hybrid-tmp-8899aabbccddeeff", bytes)
-        try FileSystem.run("mkdir", bench.vault + "/records/00112233445566778899aabbccddeeff")
+        try await FileSystem.run("mkdir", bench.vault + "/records/00112233445566778899aabbccddeeff")
         let unlocked = try bench.unlock()
         #expect(try await unlocked.entries().count == 1)
         #expect(unlocked.notes.isEmpty)

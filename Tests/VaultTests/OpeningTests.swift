@@ -12,7 +12,7 @@ struct OpeningTests {
     func doesNotExist() async throws {
         let bench = try Workbench()
         #expect(bench.refusal() == .doesNotExist(path: bench.vault))
-        try FileSystem.run("mkdir", "-m", "700", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
         #expect(bench.refusal() == .doesNotExist(path: bench.vault))
         try bench.createWithoutPIN()
         #expect(bench.refusal() == nil)
@@ -54,11 +54,11 @@ struct OpeningTests {
     func wasHere() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        try FileSystem.run("mv", bench.vault, bench.root + "/elsewhere")
+        try await FileSystem.run("mv", bench.vault, bench.root + "/elsewhere")
         #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
-        try FileSystem.run("mkdir", "-m", "700", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
         #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
-        try FileSystem.run("mkdir", bench.vault + "/lost+found")
+        try await FileSystem.run("mkdir", bench.vault + "/lost+found")
         #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
         await #expect(throws: VaultError.wasHereButIsEmpty(path: bench.vault)) { try await bench.create() }
     }
@@ -66,10 +66,10 @@ struct OpeningTests {
     @Test("A path known by its symbolic link is known by its target too")
     func knownByLink() async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-m", "700", bench.root + "/real")
-        try FileSystem.run("ln", "-s", bench.root + "/real", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "700", bench.root + "/real")
+        try await FileSystem.run("ln", "-s", bench.root + "/real", bench.vault)
         try bench.createWithoutPIN()
-        try FileSystem.run("sh", "-c", "rm -rf \(bench.root)/real/*")
+        try await FileSystem.run("sh", "-c", "rm -rf \(bench.root)/real/*")
         let refusal = #expect(throws: VaultError.self) {
             try Vault.open(directory: bench.root + "/real", stateDirectory: bench.state, virtualRadio: false)
         }
@@ -81,9 +81,9 @@ struct OpeningTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         let new = bench.root + "/moved"
-        try FileSystem.run("mv", bench.vault, new)
+        try await FileSystem.run("mv", bench.vault, new)
         _ = try Vault.open(directory: new, stateDirectory: bench.state, virtualRadio: false)
-        try FileSystem.run("rm", "-rf", new)
+        try await FileSystem.run("rm", "-rf", new)
         #expect(throws: VaultError.wasHereButIsEmpty(path: new)) {
             try Vault.open(directory: new, stateDirectory: bench.state, virtualRadio: false)
         }
@@ -92,8 +92,8 @@ struct OpeningTests {
     @Test("Records or slots without vault.json are a half-finished sync", arguments: ["records", "slots"])
     func incomplete(name: String) async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-p", "-m", "700", bench.vault)
-        try FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + name)
+        try await FileSystem.run("mkdir", "-p", "-m", "700", bench.vault)
+        try await FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + name)
         #expect(bench.refusal() == .incomplete(path: bench.vault))
         await #expect(throws: VaultError.incomplete(path: bench.vault)) { try await bench.create() }
     }
@@ -101,7 +101,7 @@ struct OpeningTests {
     @Test("A directory with other things is no vault and does not become one")
     func notAVault() async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-m", "700", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
         try FileSystem.write(bench.vault + "/letter.txt", [1])
         #expect(bench.refusal() == .notAVault(path: bench.vault))
         await #expect(throws: VaultError.notAVault(path: bench.vault)) { try await bench.create() }
@@ -110,7 +110,7 @@ struct OpeningTests {
     @Test("What a creation that was cut short left behind does not stop the next")
     func leftovers() async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-m", "700", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
         try FileSystem.write(bench.vault + "/.hybrid-tmp-0011223344556677", [1])
         _ = try await bench.create()
         #expect(try await bench.unlockFailure() == nil)
@@ -140,11 +140,11 @@ struct OpeningTests {
     func loose(mode: String) async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        try FileSystem.run("chmod", mode, bench.vault)
+        try await FileSystem.run("chmod", mode, bench.vault)
         let refusal = bench.refusal()
         #expect(refusal == .loosePermissions(path: bench.vault, mode: UInt32(mode, radix: 8) ?? 0))
         #expect(refusal?.sentence.contains("chmod 700 \(bench.vault)") == true)
-        try FileSystem.run("chmod", "700", bench.vault)
+        try await FileSystem.run("chmod", "700", bench.vault)
         #expect(bench.refusal() == nil)
     }
 
@@ -152,14 +152,14 @@ struct OpeningTests {
     func looseState() async throws {
         let bench = try Workbench()
         let state = try bench.state + "/" + bench.createWithoutPIN().id
-        try FileSystem.run("chmod", "755", state)
+        try await FileSystem.run("chmod", "755", state)
         #expect(bench.refusal() == .loosePermissions(path: state, mode: 0o755))
     }
 
     @Test("No vault is made in a directory that others may look into")
     func looseBefore() async throws {
         let bench = try Workbench()
-        try FileSystem.run("mkdir", "-m", "755", bench.vault)
+        try await FileSystem.run("mkdir", "-m", "755", bench.vault)
         await #expect(throws: VaultError.loosePermissions(path: bench.vault, mode: 0o755)) { try await bench.create() }
         #expect(try FileSystem.names(bench.vault).isEmpty)
     }
@@ -168,7 +168,7 @@ struct OpeningTests {
     func otherOwner() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()
-        try FileSystem.run("chown", "12345", bench.vault)
+        try await FileSystem.run("chown", "12345", bench.vault)
         #expect(bench.refusal() == .notOwned(path: bench.vault))
     }
 
@@ -230,14 +230,14 @@ struct OpeningTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         let path = bench.vault + "/vault.json"
-        try FileSystem.run("mv", path, bench.root + "/kept.json")
+        try await FileSystem.run("mv", path, bench.root + "/kept.json")
         for command in ["ln -s \(bench.root)/kept.json", "mkfifo", "mkdir", "truncate -s 300000"] {
-            try FileSystem.run("sh", "-c", "\(command) \(path)")
+            try await FileSystem.run("sh", "-c", "\(command) \(path)")
             guard case .damaged? = bench.refusal() else {
                 Issue.record("\(command): \(String(describing: bench.refusal()))")
                 continue
             }
-            try FileSystem.run("rm", "-r", path)
+            try await FileSystem.run("rm", "-r", path)
         }
     }
 

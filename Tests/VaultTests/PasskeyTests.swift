@@ -164,7 +164,7 @@ struct PasskeyTests {
         var user = try #require(members["user"]?.map)
         user["icon"] = .bytes([9, 9])
         members["user"] = .map(user)
-        let record = try Self.plant(
+        let record = try await Self.plant(
             .init(kind: RecordBody.passkey, members: members),
             in: bench,
             vault: vault,
@@ -187,7 +187,7 @@ struct PasskeyTests {
         let key = bench.key
         var members = PasskeyBody(try .fresh(), order: 1, created: 1).members
         members["alg"] = -8
-        let record = try Self.plant(
+        let record = try await Self.plant(
             .init(kind: RecordBody.passkey, members: members),
             in: bench,
             vault: vault,
@@ -209,7 +209,7 @@ struct PasskeyTests {
         let bench = try Workbench()
         let vault = try bench.createWithoutPIN()
         let key = bench.key
-        _ = try Self.plant(.init(kind: 77, members: ["what": "ever"]), in: bench, vault: vault, key: key)
+        _ = try await Self.plant(.init(kind: 77, members: ["what": "ever"]), in: bench, vault: vault, key: key)
         let unlocked = try bench.unlock()
         #expect(unlocked.notes.map(\.reason) == ["made by a later version of this program"])
         #expect(try await unlocked.entries().isEmpty)
@@ -268,12 +268,12 @@ struct PasskeyTests {
         id: RecordID = .random(),
         counter: UInt64 = 1,
         device: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
-    ) throws -> RecordID {
+    ) async throws -> RecordID {
         let revision = Revision(counter: counter, device: try #require(DeviceID(bytes: device)))
         let sealed = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: vault.files.identity)
         let file = try #require(sealed)
         let directory = bench.vault + "/records/" + id.description
-        try FileSystem.run("mkdir", "-p", "-m", "700", directory)
+        try await FileSystem.run("mkdir", "-p", "-m", "700", directory)
         try FileSystem.write(directory + "/" + revision.fileName, file.bytes)
         return id
     }

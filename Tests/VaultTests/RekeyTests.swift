@@ -47,7 +47,7 @@ struct RekeyTests {
         }
         #expect(try await again.portableSlots() == (1, 0))
         #expect(!(try FileSystem.names(bench.stateOfVault()).contains("next")))
-        let other = try bench.copy()
+        let other = try await bench.copy()
         #expect(await Workbench.refusal { try await other.join(.passphrase(.typed())) } == .wrongSecret)
         try await other.join(.passphrase(.typed(Self.next)))
         #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob", "new"])
@@ -73,21 +73,21 @@ struct RekeyTests {
         // Not one of the deleted record: its first revision may be missing.
         let record = try #require(try await unlocked.entries().first).record
         let path = try #require(try bench.recordFiles().first { $0.contains("/\(record)/") })
-        try FileSystem.run("mv", path, bench.root + "/kept")
+        try await FileSystem.run("mv", path, bench.root + "/kept")
         #expect(
             await Workbench.refusal {
                 try await unlocked.rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil)
             } == .rolledBack
         )
         #expect(!(try FileSystem.names(bench.vault).contains("keys")))
-        try FileSystem.run("mv", bench.root + "/kept", path)
+        try await FileSystem.run("mv", bench.root + "/kept", path)
         #expect(try bench.snapshot() == before)
     }
 
     @Test("Another device says that the key was replaced, and joins with the new passphrase; its own work is kept")
     func elsewhere() async throws {
         let (bench, unlocked) = try await Self.prepare()
-        let other = try bench.copy()
+        let other = try await bench.copy()
         try await other.join(.passphrase(.typed()))
         let there = try await other.open(pin: "654321")
         // Written elsewhere under the old key, while this device replaces it.
@@ -101,7 +101,7 @@ struct RekeyTests {
             scrypt: Workbench.scrypt
         )
         let merge = "cp -rn \(bench.vault)/. \(other.vault)/; cp -rn \(other.vault)/. \(bench.vault)/"
-        try FileSystem.run("sh", "-c", merge)
+        try await FileSystem.run("sh", "-c", merge)
         let refused = try await other.unlockFailure(pin: "654321")
         #expect(refused == .unusable(VaultError.rekeyedElsewhere.sentence))
         #expect(await Workbench.refusal { _ = try await there.entries() } == .rekeyedElsewhere)
@@ -116,7 +116,7 @@ struct RekeyTests {
         #expect(try await here.difference() == difference)
         #expect(try await here.accept(expecting: difference) == difference)
         #expect(try await Workbench.names(here) == ["ada", "offline"])
-        try FileSystem.run("sh", "-c", merge)
+        try await FileSystem.run("sh", "-c", merge)
         _ = try await Workbench.acceptance(other, pin: "654321").accept()
         #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "offline"])
     }
@@ -133,10 +133,10 @@ struct RekeyTests {
             scrypt: Workbench.scrypt
         )
         for record in records {
-            try PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: record, counter: 50)
+            try await PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: record, counter: 50)
             let members = PasskeyBody(try .fresh(user: "forged"), order: 1, created: 1).members
             let body = RecordBody(kind: RecordBody.passkey, members: members)
-            try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: record, counter: 60)
+            try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: record, counter: 60)
         }
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
         #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
@@ -162,7 +162,7 @@ struct RekeyTests {
             .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil, scrypt: Workbench.scrypt)
         let before = try FileSystem.read(bench.stateOfVault() + "/pin")
         for withheld in [false, true] {
-            if withheld { try FileSystem.run("mv", bench.vault + "/keys", bench.root + "/keys") }
+            if withheld { try await FileSystem.run("mv", bench.vault + "/keys", bench.root + "/keys") }
             let pin = try PIN.typed("777777")
             #expect(
                 await Workbench.refusal { try await waiting.changePIN(to: pin, scrypt: Workbench.scrypt) } == .locked
@@ -174,7 +174,7 @@ struct RekeyTests {
             )
         }
         #expect(try FileSystem.read(bench.stateOfVault() + "/pin") == before)
-        try FileSystem.run("mv", bench.root + "/keys", bench.vault + "/keys")
+        try await FileSystem.run("mv", bench.root + "/keys", bench.vault + "/keys")
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada"])
     }
 
@@ -221,7 +221,7 @@ struct RekeyTests {
         let new = SymmetricKey(size: .bits256)
         try files.state.write(next: new, under: bench.key, isCommitted: false)
         let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
-        try FileSystem.run("mkdir", bench.vault + "/keys")
+        try await FileSystem.run("mkdir", bench.vault + "/keys")
         try FileSystem.write(bench.vault + "/keys/" + link.fileName, link.bytes)
         try Self.plantSlots(200, in: bench)
         #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
@@ -252,7 +252,7 @@ struct RekeyTests {
             if isCommitted {
                 // Something of that name that is no link.
                 let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
-                try FileSystem.run("mkdir", bench.vault + "/keys")
+                try await FileSystem.run("mkdir", bench.vault + "/keys")
                 try FileSystem.write(bench.vault + "/keys/" + link.fileName, [1, 2, 3])
             }
             let opened = try await bench.open(pin: "123456")
@@ -263,7 +263,7 @@ struct RekeyTests {
             #expect(try FileSystem.names(bench.vault + "/slots").contains(slot.fileName) == isCommitted)
             #expect(try FileSystem.names(bench.vault).contains("keys") == isCommitted)
         }
-        let other = try bench.copy()
+        let other = try await bench.copy()
         try await other.join(.passphrase(.typed(Self.next)))
         #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob"])
     }
@@ -287,7 +287,7 @@ struct RekeyTests {
             members: PasskeyBody(try .fresh(user: "forged"), order: 1, created: 1).members
         )
         let id = RecordID.random()
-        try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
+        try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
         guard case .tooLarge(let what)? = await rekey(Self.next) else {
             Issue.record("it was begun")
             return
@@ -295,10 +295,10 @@ struct RekeyTests {
         #expect(what.contains("records/\(id)/\(UInt64.max)"))
         #expect(!vault.files.state.isRekeying)
         #expect(!(try FileSystem.names(bench.vault).contains("keys")))
-        try FileSystem.run("rm", "-r", "\(bench.vault)/records/\(id)")
+        try await FileSystem.run("rm", "-r", "\(bench.vault)/records/\(id)")
         _ = try await Workbench.acceptance(bench, pin: "123456").accept()
         #expect(await rekey(Self.next) == nil)
-        try PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
+        try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
         let again = try await bench.open(pin: "123456")
         #expect(again.notes.contains { $0.reason.contains("nobody reaches") })
         #expect(try await Workbench.acceptance(bench, pin: "123456").accept().isEmpty)
@@ -313,7 +313,7 @@ struct RekeyTests {
         let link = try KeyLink(from: SymmetricKey(size: .bits256), to: SymmetricKey(size: .bits256), identity: identity)
         var bytes = link.bytes
         bytes.replaceSubrange(43..<59, with: KeyID(of: bench.key, identity: identity).bytes)
-        try FileSystem.run("mkdir", bench.vault + "/keys")
+        try await FileSystem.run("mkdir", bench.vault + "/keys")
         try FileSystem.write(bench.vault + "/keys/forged", bytes)
         try FileSystem.write(bench.vault + "/keys/huge", [UInt8](repeating: 1, count: 100_000))
         #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
@@ -342,7 +342,7 @@ struct RekeyTests {
     @Test("A vault is rekeyed again and again, and what is under any key before is still understood")
     func again() async throws {
         let (bench, unlocked) = try await Self.prepare()
-        let old = try bench.copy()
+        let old = try await bench.copy()
         for round in 1...3 {
             try await unlocked.rekey(
                 pin: .typed("123456"),
@@ -352,7 +352,7 @@ struct RekeyTests {
             )
         }
         // The files of the first key come back: they are known, and nothing more.
-        try FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(bench.vault)/")
+        try await FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(bench.vault)/")
         let again = try await bench.open(pin: "123456")
         #expect(try await Workbench.names(again) == ["ada", "bob"])
         #expect(again.notes.isEmpty, "\(again.notes)")

@@ -26,10 +26,10 @@ extension RecoveryCode {
 
 extension Workbench {
     /// Another device: a copy of this one's directory, and a state of its own.
-    func copy(withState: Bool = false) throws -> Workbench {
+    func copy(withState: Bool = false) async throws -> Workbench {
         let other = try Workbench(key: key)
-        try FileSystem.run("cp", "-a", vault, other.root)
-        if withState { try FileSystem.run("cp", "-a", state, other.root) }
+        try await FileSystem.run("cp", "-a", vault, other.root)
+        if withState { try await FileSystem.run("cp", "-a", state, other.root) }
         return other
     }
 

@@ -92,7 +92,7 @@ struct SlotTests {
         try await unlocked.add(.fresh(user: "ada"))
         try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
 
-        let other = try bench.copy()
+        let other = try await bench.copy()
         guard case .noPINSlotHere? = other.refusal() else {
             Issue.record("a copied vault opened without a PIN")
             return
@@ -120,7 +120,7 @@ struct SlotTests {
         let unlocked = try bench.unlock()
         try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
         #expect(try await unlocked.portableSlots() == (0, 1))
-        let other = try bench.copy()
+        let other = try await bench.copy()
         let typed = try RecoveryCode.read(code.text.lowercased())
         try await other.join(.recoveryCode(typed))
         #expect(try await Workbench.names(other.open(pin: "654321")).isEmpty)
@@ -147,11 +147,11 @@ struct SlotTests {
         let code = RecoveryCode.random()
         try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
         try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
-        let old = try bench.copy()
+        let old = try await bench.copy()
         let next = "glider museum ochre tactful banjo"
         try await unlocked.addPassphrase(.typed(next), replacing: true, scrypt: Workbench.scrypt)
         #expect(try await unlocked.portableSlots() == (1, 1))
-        let new = try bench.copy()
+        let new = try await bench.copy()
         #expect(await Workbench.refusal { try await new.join(.passphrase(.typed())) } == .wrongSecret)
         try await new.join(.passphrase(.typed(next)))
         try await old.join(.passphrase(.typed()))
@@ -197,7 +197,7 @@ struct SlotTests {
         #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
         #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
         // What was seen is remembered: a rollback is noticed under the new PIN too.
-        try FileSystem.run("rm", "-r", bench.vault + "/records")
+        try await FileSystem.run("rm", "-r", bench.vault + "/records")
         try await bench.join(.passphrase(.typed()))
         #expect(
             try await bench.unlockFailure(pin: "654321") == .unusable(VaultError.rolledBack.sentence)
@@ -261,13 +261,13 @@ struct SlotTests {
         try FileSystem.write(slots + forged.fileName, forged.bytes)
         try FileSystem.write(slots + "README", [1, 2, 3])
         try FileSystem.write(slots + "00112233445566778899aabbccddeeff", [UInt8](repeating: 0, count: 300_000))
-        try FileSystem.run("mkfifo", slots + "11112233445566778899aabbccddeeff")
+        try await FileSystem.run("mkfifo", slots + "11112233445566778899aabbccddeeff")
         #expect(try await unlocked.portableSlots() == (1, 0))
         let status = try Vault.status(directory: bench.vault, stateDirectory: bench.state)
         #expect(status.notes.count == 3)
         let strange = [forged.fileName, "00112233445566778899aabbccddeeff", "11112233445566778899aabbccddeeff"]
         let name = try #require(try FileSystem.names(slots).first { $0.count == 32 && !strange.contains($0) })
-        try FileSystem.run("mv", slots + name, slots + name + ".sync-conflict-20260101-101010-ABCDEFG")
+        try await FileSystem.run("mv", slots + name, slots + name + ".sync-conflict-20260101-101010-ABCDEFG")
         #expect(try await unlocked.portableSlots() == (1, 0), "a conflict copy is a slot")
         for number in 0..<40 {
             var body = Array(forged.bytes.dropLast(32))
@@ -300,7 +300,7 @@ struct SlotTests {
         let after = try Vault.status(directory: bench.vault, stateDirectory: bench.state, clock: bench.clock)
         #expect(after.opensElsewhere && after.passphrases == 1 && after.recoveryCodes == 0)
         #expect(after.wrongPINs == 5 && after.waitSeconds == 30)
-        let other = try bench.copy()
+        let other = try await bench.copy()
         let there = try Vault.status(directory: other.vault, stateDirectory: other.state, clock: bench.clock)
         #expect(!there.hasPIN && there.opensElsewhere && there.id == after.id)
     }

@@ -70,8 +70,8 @@ struct VectorVaultTests {
         let expected = try Expected.read()
         for secret in [PortableSecret.passphrase(try .typed()), .recoveryCode(try .read(Self.code))] {
             let bench = try Workbench()
-            try FileSystem.run("cp", "-r", Self.vector + "/vault", bench.vault)
-            try FileSystem.run("chmod", "700", bench.vault)
+            try await FileSystem.run("cp", "-r", Self.vector + "/vault", bench.vault)
+            try await FileSystem.run("chmod", "700", bench.vault)
             let vault = try await bench.join(secret)
             #expect(vault.id == expected.vault)
             try await expect(try await bench.open(pin: "654321"), expected)
@@ -81,7 +81,7 @@ struct VectorVaultTests {
     @Test("The backup is restored with its recovery code")
     func backup() async throws {
         let bench = try Workbench()
-        try FileSystem.run("cp", Self.vector + "/backup", bench.root + "/backup")
+        try await FileSystem.run("cp", Self.vector + "/backup", bench.root + "/backup")
         let backup = try await VaultBackup.read(bench.root + "/backup")
         _ = try await backup.restore(
             to: bench.vault,

@@ -3,8 +3,10 @@
 import Authenticator
 import CTAP
 import Crypto
+import FoundationEssentials
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Vault
@@ -33,7 +35,7 @@ final class Workbench: Sendable {
         root = try #require(made)
     }
 
-    deinit { try? FileSystem.run("rm", "-rf", root) }
+    deinit { try? FileManager.default.removeItem(atPath: root) }
 
     /// Makes the vault.
     func create(pin: String = "123456", test: Bool = false) async throws -> Vault {
@@ -185,14 +187,9 @@ enum FileSystem {
     }
 
     /// Runs a program and waits for it.
-    static func run(_ arguments: String...) throws {
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        var child = pid_t()
-        let code = posix_spawnp(&child, arguments[0], nil, nil, &pointers, environ)
-        guard code == 0 else { throw Failure(code: code) }
-        var status: Int32 = 0
-        waitpid(child, &status, 0)
+    static func run(_ arguments: String...) async throws {
+        let program = try SpawnedProcess(arguments, environment: ProcessInfo.processInfo.environment)
+        let status = try await program.end()
         guard status == 0 else { throw Failure(code: status) }
     }
 
