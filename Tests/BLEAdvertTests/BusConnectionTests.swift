@@ -9,7 +9,7 @@ import VirtualBlueZ
 import Glibc
 #endif
 
-@Suite("The bus connection", .timeLimit(.minutes(2)))
+@Suite("The bus connection", .timeLimit(.minutes(5)))
 struct BusConnectionTests {
     private static let silent: BusConnection.Handler = { _ in .later }
     private static let silentWithoutArguments: BusConnection.Handler = { call in
