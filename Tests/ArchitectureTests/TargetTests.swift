@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite("The targets and the table of ARCHITECTURE.md", .timeLimit(.minutes(5)))
+@Suite("The targets and the table of ARCHITECTURE.md", .timeLimit(.minutes(10)))
 struct TargetTests {
     let package: PackageDescription
     let table: TargetTable

@@ -6,7 +6,7 @@ import CTAP
 import Crypto
 import Testing
 
-@Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(5)))
+@Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(10)))
 struct AttestationTests {
     @Test(
         "packed is given to who prefers it to none or says nothing; to all others none",

@@ -5,7 +5,7 @@ import CTAP
 import Crypto
 import Testing
 
-@Suite("Creating a passkey", .timeLimit(.minutes(5)))
+@Suite("Creating a passkey", .timeLimit(.minutes(10)))
 struct CreationTests {
     @Test("asks for the PIN under the relying party's name, then for consent, and stores before it answers")
     func order() async throws {

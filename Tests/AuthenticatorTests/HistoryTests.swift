@@ -4,7 +4,7 @@ import Authenticator
 import CTAP
 import Testing
 
-@Suite("The history of requests", .timeLimit(.minutes(5)))
+@Suite("The history of requests", .timeLimit(.minutes(10)))
 struct HistoryTests {
     private func noted(_ desk: Desk) -> [ServedRequest] {
         desk.journal.events.compactMap { if case .noted(let request) = $0 { request } else { nil } }

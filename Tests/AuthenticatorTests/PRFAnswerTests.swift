@@ -6,7 +6,7 @@ import CTAP
 import Crypto
 import Testing
 
-@Suite("The prf extension", .timeLimit(.minutes(5)))
+@Suite("The prf extension", .timeLimit(.minutes(10)))
 struct PRFAnswerTests {
     private static let secret = [UInt8](0..<32)
     private static let one = [UInt8](repeating: 1, count: 32)

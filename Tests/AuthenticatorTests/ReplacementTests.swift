@@ -4,7 +4,7 @@ import Authenticator
 import CTAP
 import Testing
 
-@Suite("Discoverable passkeys: which are, and which takes whose place", .timeLimit(.minutes(5)))
+@Suite("Discoverable passkeys: which are, and which takes whose place", .timeLimit(.minutes(10)))
 struct ReplacementTests {
     @Test("a passkey is discoverable if the site asked for that, and only then", arguments: [false, true])
     func residentKey(_ asked: Bool) async throws {

@@ -6,7 +6,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@Suite("Signing in with a passkey", .timeLimit(.minutes(5)))
+@Suite("Signing in with a passkey", .timeLimit(.minutes(10)))
 struct SignInTests {
     @Test("finds a passkey of the allow list, asks, and names nobody in the answer")
     func allowList() async throws {

@@ -4,7 +4,7 @@ import Authenticator
 import CTAP
 import Testing
 
-@Suite("Verifying the user and giving up", .timeLimit(.minutes(5)))
+@Suite("Verifying the user and giving up", .timeLimit(.minutes(10)))
 struct VerificationTests {
     @Test("a PIN may be wrong twice, and the person learns how many attempts are left")
     func wrongTwice() async throws {

@@ -8,7 +8,7 @@ import VirtualBlueZ
 
 private struct Thrown: Error {}
 
-@Suite("An advert is on the air as long as its body runs", .timeLimit(.minutes(5)))
+@Suite("An advert is on the air as long as its body runs", .timeLimit(.minutes(10)))
 struct AdvertLifeTests {
     @Test("It is withdrawn when the body returns")
     func bodyReturns() async throws {

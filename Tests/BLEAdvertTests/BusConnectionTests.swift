@@ -9,7 +9,7 @@ import VirtualBlueZ
 import Glibc
 #endif
 
-@Suite("The bus connection", .timeLimit(.minutes(5)))
+@Suite("The bus connection", .timeLimit(.minutes(10)))
 struct BusConnectionTests {
     private static let silent: BusConnection.Handler = { _ in .later }
     private static let silentWithoutArguments: BusConnection.Handler = { call in
@@ -40,7 +40,7 @@ struct BusConnectionTests {
         _ caller: BusConnection,
         _ echo: BusConnection,
         _ values: [BusValue],
-        timeout: Duration = .seconds(10)
+        timeout: Duration = .seconds(60)
     ) async throws(BusError) -> [BusValue] {
         try await caller.call(echo.uniqueName, "/echo", "org.hybrid.Test", "Echo", values, timeout: timeout)
     }
@@ -100,7 +100,7 @@ struct BusConnectionTests {
     func tooHeavy() async throws {
         try await withEcho(Self.heavy) { caller, echo in
             await #expect(throws: BusError.malformed("message too large")) {
-                try await caller.call(echo.uniqueName, "/", "org.hybrid.Test", "Heavy")
+                try await caller.call(echo.uniqueName, "/", "org.hybrid.Test", "Heavy", timeout: .seconds(60))
             }
             try await expectEcho(caller, echo)
         }

@@ -6,7 +6,7 @@ import SystemBus
 import Testing
 import VirtualBlueZ
 
-@Suite("What is sent is heard, and nothing else", .timeLimit(.minutes(5)))
+@Suite("What is sent is heard, and nothing else", .timeLimit(.minutes(10)))
 struct HearingTests {
     @Test("A scanner that was there first hears the advert byte for byte")
     func scannerFirst() async throws {

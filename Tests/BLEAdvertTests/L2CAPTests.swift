@@ -7,7 +7,7 @@ import VirtualBlueZ
 
 @testable import BLEAdvert
 
-@Suite("Channels by radio", .timeLimit(.minutes(5)))
+@Suite("Channels by radio", .timeLimit(.minutes(10)))
 struct L2CAPTests {
     @Test("A virtual radio leads to no real one")
     func virtual() async throws {

@@ -7,7 +7,7 @@ import VirtualBlueZ
 
 @testable import BLEAdvert
 
-@Suite("Every way the radio fails is told apart", .timeLimit(.minutes(5)))
+@Suite("Every way the radio fails is told apart", .timeLimit(.minutes(10)))
 struct RadioErrorTests {
     private let hci0: AdapterName
     private let hci1: AdapterName

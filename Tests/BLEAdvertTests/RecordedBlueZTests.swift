@@ -8,7 +8,7 @@ import VirtualBlueZ
 /// The probe asks the virtual bluetoothd what it has asked real ones, and the answers must be those recorded.
 ///
 /// Tests/Acceptance/bluez/probe.py made the recordings in Tests/Vectors/bluez, on virtual controllers of the kernel.
-@Suite("The virtual bluetoothd behaves as real ones did", .timeLimit(.minutes(5)))
+@Suite("The virtual bluetoothd behaves as real ones did", .timeLimit(.minutes(10)))
 struct RecordedBlueZTests {
     /// Where the virtual one is another, on purpose, and why.
     private struct Difference {

@@ -8,7 +8,7 @@ import Threads
 
 @testable import VirtualBlueZ
 
-@Suite("The virtual bluetoothd refuses what the real one refuses", .timeLimit(.minutes(5)))
+@Suite("The virtual bluetoothd refuses what the real one refuses", .timeLimit(.minutes(10)))
 struct VirtualBlueZTests {
     private static let manager = "org.bluez.LEAdvertisingManager1"
 

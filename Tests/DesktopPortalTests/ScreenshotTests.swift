@@ -6,7 +6,7 @@ import SystemBus
 import TestSupport
 import Testing
 
-@Suite("A screenshot through the portal", .timeLimit(.minutes(2)))
+@Suite("A screenshot through the portal", .timeLimit(.minutes(10)))
 struct ScreenshotTests {
     private static let shot: [String: BusValue] = ["uri": .string("file:///tmp/a%20picture.png")]
 

@@ -98,7 +98,7 @@ private struct Evening {
     }
 }
 
-@Suite("The door for clients that come by radio", .timeLimit(.minutes(2)))
+@Suite("The door for clients that come by radio", .timeLimit(.minutes(10)))
 struct RadioDoorTests {
     private static var info: AuthenticatorInfo {
         get throws {

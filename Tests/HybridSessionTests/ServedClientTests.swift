@@ -10,7 +10,7 @@ import Testing
 @testable import HybridSession
 
 /// The phone's side behind the handshake: several requests on one channel, and clients that leave.
-@Suite("A served client", .timeLimit(.minutes(1)))
+@Suite("A served client", .timeLimit(.minutes(10)))
 struct ServedClientTests {
     private static let signIn: [UInt8] = {
         guard let site = RelyingPartyID("example.com"), let hash = ClientDataHash(bytes: 0..<32) else { return [] }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LocalPage
 
-@Suite("The page's server", .timeLimit(.minutes(5)))
+@Suite("The page's server", .timeLimit(.minutes(10)))
 struct PageServerTests {
     private func code() throws -> QRMatrix { try QRMatrix(text: "FIDO:/" + String(repeating: "1234567", count: 24)) }
 

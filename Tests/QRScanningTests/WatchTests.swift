@@ -30,7 +30,7 @@ private final class Hints: Sendable {
     @Sendable func note(_ hint: CameraHint) { box.withLock { $0.append(hint) } }
 }
 
-@Suite("A watch", .timeLimit(.minutes(2)))
+@Suite("A watch", .timeLimit(.minutes(10)))
 struct WatchTests {
     private static let text = "FIDO:/123456789012345"
 

@@ -3,7 +3,7 @@
 import RelayCheck
 import Testing
 
-@Suite("Each fault of a relay", .serialized, .timeLimit(.minutes(5)))
+@Suite("Each fault of a relay", .serialized, .timeLimit(.minutes(10)))
 struct FaultTests {
     /// A fault, the checks that must differ, and whether others can't be made because of it.
     struct Case: Sendable {

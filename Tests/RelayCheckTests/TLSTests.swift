@@ -7,7 +7,7 @@ import RelayCheck
 import RelayCore
 import Testing
 
-@Suite("TLS of a relay", .serialized, .timeLimit(.minutes(5)))
+@Suite("TLS of a relay", .serialized, .timeLimit(.minutes(10)))
 struct TLSTests {
     /// A certificate that differs from what it should be, and how that is told.
     struct Wrong: Sendable {

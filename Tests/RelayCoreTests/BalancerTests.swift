@@ -4,7 +4,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("A relay behind a balancer", .timeLimit(.minutes(2)))
+@Suite("A relay behind a balancer", .timeLimit(.minutes(10)))
 struct BalancerTests {
     private let other = String(repeating: "d", count: 32)
 

@@ -5,7 +5,7 @@ import RelayCore
 import TestSupport
 import Testing
 
-@Suite("A relay that goes down", .timeLimit(.minutes(2)))
+@Suite("A relay that goes down", .timeLimit(.minutes(10)))
 struct DrainTests {
     private let other = String(repeating: "b", count: 32)
 

@@ -7,7 +7,7 @@ import RelayCore
 import TestSupport
 import Testing
 
-@Suite("TLS handshakes with a relay", .timeLimit(.minutes(2)))
+@Suite("TLS handshakes with a relay", .timeLimit(.minutes(10)))
 struct HandshakeTests {
     @Test("go well with every version from 1.2 and every group that is offered, and with no older one")
     func versions() async throws {

@@ -4,7 +4,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("Signs of life", .timeLimit(.minutes(5)))
+@Suite("Signs of life", .timeLimit(.minutes(10)))
 struct LifeTests {
     /// Twenty seconds of silence; some are brought about by a machine on which much else wants to run.
     private static let limits = RelayLimits.testing {

@@ -5,7 +5,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("Where a relay listens", .timeLimit(.minutes(2)))
+@Suite("Where a relay listens", .timeLimit(.minutes(10)))
 struct ListeningTests {
     private static func server(_ addresses: [SocketAddress]) -> RelayServer {
         RelayServer(

@@ -5,7 +5,7 @@ import NIOSSL
 import RelayCore
 import Testing
 
-@Suite("A relay over TLS", .timeLimit(.minutes(2)))
+@Suite("A relay over TLS", .timeLimit(.minutes(10)))
 struct RelayTLSTests {
     @Test("brings two ends together, with HTTP/1.1 by ALPN")
     func tunnel() async throws {

@@ -4,7 +4,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("A relay that is changed while it runs", .timeLimit(.minutes(2)))
+@Suite("A relay that is changed while it runs", .timeLimit(.minutes(10)))
 struct ReloadTests {
     private let other = String(repeating: "c", count: 32)
 

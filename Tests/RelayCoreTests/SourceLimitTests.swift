@@ -4,7 +4,7 @@ import NIOCore
 import RelayCore
 import Testing
 
-@Suite("How much one source and all together may have", .timeLimit(.minutes(2)))
+@Suite("How much one source and all together may have", .timeLimit(.minutes(10)))
 struct SourceLimitTests {
     private func tunnel(_ number: Int) -> String { String(repeating: String(number, radix: 16), count: 32) }
 

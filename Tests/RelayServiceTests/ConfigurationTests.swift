@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The configuration of the relay", .timeLimit(.minutes(2)))
+@Suite("The configuration of the relay", .timeLimit(.minutes(10)))
 struct ConfigurationTests {
     struct Mistake: CustomTestStringConvertible, Sendable {
         let arguments: [String]

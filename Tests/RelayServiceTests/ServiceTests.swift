@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The relay as a service", .timeLimit(.minutes(3)))
+@Suite("The relay as a service", .timeLimit(.minutes(10)))
 struct ServiceTests {
     private static let close1001: [UInt8] = [0x88, 2, 0x03, 0xE9]
 

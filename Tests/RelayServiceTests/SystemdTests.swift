@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The relay under a service manager", .timeLimit(.minutes(3)))
+@Suite("The relay under a service manager", .timeLimit(.minutes(10)))
 struct SystemdTests {
     /// A datagram socket in the place of the service manager's, and the texts that came.
     private final class Manager {

@@ -4,7 +4,7 @@ import Foundation
 import ServiceSupport
 import Testing
 
-@Suite("The file of a token", .timeLimit(.minutes(1)))
+@Suite("The file of a token", .timeLimit(.minutes(10)))
 struct TokenFileTests {
     @Test("gives its first line, however that ends and whatever follows")
     func files() throws {

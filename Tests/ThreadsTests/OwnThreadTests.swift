@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Threads
 
-@Suite("A thread of its own", .timeLimit(.minutes(5)))
+@Suite("A thread of its own", .timeLimit(.minutes(10)))
 struct OwnThreadTests {
     private enum Refusal: Error, Equatable { case refused(Int) }
 
