@@ -70,10 +70,11 @@ struct PasskeyCommandTests {
         try await Self.withPasskeys { program in
             let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
             let lines = table.output.split(separator: "\n")
-            #expect(lines.count == 4 && lines[0].hasPrefix("ID        CREATED           LAST USED  SITE"), "\(table)")
+            try #require(lines.count == 4, "\(table)")
+            #expect(lines[0].hasPrefix("ID        CREATED           LAST USED  SITE"), "\(table)")
             #expect(lines[1].hasSuffix(#"never      login.example.net  "eve@example.net""#), "\(table)")
             let listed = try await Self.list(program)
-            #expect(listed.map(\.rpId) == ["login.example.net", "shop.example.org", "example.com"])
+            try #require(listed.map(\.rpId) == ["login.example.net", "shop.example.org", "example.com"])
             #expect(listed[2].created == 1_700_000_000 && listed[2].prf == true && listed[2].usable)
             #expect(listed[2].userDisplayName == "Ada \u{2013} L\u{F6}ve \u{1F511}")
             #expect(listed[1].userHandle == "AP8" && listed[1].userDisplayName == "")
@@ -372,7 +373,8 @@ struct PasskeyCommandTests {
 
             let history = try await program(["history"], of: "passkeys", typing: [Self.pin])
             let lines = history.output.split(separator: "\n")
-            #expect(lines.count == 3 && lines[1].hasSuffix("sign in  declined  -         example.org"), "\(history)")
+            try #require(lines.count == 3, "\(history)")
+            #expect(lines[1].hasSuffix("sign in  declined  -         example.org"), "\(history)")
             #expect(lines[2].hasSuffix("create   done      01010101  example.com"), "\(history)")
         }
     }

@@ -3,7 +3,7 @@
 // Loaded into every process of a test run (LD_PRELOAD): holds up some of its system calls for a random time, as a busy
 // machine would, so that what depends on who comes first shows itself. Linux and glibc only.
 //
-// HYBRID_DELAYS_SHARE is how many of a thousand calls are held up, HYBRID_DELAYS_LONGEST for how many microseconds at
+// DELAYS_SHARE is how many of a thousand calls are held up, DELAYS_LONGEST for how many microseconds at
 // the most; without the first, nothing is.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 static unsigned share, longest;
 
 __attribute__((constructor)) static void read_settings(void) {
-    const char *of_thousand = getenv("HYBRID_DELAYS_SHARE"), *microseconds = getenv("HYBRID_DELAYS_LONGEST");
+    const char *of_thousand = getenv("DELAYS_SHARE"), *microseconds = getenv("DELAYS_LONGEST");
     share = of_thousand ? (unsigned)atoi(of_thousand) : 0;
     longest = microseconds ? (unsigned)atoi(microseconds) : 40000;
 }
