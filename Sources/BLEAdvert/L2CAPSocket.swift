@@ -93,8 +93,15 @@ public final class L2CAPListener: Sendable {
             while true {
                 let accepted = accept4(number, nil, nil, CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
                 if accepted >= 0 {
-                    let largest = try await Self.largestPacket(accepted, known: knownPacket)
-                    return L2CAPSocket(SocketDescriptor(accepted), largestPacket: largest)
+                    let descriptor = SocketDescriptor(accepted)
+                    do {
+                        let largest = try await largestPacket(accepted)
+                        return L2CAPSocket(descriptor, largestPacket: largest)
+                    } catch is L2CAPError {
+                        // Somebody who has gone again, which says nothing about those who come after.
+                        descriptor.close()
+                        continue
+                    }
                 }
                 switch errno {
                 case EAGAIN:
@@ -113,14 +120,9 @@ public final class L2CAPListener: Sendable {
         return socket
     }
 
-    private static func largestPacket(_ number: CInt, known: Int?) async throws -> Int {
-        if let known { return known }
-        do {
-            return try await L2CAPKernel.largestPacket(number)
-        } catch {
-            _ = Glibc.close(number)
-            throw error
-        }
+    private func largestPacket(_ number: CInt) async throws -> Int {
+        if let knownPacket { return knownPacket }
+        return try await L2CAPKernel.largestPacket(number)
     }
 
     /// Takes no more; again is harmless.

@@ -61,18 +61,23 @@ struct OpenDoors: Sendable {
         }
     }
 
-    /// Through the relay comes only who has read the code: the first message decides, there is no second try.
+    /// Through the relay comes only who has read the code, or the relay itself: there is no second try.
+    ///
+    /// A first message that does not verify ends this way alone where clients may come by radio as well.
     private func awaitClient(
         through tunnel: WebSocketTunnel,
         _ events: @Sendable (AuthenticatorEvent) -> Void
     ) async throws -> VerifiedClient? {
         do {
             return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }, over: .relay(tunnel))
-        } catch let error as TunnelError where error == .messageRefused || error.tellsOfBadMessage {
-            throw AuthenticatorSessionFailure.notVerified
         } catch let error as TunnelError where listener != nil {
             events(.relayOut(error))
             return nil
+        } catch is HandshakeError where listener != nil {
+            events(.relayOut(.messageRefused))
+            return nil
+        } catch let error as TunnelError where error == .messageRefused || error.tellsOfBadMessage {
+            throw AuthenticatorSessionFailure.notVerified
         }
     }
 

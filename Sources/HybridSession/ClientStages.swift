@@ -73,9 +73,11 @@ struct HeardPhone: Sendable {
             psk: offer.secret.psk(heard: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         )
-        try await channel.send(WireMessage(bytes: handshake.message1.bytes))
+        let message1 = WireMessage(bytes: handshake.message1.bytes)
         let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
-            try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
+            // A device that takes no bytes is as silent as one that gives none.
+            try await channel.send(message1)
+            return try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
         let keys = try handshake.finish(message2)
         return ConnectedPhone(channel: EncryptedChannel(over: channel, keys: keys))

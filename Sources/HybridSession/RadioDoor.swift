@@ -44,6 +44,8 @@ struct RadioDoor: Sendable {
                     switch try await group.next() {
                     case .came(let socket)?:
                         (seen, inside, isWaiting) = (seen + 1, inside + 1, false)
+                        // Who comes now is refused by the kernel, and need not wait to find out that nobody listens.
+                        if seen == Self.most { listener.close() }
                         group.addTask { await listen(to: socket, verify) }
                     case .verified(let client)?: return client
                     case .left?: inside -= 1
@@ -52,6 +54,7 @@ struct RadioDoor: Sendable {
                 } catch is L2CAPError {
                     // Who is inside already may still verify.
                     (seen, isWaiting) = (Self.most, false)
+                    listener.close()
                 }
             }
         }

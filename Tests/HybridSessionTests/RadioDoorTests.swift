@@ -40,9 +40,21 @@ private struct Doorstep: Sendable {
                 connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        try #require(number >= 0 && connected == 0)
+        guard connected == 0 else {
+            let error = errno
+            close(number)
+            throw Refused(error: error)
+        }
         return number
     }
+
+    /// Whether anybody would be let wait.
+    var isOpen: Bool {
+        guard let number = try? visitor() else { return false }
+        return close(number) == 0
+    }
+
+    struct Refused: Error { let error: CInt }
 
     func remove() { unlink(path) }
 
@@ -176,6 +188,23 @@ struct RadioDoorTests {
         } catch {
             #expect(error as? AuthenticatorSessionFailure == .notVerified)
         }
+        // Who comes now is told so at once, and goes through the relay.
+        try await Waiting.until("a door that is shut") { !evening.doorstep.isOpen }
+    }
+
+    @Test("A door that takes no bytes is as silent as one that gives none", .timeLimit(.minutes(5)))
+    func takesNothing() async throws {
+        let evening = try Evening()
+        defer { evening.doorstep.remove() }
+        let visitor = try evening.doorstep.visitor()
+        // Nobody reads at the other end, and what the kernel would keep for it is used up.
+        let packet = [UInt8](repeating: 0, count: 672)
+        while send(visitor, packet, packet.count, CInt(MSG_NOSIGNAL)) > 0 {}
+        let channel = L2CAPChannel(adopting: visitor, largestPacket: 672)
+        await #expect(throws: ClientFailure.phoneSilent) {
+            try await evening.client().shakeHands(over: channel, .milliseconds(200))
+        }
+        await channel.close()
     }
 
     @Test("Who says nothing is let go after a time")
@@ -195,9 +224,10 @@ struct RadioDoorTests {
         defer { evening.doorstep.remove() }
         let channel = try evening.channel()
         let leaving = Task {
-            try? await evening.client().shakeHands(over: channel, .milliseconds(1))
+            try? await evening.client().shakeHands(over: channel, .seconds(60))
         }
         let verified = try await evening.doors.awaitClient { _ in }
+        leaving.cancel()
         _ = await leaving.value
         await channel.close()
         await #expect(throws: AuthenticatorSessionFailure.clientSilent) {
