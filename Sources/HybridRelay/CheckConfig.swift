@@ -27,6 +27,7 @@ struct CheckConfig: ParsableCommand {
         _ = try RelayPlan.listeners(configuration, files)
         _ = try RelayPlan.node(configuration)
         _ = try RelayPlan.adminAddress(configuration)
-        print(json ? configuration.json + "\n" : configuration.table, terminator: "")
+        // Each row of the table has its newline.
+        try StandardOutput.tell(json ? configuration.json : String(configuration.table.dropLast()))
     }
 }

@@ -21,7 +21,7 @@ struct Domain: ParsableCommand {
 
         func run() throws {
             let domain = try choice.tunnelDomain()
-            print("\(domain.id) \(domain.host)")
+            try StandardOutput.tell("\(domain.id) \(domain.host)")
         }
     }
 }
@@ -34,8 +34,8 @@ struct DomainChoice: ParsableArguments {
     func tunnelDomain() throws -> TunnelDomain {
         guard let domain = TunnelDomain(argument: domain) else {
             throw CommandFailure(
-                "\(domain) is no tunnel domain: give a number that is assigned (0, 1) or at least "
-                    + "\(TunnelDomain.firstHashed), or the host name of one",
+                "\(domain) is no tunnel domain: give a number that is assigned (0, 1) or "
+                    + "\(TunnelDomain.firstHashed) to \(UInt16.max), or the host name of one",
                 status: .usage
             )
         }

@@ -40,19 +40,20 @@ extension Domain {
             guard limit >= 0 else { throw ValidationError("--limit takes 0 or more.") }
         }
 
-        func run() {
-            var printed = 0
+        func run() throws {
+            var lines: [String] = []
+            var next: UInt16?
             for id in from...to {
                 guard let domain = TunnelDomain(id: id), isWanted(domain) else { continue }
-                if limit > 0, printed == limit {
-                    StandardError.writeLine(
-                        "stopped after \(limit); go on with --from \(id), or print all with --limit 0"
-                    )
-                    return
+                if limit > 0, lines.count == limit {
+                    next = id
+                    break
                 }
-                printed += 1
-                print("\(domain.id) \(domain.host)")
+                lines.append("\(domain.id) \(domain.host)")
             }
+            if !lines.isEmpty { try StandardOutput.tell(lines.joined(separator: "\n")) }
+            guard let next else { return }
+            StandardError.writeLine("stopped after \(limit); go on with --from \(next), or print all with --limit 0")
         }
 
         private func isWanted(_ domain: TunnelDomain) -> Bool {

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import CaBLE
+internal import ServiceSupport
 
 extension Domain {
     /// `domain plan ID|HOST`: what an operator does next.
@@ -15,7 +16,7 @@ extension Domain {
 
         func run() throws {
             let domain = try choice.tunnelDomain()
-            print(domain.isAssigned ? Self.assigned(domain) : Self.hashed(domain))
+            try StandardOutput.tell(domain.isAssigned ? Self.assigned(domain) : Self.hashed(domain))
         }
 
         private static func assigned(_ domain: TunnelDomain) -> String {

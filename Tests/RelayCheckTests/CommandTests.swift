@@ -24,6 +24,10 @@ struct CommandTests {
     }()
 
     private func run(_ arguments: String..., output: String? = nil) async throws -> Ending {
+        try await run(arguments, output: output)
+    }
+
+    private func run(_ arguments: [String], output: String?) async throws -> Ending {
         let folder = NSTemporaryDirectory() + "relay-command-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -53,6 +57,11 @@ struct CommandTests {
         #expect(wrong.status == 64)
         #expect(wrong.errors.contains("no tunnel domain"))
         #expect(try await run("domain").status == 64)
+        #expect(try await run("domain", "65536").errors.contains("256 to 65535"))
+        for what in [["266"], ["list"], ["plan", "266"]] {
+            let full = try await run(["domain"] + what, output: "/dev/full")
+            #expect(full.status == 74 && full.errors.contains("standard output"), "\(full)")
+        }
     }
 
     @Test("domain list prints twenty, or what was asked for, and says how to go on")

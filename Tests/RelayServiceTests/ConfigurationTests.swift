@@ -46,6 +46,16 @@ struct ConfigurationTests {
             says: "/nonexistent: there is no such file"
         ),
         Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"],
+            status: 66,
+            says: "cannot read /nonexistent: No such file or directory"
+        ),
+        Mistake(
+            arguments: ["--listen", "127.0.0.1:0", "--tls-cert", "/usr", "--tls-key", "/usr"],
+            status: 66,
+            says: "cannot read /usr: Is a directory"
+        ),
+        Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--config", "/nonexistent"],
             status: 66,
             says: "/nonexistent"
@@ -123,6 +133,18 @@ struct ConfigurationTests {
                 in: folder
             )
             #expect(ending.status == 66)
+        }
+    }
+
+    @Test("settings that nobody gets to read are not taken for told", arguments: [[], ["--json"]])
+    func fullOutput(_ format: [String]) async throws {
+        try await Folder.with { folder in
+            let ending = try await RelayProcess.command(
+                ["check-config", "--plaintext", "--listen", "127.0.0.1:0"] + format,
+                in: folder,
+                output: "/dev/full"
+            )
+            #expect(ending.status == 74 && ending.lastLine.contains("standard output"), "\(ending)")
         }
     }
 }

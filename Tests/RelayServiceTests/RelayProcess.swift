@@ -49,13 +49,15 @@ struct RelayProcess {
     static func command(
         _ arguments: [String],
         in folder: String,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        output: String? = nil
     ) async throws -> RunningProgram.Ending {
         let program = try RunningProgram(
             "hybrid-relay",
             arguments,
             in: folder,
-            environment: Self.environment(environment)
+            environment: Self.environment(environment),
+            output: output
         )
         return try await program.ending(within: .seconds(60))
     }

@@ -124,6 +124,43 @@ struct ServiceTests {
         }
     }
 
+    @Test("a token that nobody got to see is in no file", arguments: ["", "# whose\n", "# no newline"])
+    func unseenToken(_ before: String) async throws {
+        try await Folder.with { folder in
+            let file = folder + "/tokens"
+            try Folder.write(before, to: file)
+            let arguments = ["new-token", "phone-1", "--file", file]
+            let full = try await RelayProcess.command(arguments, in: folder, output: "/dev/full")
+            #expect(full.status == 74 && full.lastLine.hasSuffix("\(file) is as it was, so try again"), "\(full)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+            // Not even where the file would get the number of standard output.
+            let closed = try await RunningProgram(
+                "/bin/sh",
+                ["-c", #"exec "$0" "$@" >&-"#, BuildFolder.program("hybrid-relay")] + arguments,
+                in: folder,
+                environment: RelayProcess.environment()
+            ).ending()
+            #expect(closed.status == 74 && closed.lastLine.contains("standard output"), "\(closed)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+            #expect(try await RelayProcess.command(arguments, in: folder).status == 0)
+        }
+    }
+
+    @Test("a name has one token, and who asks for a second is told")
+    func takenName() async throws {
+        try await Folder.with { folder in
+            let file = folder + "/tokens"
+            let arguments = ["new-token", "phone-1", "--file", file]
+            #expect(try await RelayProcess.command(arguments, in: folder).status == 0)
+            let content = try String(contentsOfFile: file, encoding: .utf8)
+            let again = try await RelayProcess.command(arguments, in: folder)
+            #expect(again.status == 64 && again.output == "", "\(again)")
+            let sentence = "\(file) has a token for phone-1 already; take that line out or choose another name"
+            #expect(again.lastLine == "hybrid-relay: \(sentence)", "\(again)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
+        }
+    }
+
     @Test("SIGHUP reads limits of the file again, and keeps the old ones where the file is wrong")
     func limits() async throws {
         try await Folder.with { folder in

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 internal import RelayCore
@@ -30,6 +31,8 @@ struct RelayFiles {
     /// TLS with the certificate as it is now, or plaintext.
     func transport() throws(CommandFailure) -> RelayTransport {
         guard let certificate else { return .plaintext }
+        try Self.look(at: certificate.chain)
+        try Self.look(at: certificate.key)
         do {
             return .tls(
                 try RelayCertificate.context(certificateFile: certificate.chain, keyFile: certificate.key)
@@ -47,6 +50,17 @@ struct RelayFiles {
             case .refused(let why):
                 throw CommandFailure("the certificate cannot be used: \(why)", status: .configuration)
             }
+        }
+    }
+
+    /// - Throws: why nothing can be read there.
+    private static func look(at path: String) throws(CommandFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))", status: .noInput)
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandFailure("cannot read \(path): \(String(cString: strerror(EISDIR)))", status: .noInput)
         }
     }
 
