@@ -28,6 +28,8 @@ struct LabPasskeyFileTests {
             ]
             let full = try await table.ceremony(Table.creation("eve"), "approve", phoneProgram: limited)
             #expect(full.desktop.status != 0, "\(full)")
+            #expect(full.phone.status == 74, "\(full)")
+            #expect(full.events.last?["code"] == .text("not-written"), "\(full)")
             #expect(full.events.contains { $0["event"] == .text("request") }, "\(full)")
             #expect(try Data(contentsOf: file) == many)
             #expect(try Self.drafts(table.folder) == [])
@@ -35,6 +37,62 @@ struct LabPasskeyFileTests {
             #expect(again.desktop.status == 0, "\(again)")
             #expect(try Data(contentsOf: file) != many)
         }
+    }
+
+    @Test("is one phone's at a time, also when it has been replaced")
+    func oneAtATime() async throws {
+        try await Table.set { table in
+            let surroundings = try table.ready.value("environment")
+            var environment = ProcessInfo.processInfo.environment
+            for name in ["DBUS_SYSTEM_BUS_ADDRESS", "HYBRID_LAB_CACERT", "HYBRID_LAB_CONNECT_TO"] {
+                environment[name] = try surroundings.text(name)
+            }
+            environment["HYBRID_LAB_TUNNEL_DOMAIN"] = try surroundings.text("HYBRID_LAB_TUNNEL_DOMAIN")
+            let folder = table.folder
+            // It waits for a second code, which never comes, until its pipe is closed. Opened for both, it waits for nobody.
+            let pipe = folder + "/codes"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let phone = try RunningProgram(
+                "/bin/sh",
+                [
+                    "-c", #"exec "$0" phone --ceremonies 2 --passkeys "$1" - <"$2""#,
+                    BuildFolder.program("hybrid-lab"), table.passkeys, pipe,
+                ],
+                in: folder,
+                environment: environment
+            )
+            let codes = try #require(FileHandle(forUpdatingAtPath: pipe))
+            let desktop = try RunningProgram(
+                "hybrid-client",
+                [
+                    "show-qr", "--request", "-", "--origin", "https://shop.example", "--print-url", "--cacert",
+                    surroundings.text("HYBRID_LAB_CACERT"), "--connect-to", surroundings.text("HYBRID_LAB_CONNECT_TO"),
+                ],
+                in: folder,
+                environment: environment,
+                input: Table.creation("ada")
+            )
+            try codes.write(contentsOf: Data((try await desktop.line { $0.hasPrefix("FIDO:/") } + "\n").utf8))
+            #expect(try await desktop.ending().status == 0)
+            _ = try await phone.line { $0.contains("goodbye") }
+            let before = try Data(contentsOf: URL(fileURLWithPath: table.passkeys))
+            let second = try await Self.phone(folder, table.passkeys)
+            #expect(second.status == 75, "\(second)")
+            #expect(second.lastLine.contains("\(table.passkeys) is in use by another phone; "), "\(second)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: table.passkeys)) == before)
+            try codes.close()
+            #expect(try await phone.ending().status == 65, "it was promised a second code")
+            #expect(try await table.ceremony(Table.assertion, "approve").desktop.status == 0)
+        }
+    }
+
+    @Test("that can't be made is told before anything else")
+    func nowhere() async throws {
+        let folder = try Table.folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let ending = try await Self.phone(folder, folder + "/nowhere/file")
+        #expect(ending.status == 74, "\(ending)")
+        #expect(ending.lastLine.hasSuffix("/nowhere/file can't be written: No such file or directory"), "\(ending)")
     }
 
     @Test("is not taken where somebody else may have put it or can change it")

@@ -26,6 +26,7 @@ struct LabPhone: Sendable {
         do {
             let ending = try await withTimeLimit(script) { try await serve(script, offer) }
             report.end(ending)
+            if let why = await store.takeUnwritten() { throw CommandFailure(why, status: .ioError) }
             if ending == .leftDuringRequest, script.fault == nil {
                 throw CommandFailure(ending.sentence, status: .temporary)
             }

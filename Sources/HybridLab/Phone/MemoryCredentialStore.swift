@@ -7,14 +7,25 @@ internal import CTAP
 actor MemoryCredentialStore: CredentialStore {
     private let pin: PIN
     private let file: PasskeyFile?
+    /// Two phones that both rewrite one file would lose what the other has added.
+    private var claim: FileClaim?
     private var passkeys: [Passkey] = []
+    private var unwritten: String?
 
     /// - Parameter file: Where they lie between runs.
-    /// - Throws: ``CommandFailure`` if there is such a file and it can't be read.
+    /// - Throws: ``CommandFailure`` if there is such a file and it can't be read, or another phone has it, or there is
+    ///   none and it can't be made.
     init(pin: PIN, file: PasskeyFile? = nil) throws {
         self.pin = pin
         self.file = file
+        claim = try file?.claim()
         passkeys = try file?.read() ?? []
+    }
+
+    /// Why the file could not be written since this was asked before; `nil` if it could.
+    func takeUnwritten() -> String? {
+        defer { unwritten = nil }
+        return unwritten
     }
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
@@ -33,7 +44,12 @@ actor MemoryCredentialStore: CredentialStore {
     }
 
     private func replace(_ new: [Passkey]) throws(StoreFailure) {
-        try file?.write(new)
+        do throws(StoreFailure) {
+            claim = try file?.write(new)
+        } catch {
+            if case .notWritten(let why) = error { unwritten = why }
+            throw error
+        }
         passkeys = new
     }
 

@@ -23,15 +23,24 @@ struct PasskeyFile: Sendable {
         let prfSecret: Data?
     }
 
-    /// What is in it; nothing if it does not exist yet.
-    func read() throws -> [Passkey] {
-        let bytes: [UInt8]
+    /// Takes it for this phone; an empty one is made if there is none.
+    func claim() throws -> FileClaim {
         do throws(PrivateFile.Refusal) {
-            guard let read = try PrivateFile(path: path).read(atMost: Self.mostBytes) else { return [] }
-            bytes = read
+            return try PrivateFile(path: path).claim()
         } catch {
             throw CommandFailure(error.sentence, status: error.status)
         }
+    }
+
+    /// What is in it; nothing if it is empty.
+    func read() throws -> [Passkey] {
+        let bytes: [UInt8]
+        do throws(PrivateFile.Refusal) {
+            bytes = try PrivateFile(path: path).read(atMost: Self.mostBytes) ?? []
+        } catch {
+            throw CommandFailure(error.sentence, status: error.status)
+        }
+        guard !bytes.isEmpty else { return [] }
         guard let entries = try? JSONDecoder().decode([Entry].self, from: Data(bytes)) else {
             throw CommandFailure("\(path) is no file of the lab's passkeys; name another", status: .dataError)
         }
@@ -39,7 +48,9 @@ struct PasskeyFile: Sendable {
     }
 
     /// Puts these in the place of what is there: all of them, or what was there stays.
-    func write(_ passkeys: [Passkey]) throws(StoreFailure) {
+    ///
+    /// - Returns: the new file, which is this phone's as the old one was.
+    func write(_ passkeys: [Passkey]) throws(StoreFailure) -> FileClaim {
         let entries = passkeys.map { passkey in
             Entry(
                 id: Data(passkey.id.bytes),
@@ -56,7 +67,7 @@ struct PasskeyFile: Sendable {
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         guard let bytes = try? encoder.encode(entries) else { throw .notWritten("the passkeys can't be written down") }
         do throws(PrivateFile.Refusal) {
-            try PrivateFile(path: path).replace(with: Array(bytes))
+            return try PrivateFile(path: path).replace(with: Array(bytes))
         } catch {
             throw .notWritten(error.sentence)
         }

@@ -51,8 +51,40 @@ struct PrivateFile: Sendable {
         }
     }
 
+    /// Takes the file for this process, and makes an empty one, 0600, if there is none.
+    ///
+    /// - Throws: also if another process has taken it.
+    func claim() throws(Refusal) -> FileClaim {
+        while true {
+            var descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+            if descriptor < 0, errno == ENOENT {
+                descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+                // Another process was faster, and has one that can be opened.
+                if descriptor < 0, errno == EEXIST { continue }
+                guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
+            }
+            guard descriptor >= 0 else {
+                throw errno == ELOOP ? refused("is a symbolic link") : failed("can't be read", .noInput)
+            }
+            let claim = FileClaim(descriptor: descriptor)
+            var (status, found) = (stat(), stat())
+            guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
+            try check(status)
+            guard claim.lock() else {
+                throw Refusal(
+                    sentence: "\(path) is in use by another phone; wait until it has ended, or name another",
+                    status: .temporary
+                )
+            }
+            // What was locked may have been replaced meanwhile by the process that had it before.
+            if lstat(path, &found) == 0, found.st_dev == status.st_dev, found.st_ino == status.st_ino { return claim }
+        }
+    }
+
     /// Puts these bytes in the place of what is there, 0600 and durably: all of them, or what was there stays.
-    func replace(with bytes: [UInt8]) throws(Refusal) {
+    ///
+    /// - Returns: the new file, taken for this process before anybody can open it.
+    func replace(with bytes: [UInt8]) throws(Refusal) -> FileClaim {
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failed("can't be written", .ioError) }
         defer { close(directory) }
@@ -66,14 +98,15 @@ struct PrivateFile: Sendable {
         let draft = ".hybrid-lab-\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
         let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
-        defer { close(descriptor) }
-        guard Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
+        let claim = FileClaim(descriptor: descriptor)
+        guard claim.lock(), Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
             let refusal = failed("can't be written", .ioError)
             unlinkat(directory, draft, 0)
             throw refusal
         }
         // Some file systems know no fsync for directories and say EINVAL; their metadata is in order anyway.
         guard fsync(directory) == 0 || errno == EINVAL else { throw failed("can't be written", .ioError) }
+        return claim
     }
 
     private static func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
