@@ -18,6 +18,7 @@ struct HybridLab: AsyncParsableCommand {
     static func main() async {
         do {
             var command = try parseAsRoot()
+            try StandardOutput.requireOpen()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

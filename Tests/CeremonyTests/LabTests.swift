@@ -96,6 +96,65 @@ struct LabTests {
         try FileManager.default.removeItem(atPath: folder)
     }
 
+    @Test("up takes no other file for its lines, and takes none away, but its own")
+    func foreignEnvironmentFile() async throws {
+        let folder = try Table.folder()
+        let file = folder + "/env"
+        func up() throws -> RunningProgram {
+            try RunningProgram(
+                "hybrid-lab",
+                ["up", "--env-file", file],
+                in: folder,
+                environment: ProcessInfo.processInfo.environment
+            )
+        }
+        func put(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: file)) }
+        func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+        func expectRefusal() async throws {
+            let before = try content()
+            let ending = try await up().ending()
+            #expect(ending.status == 74, "\(ending)")
+            let sentence = "\(file) exists already; choose another name, or remove it"
+            #expect(ending.lastLine == "hybrid-lab: \(sentence)", "\(ending)")
+            #expect(try content() == before)
+        }
+        for foreign in ["", "TOKEN=1\n", "export DBUS_SYSTEM_BUS_ADDRESS='tcp:host=localhost'\n"] {
+            try put(foreign)
+            try await expectRefusal()
+        }
+        // Left by one that was killed.
+        try put("export DBUS_SYSTEM_BUS_ADDRESS='unix:path=\(folder)/gone'\n")
+        let lab = try up()
+        _ = try await lab.line { $0.contains("ready") }
+        #expect(try !content().contains("\(folder)/gone"))
+        // One that is in use.
+        try await expectRefusal()
+        try FileManager.default.removeItem(atPath: file)
+        try put("mine\n")
+        lab.send(SIGTERM)
+        #expect(try await lab.ending().status == 0)
+        #expect(try content() == "mine\n")
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test("a demo that nobody gets to read, and a report, are not taken for told")
+    func fullOutput() async throws {
+        try await Table.set { table in
+            let demo = try RunningProgram(
+                "hybrid-lab",
+                ["demo", "--no-qr"],
+                in: table.folder,
+                environment: ProcessInfo.processInfo.environment,
+                output: "/dev/full"
+            )
+            let told = try await demo.ending()
+            #expect(told.status == 74 && told.lastLine.contains("standard output"), "\(told)")
+            let ended = try await table.ceremony(Table.creation("ada"), "approve", phoneOutput: "/dev/full")
+            #expect(ended.desktop.status == 0, "\(ended)")
+            #expect(ended.phone.status == 74 && ended.phone.lastLine.contains("standard output"), "\(ended)")
+        }
+    }
+
     @Test(
         "run ends as its command does",
         arguments: [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)] as [(String, Int32)]
@@ -197,6 +256,23 @@ struct LabTests {
         ).ending()
         #expect(phone.status == 65, "\(phone)")
         #expect(phone.lastLine.hasPrefix("hybrid-lab: \(sentence)"), "\(phone)")
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test("a picture without a code is told in words")
+    func blankPicture() async throws {
+        let folder = try Table.folder()
+        let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+        let picture = folder + "/blank.png"
+        try #require(Data(base64Encoded: pixel)).write(to: URL(fileURLWithPath: picture))
+        let phone = try await RunningProgram(
+            "hybrid-lab",
+            ["phone", "--tunnel-domain", "266", "--image", picture],
+            in: folder,
+            environment: ProcessInfo.processInfo.environment
+        ).ending()
+        #expect(phone.status == 65, "\(phone)")
+        #expect(phone.lastLine == "hybrid-lab: \(picture): there is no sign-in code in it; one is needed", "\(phone)")
         try FileManager.default.removeItem(atPath: folder)
     }
 
@@ -339,6 +415,14 @@ struct LabTests {
         ).ending()
         #expect(blind.status == 69)
         #expect(blind.lastLine == "hybrid-lab: the display :4711 can't be read: no X server answers there")
+        let unset = try await RunningProgram(
+            "hybrid-lab",
+            ["phone", "--screen", "--tunnel-domain", "266"],
+            in: folder,
+            environment: bare
+        ).ending()
+        #expect(unset.status == 69)
+        #expect(unset.lastLine == "hybrid-lab: DISPLAY is not set; name one with --display, or use xvfb-run")
         try FileManager.default.removeItem(atPath: folder)
     }
 }
@@ -398,7 +482,8 @@ struct Table: Sendable {
         _ request: String,
         _ script: String,
         seconds: Int = 60,
-        phoneProgram: [String] = ["hybrid-lab"]
+        phoneProgram: [String] = ["hybrid-lab"],
+        phoneOutput: String? = nil
     ) async throws -> Ended {
         let surroundings = try ready.value("environment")
         let environment = ProcessInfo.processInfo.environment.merging([
@@ -424,7 +509,8 @@ struct Table: Sendable {
             phoneProgram.dropFirst() + ["phone", "--json", "--script", script, "--passkeys", passkeys, "-"],
             in: folder,
             environment: environment,
-            input: code + "\n"
+            input: code + "\n",
+            output: phoneOutput
         )
         let (left, right) = (try await desktop.ending(), try await phone.ending())
         let events = try right.output.split(separator: "\n").map {

@@ -61,6 +61,7 @@ struct Demo: AsyncParsableCommand {
             try await ceremonies(on: rig.bus.busAddress, rig.relay, story)
         }
         story.summary(elapsed: ContinuousClock.now - started)
+        guard story.isTold else { throw CommandFailure.outputLost }
     }
 
     private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ story: Story) async throws {

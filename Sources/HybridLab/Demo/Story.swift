@@ -13,6 +13,10 @@ internal import Synchronization
 final class Story: Sendable {
     private let showsCodes: Bool
     private let steps = Mutex(0)
+    private let isLost = Mutex(false)
+
+    /// Whether standard output took all of it.
+    var isTold: Bool { isLost.withLock { !$0 } }
 
     init(showsCodes: Bool) { self.showsCodes = showsCodes }
 
@@ -65,5 +69,8 @@ final class Story: Sendable {
         say("yours and a person, hybrid-client and hybrid-auth do the same.")
     }
 
-    private func say(_ text: String) { StandardOutput.writeLine(Array(text.utf8)) }
+    private func say(_ text: String) {
+        guard !StandardOutput.writeLine(Array(text.utf8)) else { return }
+        isLost.withLock { $0 = true }
+    }
 }

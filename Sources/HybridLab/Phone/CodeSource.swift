@@ -41,6 +41,12 @@ final class CodeReading: Sendable {
     }
 
     private func screen(_ display: String?, _ patience: Duration) async throws -> QROffer {
+        guard display != nil || !(ProcessEnvironment.variables["DISPLAY"] ?? "").isEmpty else {
+            throw CommandFailure(
+                "DISPLAY is not set; name one with --display, or use xvfb-run",
+                status: .unavailable
+            )
+        }
         let code: ScannedText
         do throws(CodeWatch.Failure) {
             code = try await CodeWatch.firstCode(
@@ -94,8 +100,8 @@ final class CodeReading: Sendable {
             }
         }
         guard finding.wanted.count == 1, let code = finding.wanted.first else {
-            let what = finding.wanted.isEmpty ? "no sign-in code" : "\(finding.wanted.count) sign-in codes"
-            throw CommandFailure("\(path): there are \(what) in it; one is needed", status: .dataError)
+            let what = finding.wanted.isEmpty ? "is no sign-in code" : "are \(finding.wanted.count) sign-in codes"
+            throw CommandFailure("\(path): there \(what) in it; one is needed", status: .dataError)
         }
         return try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
     }

@@ -18,9 +18,10 @@ struct PhoneCommand: AsyncParsableCommand {
 
             A script has steps with commas between them. The person: approve, deny, wrong-uv (types a wrong PIN), \
             no-credentials, excluded; wait:SECONDS before the answer, pick:NUMBER of the account. The phone: slow or \
-            slow:SECONDS; drop:STAGE (closes its tunnel), vanish:STAGE (is gone without a word), hang:STAGE and \
-            corrupt:STAGE, where STAGE is tunnel, advert, handshake, introduction, request or answer; two-phones; \
-            advert-24. Given more than once, each ceremony has its own, and the last one goes for all that follow.
+            slow:SECONDS; drop:STAGE (closes its tunnel), vanish:STAGE (is gone without a word) and hang:STAGE, where \
+            STAGE is tunnel, advert, handshake, introduction, request or answer; corrupt:STAGE (sends a wrong bit), \
+            where STAGE is handshake, introduction or answer; two-phones; advert-24. Given more than once, each \
+            ceremony has its own, and the last one goes for all that follow.
             """
     )
 
@@ -114,10 +115,11 @@ struct PhoneCommand: AsyncParsableCommand {
             let ending = await withTerminationSignals { try await command.answer(report) }
             if ending.signal != nil {
                 // Whoever let it run until then has what they wanted.
-                if ceremonies == 0 { return }
-                throw CommandFailure("interrupted", status: .interrupted)
+                guard ceremonies == 0 else { throw CommandFailure("interrupted", status: .interrupted) }
+            } else {
+                try ending.result.get()
             }
-            try ending.result.get()
+            guard report.isComplete else { throw CommandFailure.outputLost }
         } catch let failure as CommandFailure {
             report.failure(failure)
             throw ExitCode(failure.status.rawValue)

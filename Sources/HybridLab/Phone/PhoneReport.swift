@@ -13,8 +13,12 @@ final class PhoneReport: Sendable {
     private let isJSON: Bool
     private let begun = ContinuousClock.now
     private let ceremony = NIOLockedValueBox(0)
+    private let isLost = NIOLockedValueBox(false)
 
     init(json: Bool) { isJSON = json }
+
+    /// Whether whoever reads it has got all of it.
+    var isComplete: Bool { isLost.withLockedValue { !$0 } }
 
     /// A code was read; what follows belongs to its ceremony.
     func code(_ offer: QROffer, _ script: PhoneScript) {
@@ -67,7 +71,9 @@ final class PhoneReport: Sendable {
     func end(_ ending: PhoneEnding) { tell("end", ending.sentence, [("ending", .text(ending.rawValue))]) }
 
     func failure(_ failure: CommandFailure) {
-        guard isJSON else { return StandardError.writeLine("\(HybridLab.programName): \(failure.sentence)") }
+        guard isJSON, isComplete else {
+            return StandardError.writeLine("\(HybridLab.programName): \(failure.sentence)")
+        }
         write(
             "error",
             [
@@ -88,7 +94,8 @@ final class PhoneReport: Sendable {
         let object = JSONText.object(
             [("event", .text(event)), ("ceremony", .number(number)), ("elapsed_ms", .number(milliseconds))] + fields
         )
-        StandardOutput.writeLine(Array(object.description.utf8))
+        guard !StandardOutput.writeLine(Array(object.description.utf8)) else { return }
+        isLost.withLockedValue { $0 = true }
     }
 }
 

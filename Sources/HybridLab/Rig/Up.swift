@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Glibc
 internal import ServiceSupport
 
 /// `hybrid-lab up`: the table stands until it is told to go away.
@@ -11,7 +10,7 @@ struct Up: AsyncParsableCommand {
         discussion: """
             Prints what they need as lines for a shell, or with --json as one JSON object on one line, and stays until \
             it gets Ctrl-C or SIGTERM. With --env-file the lines stand in a file, which is there when all is ready and \
-            gone when it is over.
+            gone when it is over. A file that is there before is not touched, unless a run left it that was killed.
             """
     )
 
@@ -25,6 +24,8 @@ struct Up: AsyncParsableCommand {
     var envFile: String?
 
     func run() async throws {
+        // Before anything is set up; when it is written, it is looked at again.
+        if let envFile { try EnvironmentFile.check(envFile) }
         let command = self
         let ending = await withTerminationSignals {
             try await command.options.run { rig in
@@ -37,39 +38,12 @@ struct Up: AsyncParsableCommand {
 
     private func stand(_ surroundings: Surroundings) async throws {
         let lines = surroundings.shellLines
-        if let envFile { try EnvironmentLines.write(lines, to: envFile) }
-        defer { if let envFile { unlink(envFile) } }
+        let file = try envFile.map { try EnvironmentFile(lines, at: $0) }
+        defer { file?.remove() }
         StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
         let text = json ? surroundings.json.description : lines.joined(separator: "\n")
-        guard StandardOutput.writeLine(Array(text.utf8)) else {
-            throw CommandFailure("standard output can't be written to", status: .ioError)
-        }
+        guard StandardOutput.writeLine(Array(text.utf8)) else { throw CommandFailure.outputLost }
         StandardError.writeLine("\(HybridLab.programName): ready; Ctrl-C ends it")
         while true { try await Task.sleep(for: .seconds(3600)) }
-    }
-}
-
-/// The file of `--env-file`.
-private enum EnvironmentLines {
-    /// Written beside its place and then moved there, so that whoever waits for it never reads half of it.
-    static func write(_ lines: [String], to path: String) throws(CommandFailure) {
-        let draft = path + ".\(getpid()).new"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        defer { close(descriptor) }
-        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
-        guard write(descriptor, bytes, bytes.count) == bytes.count, rename(draft, path) == 0 else {
-            let refusal = failure(path)
-            unlink(draft)
-            throw refusal
-        }
-    }
-
-    private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure("\(path) can't be written: \(String(cString: strerror(errno)))", status: .ioError)
-    }
-
-    private static func write(_ descriptor: Int32, _ bytes: [UInt8], _ count: Int) -> Int {
-        Glibc.write(descriptor, bytes, count)
     }
 }
