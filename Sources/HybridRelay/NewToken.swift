@@ -58,7 +58,7 @@ struct NewToken: ParsableCommand {
         guard StandardOutput.writeLine(Array(made.token.utf8)) else {
             throw CommandFailure(
                 takeBack(count, descriptor)
-                    ? "the token could not be shown on standard output; \(file) is as it was, so try again"
+                    ? "the token could not be shown on standard output; nothing was added to \(file), so try again"
                     : "the token could not be shown on standard output; take the line of \(name) out of \(file) and try "
                         + "again",
                 status: .ioError
