@@ -8,6 +8,8 @@ public import CaBLE
 public actor EncryptedChannel {
     private let transport: any MessageChannel
     private var crypter: ChannelCrypter
+    /// Whether a sealed message may not have gone out: the other end counts, and could open none that comes after it.
+    private var isBrokenOff = false
 
     /// A channel that takes over the keys of a handshake.
     public init(over transport: any MessageChannel, keys: consuming ChannelKeys) {
@@ -17,14 +19,14 @@ public actor EncryptedChannel {
 
     /// Seals and sends the phone's first message, which has no type byte.
     ///
-    /// - Throws: ``TunnelError``, `FrameError`.
+    /// - Throws: ``TunnelError``, `FrameError`, `CancellationError`.
     public func send(_ message: PostHandshakeMessage) async throws {
         try await sendPlaintext(message.encoded)
     }
 
-    /// Seals and sends a message.
+    /// Seals and sends a message. Where that fails, or is broken off, nothing more is sent.
     ///
-    /// - Throws: ``TunnelError``, `FrameError`.
+    /// - Throws: ``TunnelError``, `FrameError`, `CancellationError`.
     public func send(_ message: ChannelMessage) async throws {
         try await sendPlaintext(message.encoded)
     }
@@ -44,8 +46,17 @@ public actor EncryptedChannel {
     }
 
     private func sendPlaintext(_ plaintext: [UInt8]) async throws {
+        // What is sealed is counted, so a task that is not to send any more stops before: the goodbye that another task
+        // sends then can be opened.
+        try Task.checkCancellation()
+        guard !isBrokenOff else { throw TunnelError.connectionLost }
         let frame = try crypter.sealer.seal(plaintext)
-        try await transport.send(WireMessage(bytes: frame.bytes))
+        do {
+            try await transport.send(WireMessage(bytes: frame.bytes))
+        } catch {
+            isBrokenOff = true
+            throw error
+        }
     }
 
     private func receivePlaintext() async throws -> [UInt8] {

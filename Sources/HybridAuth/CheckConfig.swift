@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import CeremonySupport
 internal import ServiceSupport
 
 /// `hybrid-auth check-config`: what holds where no option says otherwise, and where each value comes from.
@@ -19,11 +20,14 @@ struct CheckConfig: ParsableCommand {
 
     func run() throws {
         let settings = try AuthSettings.resolve(GivenFlags())
+        try settings.checkCertificates(AuthSettings.cacert)
         if let domain = try AuthSettings.domain(settings),
             let file = try AuthSettings.tokenFile(for: domain, settings)
         {
             _ = try AuthSettings.token(file)
         }
-        print(json ? settings.json + "\n" : settings.table, terminator: "")
+        guard StandardOutput.write(json ? settings.json + "\n" : settings.table) else {
+            throw CommandFailure("standard output can't be written", status: .ioError)
+        }
     }
 }

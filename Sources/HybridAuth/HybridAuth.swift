@@ -20,6 +20,7 @@ struct HybridAuth: AsyncParsableCommand {
     )
 
     static func main() async {
+        StandardDescriptors.occupyClosed()
         // No core file: it would hold keys.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

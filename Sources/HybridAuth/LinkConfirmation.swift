@@ -53,7 +53,9 @@ struct LinkConfirmation {
             switch error {
             case .cancelled: throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody answered in time; nothing was sent", status: .temporary)
-            case .takenDown: throw CancellationError()
+            case .takenDown:
+                await PromptInterruption.takesPlace()
+                throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }
         }

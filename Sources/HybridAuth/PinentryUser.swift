@@ -59,7 +59,9 @@ struct PinentryUser: UserInteraction {
             case .cancelled, .tooManyTries:
                 throw KnownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
-            case .takenDown: throw CancellationError()
+            case .takenDown:
+                await PromptInterruption.takesPlace()
+                throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }
         }
@@ -89,7 +91,7 @@ struct PinentryUser: UserInteraction {
             }
             throw UserRefusal.declined
         } catch {
-            throw Self.refusal(error)
+            throw await Self.refusal(error)
         }
     }
 
@@ -109,7 +111,7 @@ struct PinentryUser: UserInteraction {
             )
             guard answer == .yes else { throw UserRefusal.declined }
         } catch {
-            throw Self.refusal(error)
+            throw await Self.refusal(error)
         }
     }
 
@@ -136,7 +138,7 @@ struct PinentryUser: UserInteraction {
                 }
             }
         } catch {
-            throw Self.refusal(error)
+            throw await Self.refusal(error)
         }
     }
 
@@ -153,7 +155,7 @@ struct PinentryUser: UserInteraction {
                 timeout: Self.patience
             )
         } catch {
-            throw Self.refusal(error)
+            throw await Self.refusal(error)
         }
     }
 
@@ -161,13 +163,17 @@ struct PinentryUser: UserInteraction {
         secret.withUnsafeBytes { PIN(utf8: $0) }
     }
 
-    private static func refusal(_ error: any Error) -> UserRefusal {
+    private static func refusal(_ error: any Error) async -> UserRefusal {
         switch error {
-        case let refusal as UserRefusal: refusal
-        case PinentryError.cancelled, PinentryError.takenDown: .declined
-        case PinentryError.timedOut: .timedOut
-        case let error as PinentryError: .unavailable(error.sentence)
-        default: .unavailable("the question could not be asked: \(error)")
+        case let refusal as UserRefusal: return refusal
+        case PinentryError.cancelled: return .declined
+        case PinentryError.takenDown:
+            // Who asked us is cancelled then, and says so instead of this.
+            await PromptInterruption.takesPlace()
+            return .declined
+        case PinentryError.timedOut: return .timedOut
+        case let error as PinentryError: return .unavailable(error.sentence)
+        default: return .unavailable("the question could not be asked: \(error)")
         }
     }
 }

@@ -84,6 +84,7 @@ struct Scan: AsyncParsableCommand {
         let link = try inputs.isLink ? LinkConfirmation(program: pinentry) : nil
         let domain = try relayDomain(settings)
         tunnelTokenFile = try AuthSettings.tokenFile(for: domain, settings)
+        try settings.checkCertificates(AuthSettings.cacert)
         try await answer(domain, link, progress)
     }
 

@@ -2,6 +2,8 @@
 
 internal import ArgumentParser
 internal import CaBLE
+internal import DataChannel
+internal import Glibc
 internal import RelayCheck
 internal import ServiceSupport
 
@@ -53,6 +55,7 @@ struct Setup: AsyncParsableCommand {
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", nil))
         }
         if let cacert { changes.append(("HYBRID_CACERT", try Self.absolute(cacert))) }
+        try checkFiles()
         let bytes = try file.changed(changes)
         if !noCheck {
             let setup = self
@@ -72,6 +75,17 @@ struct Setup: AsyncParsableCommand {
         Self.say("done; hybrid-auth scan uses the relay \(domain.host)")
     }
 
+    /// What no scan could use is not written down, also where nobody looks at the relay.
+    private func checkFiles() throws(CommandFailure) {
+        if let tunnelTokenFile, noCheck { _ = try AuthSettings.token(tunnelTokenFile) }
+        guard let cacert else { return }
+        do throws(TunnelError) {
+            try TrustAnchors.check(cacert)
+        } catch {
+            throw CommandFailure("\(cacert) holds no PEM certificate that can be read", status: .noInput)
+        }
+    }
+
     private func chosenDomain(_ dialogue: SetupDialogue) throws -> TunnelDomain {
         if let tunnelDomain {
             guard let domain = TunnelDomain(argument: tunnelDomain) else { throw Self.noDomain(tunnelDomain) }
@@ -84,6 +98,7 @@ struct Setup: AsyncParsableCommand {
         Self.say("ask who runs yours for its number or host name, or see hybrid-relay domain")
         for _ in 0..<5 {
             guard let answer = dialogue.ask("Relay (number or host name): ") else { break }
+            if answer.isEmpty { continue }
             if let domain = TunnelDomain(argument: answer) { return domain }
             Self.say(Self.noDomain(answer).sentence)
         }
@@ -158,7 +173,8 @@ struct Setup: AsyncParsableCommand {
     /// A path that still leads there when the program is started elsewhere.
     private static func absolute(_ path: String) throws(CommandFailure) -> String {
         guard let resolved = PathResolution.resolved(path) else {
-            throw CommandFailure("\(path): there is no such file", status: .noInput)
+            let error: FileReadError = errno == ENOENT ? .missing : .failed(errorNumber: errno)
+            throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
         return resolved
     }

@@ -20,6 +20,9 @@ struct VaultBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await administering {
+            guard !file.isEmpty else {
+                throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
+            }
             let vault = try options.place.open()
             let opened = try await options.keeper().open(vault, to: "Write a backup of this vault").vault
             try await opened.backUp(to: file)

@@ -97,7 +97,7 @@ struct VaultKeeper: Sendable {
             repeatPrompt: "Again:",
             mismatch: "The two are not the same; type it again"
         )
-        let secret = try await answered {
+        let secret = try await answered(choosing: "passphrase") {
             try await pinentry.getNewPIN(
                 title: Self.title,
                 description: "A new passphrase for this vault\n\n\(SafeText(quoting: path))\n\nIt opens every copy of "
@@ -196,15 +196,21 @@ struct VaultKeeper: Sendable {
     private static let declined = CommandFailure("cancelled; nothing was changed", status: .notPermitted)
     private static let nothingTyped = CommandFailure("nothing was typed; nothing was changed", status: .notPermitted)
 
-    private func answered<Answer: Sendable>(_ ask: () async throws -> Answer) async throws -> Answer {
+    private func answered<Answer: Sendable>(
+        choosing what: String = "PIN",
+        _ ask: () async throws -> Answer
+    ) async throws -> Answer {
         do {
             return try await ask()
         } catch let error as PinentryError {
             switch error {
             case .cancelled: throw Self.declined
-            case .tooManyTries: throw CommandFailure(error.sentence, status: .notPermitted)
+            case .tooManyTries:
+                throw CommandFailure("no \(what) was chosen after several tries; try again", status: .notPermitted)
             case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
-            case .takenDown: throw CancellationError()
+            case .takenDown:
+                await PromptInterruption.takesPlace()
+                throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }
         }

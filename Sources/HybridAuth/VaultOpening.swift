@@ -63,7 +63,8 @@ enum BaseDirectory {
         // A relative path is to be ignored, says the XDG specification.
         if let set = getenv(variable).map({ String(cString: $0) }), set.hasPrefix("/") { return set + "/hybrid" }
         guard let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") else {
-            throw CommandFailure("HOME is not set; name the vault with --vault and set XDG_STATE_HOME", status: .usage)
+            let vault = self == .data ? "name the vault with --vault and " : ""
+            throw CommandFailure("HOME is not set; set it, or \(vault)set XDG_STATE_HOME", status: .usage)
         }
         return home + fallback + "/hybrid"
     }

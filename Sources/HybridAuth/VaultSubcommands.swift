@@ -33,7 +33,7 @@ struct VaultInit: AsyncParsableCommand {
                 let pin = try await keeper.askNewPIN(for: directory)
                 let isTest = SystemBusVariable.namesAnotherBus
                 _ = try await Vault.create(directory: directory, stateDirectory: state, pin: pin, test: isTest)
-                if isTest { say("VIRTUAL RADIO: this vault opens only under one") }
+                if isTest { say("VIRTUAL RADIO: scan uses this vault only under one") }
                 say("made a new vault at \(directory)")
                 return say(VaultStatusCommand.opensNowhereElse)
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import CeremonySupport
 internal import ServiceSupport
 
 /// `hybrid-client check-config`: what holds where no option says otherwise, and where each value comes from.
@@ -18,6 +19,9 @@ struct CheckConfig: ParsableCommand {
 
     func run() throws {
         let settings = try ClientSettings.resolve(GivenFlags())
-        print(json ? settings.json + "\n" : settings.table, terminator: "")
+        try settings.checkCertificates(ClientSettings.cacert)
+        guard StandardOutput.write(json ? settings.json + "\n" : settings.table) else {
+            throw CommandFailure("standard output can't be written", status: .ioError)
+        }
     }
 }

@@ -63,13 +63,17 @@ struct Doctor: AsyncParsableCommand {
         let (report, isWritten) = try ending.result.get()
         let last = json ? try report.json() : Array(Self.verdict(report).utf8)
         guard StandardOutput.writeLine(last), isWritten else {
-            throw CommandFailure("standard output can't be written", status: .ioError)
+            guard json else { throw CommandFailure(Self.unwritten, status: .ioError) }
+            StandardError.writeLine(String(decoding: try DoctorReport.error(Self.unwritten, .ioError), as: UTF8.self))
+            throw ExitCode(ExitStatus.ioError.rawValue)
         }
         guard let obstacle = report.obstacle else { return }
         guard json else { throw CommandFailure(obstacle.sentence, status: obstacle.status) }
         StandardError.writeLine(String(decoding: try DoctorReport.error(obstacle), as: UTF8.self))
         throw ExitCode(obstacle.status.rawValue)
     }
+
+    private static let unwritten = "standard output can't be written"
 
     private static func verdict(_ report: DoctorReport) -> String {
         report.obstacle.map { "a ceremony can't work: \($0.found)" } ?? "a ceremony could work"

@@ -125,9 +125,11 @@ struct DoctorReport {
     }
 
     /// Somebody broke off; the last line of NDJSON.
-    static func interruption() throws -> [UInt8] {
-        let status = ExitStatus.interrupted
-        return try encoded(Failure(event: "error", code: status.rawValue, message: status.name, remedy: nil))
+    static func interruption() throws -> [UInt8] { try error(ExitStatus.interrupted.name, .interrupted) }
+
+    /// What prevents the report and not a ceremony; the last line of NDJSON.
+    static func error(_ message: String, _ status: ExitStatus) throws -> [UInt8] {
+        try encoded(Failure(event: "error", code: status.rawValue, message: message, remedy: nil))
     }
 
     private static func encoded(_ value: some Encodable) throws -> [UInt8] {

@@ -16,6 +16,7 @@ struct HybridClient: AsyncParsableCommand {
     )
 
     static func main() async {
+        StandardDescriptors.occupyClosed()
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

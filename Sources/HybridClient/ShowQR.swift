@@ -89,6 +89,7 @@ struct ShowQR: AsyncParsableCommand {
         flags.set(ClientSettings.cacert, cacert)
         flags.set(ClientSettings.bleChannel, bleChannel)
         let settings = try ClientSettings.resolve(flags)
+        try settings.checkCertificates(ClientSettings.cacert)
         let ceremony = try RequestInput(path: request, origin: origin, topOrigin: topOrigin).ceremony()
         let page = open ? try await CodePage.start(for: ceremony, report) : nil
         let display = try CodeDisplay(report, printsText: printUrl, file: qrOutput, page: page)

@@ -8,6 +8,8 @@ final class ChildProcess {
     let descriptor: Int32
     private let identifier: pid_t
     private var isReaped = false
+    /// How it ended, as `waitpid` says, once it is reaped.
+    private var status: Int32 = 0
 
     /// Starts a program without a shell and with no further descriptor than its three.
     ///
@@ -44,6 +46,14 @@ final class ChildProcess {
         takeDown()
     }
 
+    /// Whether it has ended by a signal that asks programs to end, as Ctrl-C sends to all programs of a terminal.
+    ///
+    /// For a program that has hung up: waits a moment for its end, which comes just after.
+    var wasToldToEnd: Bool {
+        guard waits(milliseconds: 500) else { return false }
+        return [SIGINT, SIGHUP, SIGTERM].contains(status & 0x7F)
+    }
+
     /// Waits for its end, and helps it along when it does not come within two seconds.
     func finish() {
         shutdown(descriptor, Int32(SHUT_RDWR))
@@ -56,7 +66,6 @@ final class ChildProcess {
         kill(identifier, SIGTERM)
         if waits(milliseconds: 500) { return }
         kill(identifier, SIGKILL)
-        var status: Int32 = 0
         while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
         isReaped = true
     }
@@ -66,7 +75,6 @@ final class ChildProcess {
         guard !isReaped else { return true }
         // waitpid has no time limit; this thread has nothing else to do.
         for _ in 0...(milliseconds / 10) {
-            var status: Int32 = 0
             let result = waitpid(identifier, &status, WNOHANG)
             if result == identifier || (result < 0 && errno == ECHILD) {
                 isReaped = true

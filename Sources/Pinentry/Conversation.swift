@@ -105,7 +105,7 @@ final class Conversation {
                 try waitForMore(before: deadline)
                 try reader.fill(from: child.descriptor)
             } catch let failure as LineReader.Failure {
-                throw failure == .tooLong ? .spokeNonsense : .gone
+                throw failure == .tooLong ? .spokeNonsense : hungUp
             } catch let error as PinentryError {
                 throw error
             } catch {
@@ -130,6 +130,9 @@ final class Conversation {
         }
     }
 
+    /// Why the program is gone: somebody may have ended it, with this program or alone.
+    private var hungUp: PinentryError { child.wasToldToEnd ? .takenDown : .gone }
+
     private func send(_ line: [UInt8]) throws(PinentryError) {
         var rest = line[...]
         while !rest.isEmpty {
@@ -138,7 +141,7 @@ final class Conversation {
             }
             if count < 0, errno == EINTR { continue }
             // A program that lets 200 kB of commands lie unread is as good as gone.
-            guard count > 0 else { throw .gone }
+            guard count > 0 else { throw hungUp }
             rest = rest.dropFirst(count)
         }
     }

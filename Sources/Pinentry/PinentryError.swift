@@ -4,6 +4,8 @@
 public enum PinentryError: Error, Equatable, Sendable {
     /// No such program; names what was looked for.
     case notFound(String)
+    /// What was named is no program that can be run: a folder, or a file that may not be executed; names it.
+    case cannotRun(String)
     /// The program was started and did not greet; names it.
     case didNotStart(String)
     /// What the program said is not Assuan, or far too much of it.
@@ -20,7 +22,8 @@ public enum PinentryError: Error, Equatable, Sendable {
     case tooManyTries
     /// The program ended in the middle.
     case gone
-    /// The calling task was cancelled, and the prompt was taken down.
+    /// The calling task was cancelled, and the prompt was taken down; or the program was ended by SIGINT, SIGHUP or
+    /// SIGTERM, as by Ctrl-C, which may come to it before it comes to us.
     case takenDown
 
     /// The cause and the remedy, for people, on one line.
@@ -28,6 +31,8 @@ public enum PinentryError: Error, Equatable, Sendable {
         switch self {
         case .notFound(let name):
             "there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry"
+        case .cannotRun(let name):
+            "\(name) can't be run; name an executable file with --pinentry"
         case .didNotStart(let name): "\(name) did not start; name another with --pinentry"
         case .spokeNonsense: "the pinentry program does not speak Assuan; name another with --pinentry"
         case .couldNotAsk(let code):

@@ -13,6 +13,7 @@ enum PinentryProgram {
         for name in names {
             if name.contains("/") {
                 if isProgram(name) { return name }
+                if access(name, F_OK) == 0 { throw .cannotRun(name) }
             } else {
                 let path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
                 for directory in path.split(separator: ":") where isProgram("\(directory)/\(name)") {

@@ -47,9 +47,14 @@ extension StandardError {
 
 /// Standard output as a place for results.
 public enum StandardOutput {
+    /// Writes text of our own making as it is, such as a table; `false` if not all of it was taken.
+    public static func write(_ text: String) -> Bool { ServiceSupport.write(Array(text.utf8), to: STDOUT_FILENO) }
+
     /// Writes bytes and a newline as they are, for a program that reads them; `false` if not all of it was taken.
     @discardableResult
-    public static func writeLine(_ bytes: [UInt8]) -> Bool { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+    public static func writeLine(_ bytes: [UInt8]) -> Bool {
+        ServiceSupport.write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+    }
 }
 
 /// Writes everything, or says that it could not.

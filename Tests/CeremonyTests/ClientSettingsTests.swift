@@ -32,7 +32,9 @@ struct ClientSettingsTests {
 
     @Test("check-config shows what holds and where it comes from")
     func report() async throws {
-        let place = try Place(["client": "\nHYBRID_CACERT=/etc/hostname\n", "auth": "HYBRID_TUNNEL_DOMAIN=266\n"])
+        let place = try Place(["auth": "HYBRID_TUNNEL_DOMAIN=266\n"])
+        let certificates = try place.write("ca.pem", SampleCertificate.pem)
+        _ = try place.write("hybrid/client.env", "\nHYBRID_CACERT=\(certificates)\n")
         let client = try await place.check("hybrid-client")
         #expect(client.status == 0 && client.errors == "", "\(client)")
         let rows = client.output.split(separator: "\n").map {
@@ -41,14 +43,14 @@ struct ClientSettingsTests {
         #expect(
             rows == [
                 "SETTING VALUE SOURCE",
-                "cacert /etc/hostname HYBRID_CACERT in \(place.folder)/hybrid/client.env line 2",
+                "cacert \(certificates) HYBRID_CACERT in \(place.folder)/hybrid/client.env line 2",
                 "ble-channel no default",
             ]
         )
-        let json = try await place.check("hybrid-client", ["--json"], ["HYBRID_CACERT": "/etc/passwd"])
+        let json = try await place.check("hybrid-client", ["--json"], ["HYBRID_CACERT": certificates])
         let settings = try JSONDecoder().decode([JSONValue].self, from: Data(json.output.utf8))
         #expect(settings.map { $0["name"] } == [.text("cacert"), .text("ble-channel")])
-        #expect(settings[0]["value"] == .text("/etc/passwd") && settings[0]["variable"] == .text("HYBRID_CACERT"))
+        #expect(settings[0]["value"] == .text(certificates) && settings[0]["variable"] == .text("HYBRID_CACERT"))
         let auth = try await place.check("hybrid-auth")
         #expect(auth.status == 0 && auth.errors == "", "\(auth)")
         #expect(auth.output.contains("266"), "\(auth)")
@@ -60,9 +62,15 @@ struct ClientSettingsTests {
     func mistakes() async throws {
         let nothing = "can't be read: No such file or directory"
         let cases: [(program: String, file: String, variables: [String: String], says: String)] = [
-            ("hybrid-client", "", ["HYBRID_CACERT": ""], "HYBRID_CACERT in the environment: an empty text is not"),
+            ("hybrid-client", "", ["HYBRID_CACERT": ""], "HYBRID_CACERT in the environment: it is empty; "),
             ("hybrid-client", "", ["HYBRID_CACERT": "/none"], "HYBRID_CACERT in the environment: /none \(nothing)"),
             ("hybrid-client", "\n\nHYBRID_CACERT=/none", [:], "HYBRID_CACERT in FILE line 3: /none \(nothing)"),
+            (
+                "hybrid-client", "", ["HYBRID_CACERT": "/etc/passwd"],
+                "HYBRID_CACERT in the environment: /etc/passwd can't"
+            ),
+            ("hybrid-auth", "", ["HYBRID_CACERT": "/none"], "HYBRID_CACERT in the environment: /none \(nothing)"),
+            ("hybrid-auth", "HYBRID_CACERT=/", [:], "HYBRID_CACERT in FILE line 1: / can't be read as certificates"),
             ("hybrid-client", "HYBRID_CACET=/x", [:], "HYBRID_CACET in FILE line 1 is no setting; HYBRID_CAC"),
             ("hybrid-client", "HYBRID_CACERT=\"", [:], "FILE line 1: "),
             ("hybrid-auth", "HYBRID_TUNNEL_DOMAIN=nowhere", [:], "HYBRID_TUNNEL_DOMAIN in FILE line 1: nowhere is no"),
@@ -92,6 +100,50 @@ struct ClientSettingsTests {
         #expect(flag.status == 66 && !flag.errors.contains("CACERT"), "\(flag)")
     }
 
+    @Test("what the certificates are in is read before a code is shown")
+    func certificatesFirst() async throws {
+        let place = try Place([:])
+        let request = try place.write("request", "no request")
+        let empty = try place.write("empty.pem", "")
+        for file in ["/none", place.folder, empty, request] {
+            let ending = try await place.run(
+                "hybrid-client",
+                ["show-qr", "--request", request, "--origin", "https://a.example", "--cacert", file]
+            )
+            #expect(
+                ending.status == 66 && ending.lastLine.contains("\(file) can't be read as certificates"),
+                "\(ending)"
+            )
+        }
+    }
+
+    @Test("a report that nobody gets is a failure", arguments: ["hybrid-client", "hybrid-auth"])
+    func unwritten(program: String) async throws {
+        let place = try Place([:])
+        func run(_ redirections: String) async throws -> RunningProgram.Ending {
+            let program = BuildFolder.program(program)
+            return try await place.run("/bin/sh", ["-c", "exec \(program) check-config \(redirections)"])
+        }
+        for redirections in [">/dev/full", ">&-"] {
+            let ending = try await run(redirections)
+            #expect(ending.status == 74 && ending.lastLine.contains("standard output"), "\(redirections): \(ending)")
+        }
+        #expect(try await run("<&- >&- 2>&-").status == 74)
+        let silent = try await run("<&- 2>&-")
+        #expect(silent.status == 0 && silent.output.hasPrefix("SETTING"), "\(silent)")
+    }
+
+    @Test("the doctor's report that nobody gets is an event, too, if events are asked for")
+    func unwrittenDoctor() async throws {
+        let place = try Place([:])
+        let program = BuildFolder.program("hybrid-client")
+        let command = "exec \(program) doctor --json --timeout 1 >/dev/full"
+        let bus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.folder)/no-bus"]
+        let ending = try await place.run("/bin/sh", ["-c", command], bus)
+        let event = try JSONDecoder().decode(JSONValue.self, from: Data(ending.lastLine.utf8))
+        #expect(ending.status == 74 && event["event"] == .text("error"), "\(ending)")
+    }
+
     private static func folder(_ stage: Stage, _ name: String, _ text: String) throws -> String {
         let folder = stage.folder + "/settings"
         try FileManager.default.createDirectory(atPath: folder + "/hybrid", withIntermediateDirectories: true)
@@ -112,6 +164,13 @@ struct ClientSettingsTests {
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        /// Writes a file and gives its path.
+        func write(_ name: String, _ text: String) throws -> String {
+            let path = "\(folder)/\(name)"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            return path
+        }
 
         func check(
             _ program: String,

@@ -29,8 +29,8 @@ final class MemoryChannel: MessageChannel {
     /// How many messages were sent from here.
     var sent: Int { state.withLock { $0.sent } }
 
-    /// Makes every later sending fail.
-    func failSending(_ error: TunnelError) { state.withLock { $0.fault = error } }
+    /// Makes every later sending fail, or none any more.
+    func failSending(_ error: TunnelError?) { state.withLock { $0.fault = error } }
 
     /// Ends the channel; the other side learns why.
     func end(_ error: TunnelError) {

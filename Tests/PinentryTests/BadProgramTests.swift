@@ -11,8 +11,8 @@ struct BadProgramTests {
     func missing() {
         #expect(throws: PinentryError.notFound("/nowhere/pinentry")) { try Pinentry(program: "/nowhere/pinentry") }
         #expect(throws: PinentryError.notFound("no-such-pinentry")) { try Pinentry(program: "no-such-pinentry") }
-        #expect(throws: PinentryError.notFound("/tmp")) { try Pinentry(program: "/tmp") }
-        #expect(throws: PinentryError.notFound("/etc/passwd")) { try Pinentry(program: "/etc/passwd") }
+        #expect(throws: PinentryError.cannotRun("/tmp")) { try Pinentry(program: "/tmp") }
+        #expect(throws: PinentryError.cannotRun("/etc/passwd")) { try Pinentry(program: "/etc/passwd") }
         #expect(throws: PinentryError.notFound("pinentry, pinentry-curses, pinentry-tty")) {
             try Pinentry(program: nil, environment: ["PATH": "/nowhere::/tmp"], limits: .init())
         }
@@ -59,6 +59,13 @@ struct BadProgramTests {
     func crash(how: String) async throws {
         let program = try await ScriptedPinentry("GETPIN) \(how) ;;")
         await #expect(throws: PinentryError.gone) { try await program.pin() }
+        #expect(!program.isAlive)
+    }
+
+    @Test("A program that a signal asked to end was taken down", arguments: ["INT", "HUP", "TERM"])
+    func told(signal: String) async throws {
+        let program = try await ScriptedPinentry("GETPIN) kill -\(signal) $$ ;;")
+        await #expect(throws: PinentryError.takenDown) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
@@ -174,8 +181,8 @@ struct BadProgramTests {
     @Test("Every sentence is one line")
     func sentences() {
         let errors: [PinentryError] = [
-            .notFound("x"), .didNotStart("x"), .spokeNonsense, .couldNotAsk(code: 1), .textTooLong, .cancelled,
-            .timedOut, .tooManyTries, .gone, .takenDown,
+            .notFound("x"), .cannotRun("x"), .didNotStart("x"), .spokeNonsense, .couldNotAsk(code: 1), .textTooLong,
+            .cancelled, .timedOut, .tooManyTries, .gone, .takenDown,
         ]
         #expect(Set(errors.map(\.sentence)).count == errors.count)
         for error in errors { #expect(!error.sentence.isEmpty && !error.sentence.contains("\n")) }

@@ -52,7 +52,7 @@ struct SetupTests {
             )
             let old = "# mine\n\nHYBRID_VAULT='/a b'\nHYBRID_TUNNEL_DOMAIN=2\\\n66\n; end\nHYBRID_PINENTRY=/x"
             _ = try desk.write(Self.file, Array(old.utf8))
-            let certificates = try desk.write("ca.pem", [])
+            let certificates = try desk.write("ca.pem", Array(SampleCertificate.pem.utf8))
             let ending = try await setup(desk, "4711", ["--cacert", certificates])
             #expect(ending.status == 0, "\(ending)")
             let real = URL(fileURLWithPath: certificates).resolvingSymlinksInPath().path
@@ -103,6 +103,13 @@ struct SetupTests {
             #expect(silent.status == 64 && silent.lastLine.contains("--tunnel-domain"), "\(silent)")
             let token = try await setup(desk, "266", ["--tunnel-token-file", desk.folder + "/none"])
             #expect(token.status == 66 && token.lastLine.contains("no such file"), "\(token)")
+            let empty = try desk.write("empty", [])
+            for option in ["--tunnel-token-file", "--cacert"] {
+                for file in [empty, desk.folder] {
+                    let unusable = try await setup(desk, "266", [option, file])
+                    #expect(unusable.status == 66 && unusable.lastLine.contains(file), "\(unusable)")
+                }
+            }
             #expect(!desk.exists(Self.file))
             try FileManager.default.createDirectory(
                 atPath: desk.folder + "/.config/hybrid",

@@ -120,7 +120,7 @@ struct ConfigurationTests {
         ),
         Wrong(
             environment: ["HYBRID_TLS_KEY": ""],
-            sentence: "HYBRID_TLS_KEY in the environment: an empty text is not a path"
+            sentence: "HYBRID_TLS_KEY in the environment: it is empty; leave it out, or give a path"
         ),
         Wrong(flags: ["idle-timeout": ["5m"]], sentence: "--idle-timeout: \"5m\" is not a number of seconds"),
         Wrong(flags: ["idle-timeout": ["5", "6"]], sentence: "--idle-timeout: it is given more than once"),

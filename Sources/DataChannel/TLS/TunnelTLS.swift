@@ -15,14 +15,7 @@ enum TunnelTLS {
         // The close frames have said goodbye; a person waits for the answer.
         configuration.shutdownTimeout = .milliseconds(250)
         if let path {
-            let certificates: [NIOSSLCertificate]
-            do {
-                certificates = try NIOSSLCertificate.fromPEMFile(path)
-            } catch {
-                throw TunnelError.trustAnchorsUnusable(path)
-            }
-            guard !certificates.isEmpty else { throw TunnelError.trustAnchorsUnusable(path) }
-            configuration.trustRoots = .certificates(certificates)
+            configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
         }
         do {
             return try NIOSSLContext(configuration: configuration)

@@ -62,6 +62,7 @@ extension Configuration.Entry {
         do throws(WrongText) {
             return try read(texts)
         } catch {
+            if error.text.isEmpty { throw failure("it is empty; leave it out, or give \(error.expected)") }
             throw failure("\(shown(error.text)) is not \(error.expected)")
         }
     }
@@ -78,7 +79,6 @@ extension Configuration.Entry {
     /// As much of a wrong text as helps, and nothing of a secret.
     private func shown(_ text: String) -> String {
         if declaration.isSecret { return "the value" }
-        if text.isEmpty { return "an empty text" }
         let scalars = text.unicodeScalars
         let start = StandardError.oneLine(String(String.UnicodeScalarView(scalars.prefix(60))))
         return "\"\(start)\(scalars.count > 60 ? "…" : "")\""
