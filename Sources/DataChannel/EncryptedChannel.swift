@@ -24,7 +24,9 @@ public actor EncryptedChannel {
         try await sendPlaintext(message.encoded)
     }
 
-    /// Seals and sends a message. Where that fails, or is broken off, nothing more is sent.
+    /// Seals and sends a message.
+    ///
+    /// Where that fails, or is broken off, nothing more is sent.
     ///
     /// - Throws: ``TunnelError``, `FrameError`, `CancellationError`.
     public func send(_ message: ChannelMessage) async throws {

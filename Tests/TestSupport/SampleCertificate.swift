@@ -2,6 +2,7 @@
 
 /// A certificate that nobody has the key of, for what only reads one.
 public enum SampleCertificate {
+    /// The text of the file.
     public static let pem = """
         -----BEGIN CERTIFICATE-----
         MIIBdDCCARugAwIBAgIUQfnG0krpyWtJQ/kSHxEaNFRnGuMwCgYIKoZIzj0EAwIw
