@@ -131,7 +131,10 @@ struct ServiceTests {
             try Folder.write(before, to: file)
             let arguments = ["new-token", "phone-1", "--file", file]
             let full = try await RelayProcess.command(arguments, in: folder, output: "/dev/full")
-            #expect(full.status == 74 && full.lastLine.hasSuffix("nothing was added to \(file), so try again"), "\(full)")
+            #expect(
+                full.status == 74 && full.lastLine.hasSuffix("nothing was added to \(file), so try again"),
+                "\(full)"
+            )
             #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
             // Not even where the file would get the number of standard output.
             let closed = try await RunningProgram(
