@@ -48,6 +48,17 @@ class Air:
         """How often a method has been called on the bus so far."""
         return len(re.findall(rf"^method call .* member={member}$", self._record.said(), re.MULTILINE))
 
+    def until_browser_knows(self):
+        """Returns when Chromium has been told of the adapters.
+
+        It asks twice while it starts: whether there is a Bluetooth service, and then for what there is. Asked for a
+        passkey between the two, it takes Bluetooth for off and shows no code, also when it learns better.
+        """
+        self._waiting.until("Chromium to ask for the Bluetooth adapters",
+                            lambda: self.calls("GetManagedObjects") >= 2, 60)
+        # What the lab was asked before this, it has answered before this.
+        self.adverts()
+
     def adverts(self):
         """The service data on the air now, in hexadecimal; the record is complete up to here when this returns."""
         asked = self.calls("ActiveAdverts")

@@ -53,6 +53,7 @@ class Stage(contextlib.AbstractContextManager):
         began = time.monotonic()
         self.browser = self._keep(Browser(self.folder, self.screen, self.air, HOST, self.relay.port, self.waiting))
         self.browser.tab.open(self.site.address)
+        self.air.until_browser_knows()
         self.seconds_to_browser = time.monotonic() - began
         self.journal.note("browser", version=self.browser.version, seconds=round(self.seconds_to_browser, 3))
 
