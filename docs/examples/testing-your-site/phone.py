@@ -11,6 +11,15 @@ from pathlib import Path
 EVIDENCE = Path("evidence").absolute()
 EVIDENCE.mkdir(exist_ok=True)
 
+# For a page just opened: a new Chromium that is asked for a passkey before it has found the radio shows no code.
+RADIO_IS_FOUND = """async () => {
+    const end = Date.now() + 30000;
+    while (!(await PublicKeyCredential.getClientCapabilities()).hybridTransport) {
+        if (Date.now() > end) throw new Error("Chromium has found no Bluetooth");
+        await new Promise(again => setTimeout(again, 50));
+    }
+}"""
+
 
 def chromium_switches(log):
     """What Chromium needs to find the lab's relay, and a log of what it does; the rest stands in the environment."""

@@ -2,7 +2,7 @@
 """Sign-in with a phone, driven by Playwright: hybrid-lab run -- xvfb-run -a pytest test_playwright.py"""
 import pytest
 import shop
-from phone import Phone, chromium_switches
+from phone import RADIO_IS_FOUND, Phone, chromium_switches
 from playwright.sync_api import expect, sync_playwright
 
 # Longer than a person would wait: a slow machine is not a broken site.
@@ -26,6 +26,7 @@ def page(chromium):
     context = chromium.new_context()
     page = context.new_page()
     page.goto(site.shop.origin)
+    page.evaluate(RADIO_IS_FOUND)
     yield page
     context.close()
     site.shutdown()

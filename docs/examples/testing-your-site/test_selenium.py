@@ -32,6 +32,9 @@ def chromium():
 def page(chromium):
     site = shop.serve()
     chromium.get(site.shop.origin)
+    # Asked for a passkey before it has found the radio, a new Chromium shows no code.
+    WebDriverWait(chromium, 30).until(lambda page: page.execute_async_script(
+        "PublicKeyCredential.getClientCapabilities().then(able => arguments[0](able.hybridTransport))"))
     yield chromium
     site.shutdown()
 

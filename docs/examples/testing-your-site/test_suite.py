@@ -5,7 +5,7 @@ import os
 
 import pytest
 import shop
-from phone import chromium_switches, events
+from phone import RADIO_IS_FOUND, chromium_switches, events
 from playwright.sync_api import expect, sync_playwright
 
 expect.set_options(timeout=30_000)
@@ -19,6 +19,7 @@ def page():
             executable_path="/usr/bin/chromium", headless=False, args=chromium_switches("suite.log"))
         page = chromium.new_page()
         page.goto(site.shop.origin)
+        page.evaluate(RADIO_IS_FOUND)
         yield page
         chromium.close()
     site.shutdown()
