@@ -39,87 +39,162 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 }
 
 let systemLibraries: [Target] = [
-    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(
+        name: "CHybridSystemd",
+        path: "Sources/CLibraries/CHybridSystemd",
+        pkgConfig: "libsystemd",
+        providers: [.apt(["libsystemd-dev"])]
+    ),
     // Headers alone, for the kernel's Bluetooth sockets; nothing of it is linked.
-    .systemLibrary(name: "CBluetooth", providers: [.apt(["libbluetooth-dev"])]),
-    .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-    .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
-    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
-    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+    .systemLibrary(
+        name: "CHybridBluetooth",
+        path: "Sources/CLibraries/CHybridBluetooth",
+        providers: [.apt(["libbluetooth-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridQREncode",
+        path: "Sources/CLibraries/CHybridQREncode",
+        pkgConfig: "libqrencode",
+        providers: [.apt(["libqrencode-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridZBar",
+        path: "Sources/CLibraries/CHybridZBar",
+        pkgConfig: "zbar",
+        providers: [.apt(["libzbar-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridPNG",
+        path: "Sources/CLibraries/CHybridPNG",
+        pkgConfig: "libpng",
+        providers: [.apt(["libpng-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridTurboJPEG",
+        path: "Sources/CLibraries/CHybridTurboJPEG",
+        pkgConfig: "libturbojpeg",
+        providers: [.apt(["libturbojpeg0-dev"])]
+    ),
     // malloc.h, which the system's own module leaves out.
-    .systemLibrary(name: "CMalloc"),
-    .systemLibrary(name: "CXCB", pkgConfig: "xcb", providers: [.apt(["libxcb1-dev"])]),
-    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CHybridMalloc", path: "Sources/CLibraries/CHybridMalloc"),
+    .systemLibrary(
+        name: "CHybridXCB",
+        path: "Sources/CLibraries/CHybridXCB",
+        pkgConfig: "xcb",
+        providers: [.apt(["libxcb1-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridPSL",
+        path: "Sources/CLibraries/CHybridPSL",
+        pkgConfig: "libpsl",
+        providers: [.apt(["libpsl-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridOpenSSL",
+        path: "Sources/CLibraries/CHybridOpenSSL",
+        pkgConfig: "libcrypto",
+        providers: [.apt(["libssl-dev"])]
+    ),
 ]
 
 let libraries: [Target] = [
-    library("CBOR", []),
-    library("CTAP", ["CBOR", crypto]),
-    library("CaBLE", ["CBOR", crypto, cryptoExtras]),
-    library("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
-    library("QRCode", ["CQREncode", "CPNG"]),
-    library("Threads", []),
-    library("QRScanning", ["CZBar", "CPNG", "CTurboJPEG", "Threads"]),
-    library("SystemBus", ["CSystemd", "Threads"]),
-    library("DesktopPortal", ["SystemBus"]),
-    library("BLEAdvert", ["CaBLE", "SystemBus", "CBluetooth", "Threads"]),
+    library("HybridPrimitives", []),
+    library("HybridThreads", []),
+    library("HybridCBOR", []),
+    library("HybridCTAP", ["HybridCBOR", crypto]),
+    library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", crypto]),
+    library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
+    library("HybridQRScanning", ["CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]),
+    library("HybridSystemBus", ["CHybridSystemd", "HybridThreads"]),
+    library("HybridDesktopPortal", ["HybridSystemBus"]),
+    library("HybridBLEAdvert", ["HybridCaBLE", "HybridSystemBus", "CHybridBluetooth", "HybridThreads"]),
     library(
-        "DataChannel",
+        "HybridDataChannel",
         [
-            "CaBLE", "Threads", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+            "HybridPrimitives", "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"),
+            nio("NIOWebSocket"),
             nio("NIOConcurrencyHelpers"), nioSSL,
         ]
     ),
-    library("Authenticator", ["CTAP", crypto]),
-    library("Vault", ["CBOR", "CTAP", "Authenticator", "Threads", crypto, cryptoExtras]),
-    library("Pinentry", ["Threads"]),
-    library("ServiceSupport", [logging, coreMetrics]),
-    library("HybridSession", ["CaBLE", "CTAP", "BLEAdvert", "DataChannel"]),
-    library("CeremonySupport", ["HybridSession", "BLEAdvert", "DataChannel", "ServiceSupport", argumentParser]),
+    library("HybridAuthenticator", ["HybridCTAP", crypto]),
     library(
-        "RelayCore",
+        "HybridVault",
+        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+    ),
+    library("HybridPinentry", ["HybridThreads"]),
+    library("HybridCommandSupport", ["HybridThreads", "HybridPrimitives", logging, coreMetrics]),
+    library(
+        "HybridSession",
+        ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]
+    ),
+    library(
+        "HybridCeremonySupport",
+        ["HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCommandSupport", argumentParser]
+    ),
+    library(
+        "HybridRelayCore",
         [
-            "CaBLE", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOHTTP1"), nioSSL,
+            "HybridThreads", "HybridPrimitives", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOConcurrencyHelpers"), nio("NIOHTTP1"),
+            nioSSL,
             logging, metrics,
         ]
     ),
-    library("RelayCheck", ["CaBLE", "DataChannel", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]),
     library(
-        "LocalPage",
-        ["QRCode", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOConcurrencyHelpers")]
+        "HybridRelayCheck",
+        ["HybridPrimitives", "HybridCaBLE", "HybridDataChannel", crypto, nio("NIOCore"), nio("NIOPosix"), nioSSL]
     ),
-    library("VirtualBlueZ", ["SystemBus", "Threads"]),
+    library(
+        "HybridLocalPage",
+        [
+            "HybridThreads", "HybridQRCode", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+            nio("NIOConcurrencyHelpers"),
+        ]
+    ),
+    library("HybridVirtualBlueZ", ["HybridPrimitives", "HybridSystemBus", "HybridThreads"]),
 ]
 
 let executables: [Target] = [
     executable(
         "HybridRelay",
         [
-            "CaBLE", "RelayCore", "RelayCheck", "ServiceSupport", "CMalloc", nio("NIOCore"), nio("NIOPosix"), nioSSL,
+            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridRelayCore", "HybridRelayCheck", "HybridCommandSupport",
+            "CHybridMalloc",
+            nio("NIOCore"), nio("NIOPosix"), nioSSL,
             logging, coreMetrics,
         ]
     ),
     executable(
         "HybridClient",
         [
-            "CaBLE", "CTAP", "WebAuthn", "QRCode", "LocalPage", "BLEAdvert", "DataChannel", "HybridSession",
-            "CeremonySupport", "ServiceSupport",
+            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridQRCode",
+            "HybridLocalPage", "HybridBLEAdvert",
+            "HybridDataChannel", "HybridSession",
+            "HybridCeremonySupport", "HybridCommandSupport",
         ]
     ),
     executable(
         "HybridAuth",
         [
-            "CaBLE", "CTAP", "QRScanning", "DesktopPortal", "BLEAdvert", "DataChannel", "Authenticator", "Vault",
-            "Pinentry", "HybridSession", "CeremonySupport", "RelayCheck", "ServiceSupport", crypto,
+            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridQRScanning", "HybridDesktopPortal",
+            "HybridBLEAdvert",
+            "HybridDataChannel", "HybridAuthenticator", "HybridVault",
+            "HybridPinentry", "HybridSession", "HybridCeremonySupport", "HybridRelayCheck", "HybridCommandSupport",
+            crypto,
         ]
     ),
     executable(
         "HybridLab",
         [
-            "CBOR", "CaBLE", "CTAP", "WebAuthn", "QRCode", "QRScanning", "CXCB", "BLEAdvert", "DataChannel",
-            "Authenticator", "HybridSession", "CeremonySupport", "RelayCore", "VirtualBlueZ", "SystemBus",
-            "ServiceSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+            "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
+            "HybridQRCode", "HybridQRScanning",
+            "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
+            "HybridAuthenticator", "HybridSession", "HybridCeremonySupport", "HybridRelayCore", "HybridVirtualBlueZ",
+            "HybridSystemBus",
+            "HybridCommandSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOConcurrencyHelpers"),
             logging,
         ]
     ),
@@ -127,51 +202,78 @@ let executables: [Target] = [
 
 let testTargets: [Target] = [
     .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: settings),
-    tests("CBORTests", ["CBOR", "TestSupport"]),
-    tests("CTAPTests", ["CTAP", "CBOR", "TestSupport", crypto]),
-    tests("CaBLETests", ["CaBLE", "CBOR", "COpenSSL", "TestSupport", crypto, cryptoExtras]),
-    tests("WebAuthnTests", ["WebAuthn", "CTAP", "CBOR", "TestSupport", crypto]),
-    tests("QRCodeTests", ["QRCode", "CPNG", "TestSupport"]),
-    tests("QRScanningTests", ["QRScanning", "QRCode", "CPNG", "CTurboJPEG", "TestSupport"]),
-    tests("ThreadsTests", ["Threads"]),
-    tests("DesktopPortalTests", ["DesktopPortal", "SystemBus", "VirtualBlueZ", "TestSupport"]),
-    tests("ScanInputTests", ["QRCode", "CPNG", "SystemBus", "VirtualBlueZ", "TestSupport"]),
-    tests("BLEAdvertTests", ["BLEAdvert", "CaBLE", "SystemBus", "VirtualBlueZ", "Threads", "TestSupport"]),
+    tests("CBORTests", ["HybridCBOR", "TestSupport"]),
+    tests("CTAPTests", ["HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests(
+        "CaBLETests",
+        ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
+    ),
+    tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
+    tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
+    tests("ThreadsTests", ["HybridThreads"]),
+    tests("DesktopPortalTests", ["HybridDesktopPortal", "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport"]),
+    tests("ScanInputTests", ["HybridQRCode", "CHybridPNG", "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport"]),
+    tests(
+        "BLEAdvertTests",
+        ["HybridBLEAdvert", "HybridCaBLE", "HybridSystemBus", "HybridVirtualBlueZ", "HybridThreads", "TestSupport"]
+    ),
     tests(
         "DataChannelTests",
         [
-            "DataChannel", "CaBLE", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            "HybridDataChannel", "HybridCaBLE", "HybridRelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOEmbedded"),
             nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),
-    tests("AuthenticatorTests", ["Authenticator", "CTAP", "CBOR", "TestSupport", crypto]),
-    tests("VaultTests", ["Vault", "Authenticator", "CTAP", "CBOR", "Threads", "TestSupport", crypto, cryptoExtras]),
-    tests("PinentryTests", ["Pinentry", "TestSupport"]),
-    tests("HybridSessionTests", ["HybridSession", "BLEAdvert", "DataChannel", "CaBLE", "CTAP", "TestSupport", crypto]),
-    tests("CeremonySupportTests", ["CeremonySupport", "HybridSession", "ServiceSupport", "BLEAdvert"]),
-    tests("ServiceSupportTests", ["ServiceSupport", "TestSupport", logging, coreMetrics]),
+    tests("AuthenticatorTests", ["HybridAuthenticator", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests(
+        "VaultTests",
+        [
+            "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridThreads",
+            "TestSupport", crypto,
+            cryptoExtras,
+        ]
+    ),
+    tests("PinentryTests", ["HybridPinentry", "TestSupport"]),
+    tests(
+        "HybridSessionTests",
+        [
+            "HybridPrimitives", "HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCaBLE", "HybridCTAP",
+            "TestSupport", crypto,
+        ]
+    ),
+    tests("CommandSupportTests", ["HybridThreads", "HybridPrimitives", "HybridCommandSupport", "TestSupport", logging, coreMetrics]),
     tests(
         "RelayCoreTests",
         [
-            "RelayCore", "CaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"), nio("NIOHTTP1"),
+            "HybridRelayCore", "HybridCaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            nio("NIOHTTP1"),
             nioSSL, logging,
         ]
     ),
     tests("RelayServiceTests", ["TestSupport"]),
     tests(
         "RelayCheckTests",
-        ["RelayCheck", "RelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto, logging]
+        [
+            "HybridRelayCheck", "HybridRelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto,
+            logging,
+        ]
     ),
     tests(
         "LocalPageTests",
         [
-            "LocalPage", "QRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            "HybridLocalPage", "HybridQRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOEmbedded"),
             nio("NIOHTTP1"),
         ]
     ),
     tests(
         "CeremonyTests",
-        ["CaBLE", "CTAP", "CBOR", "DataChannel", "SystemBus", "VirtualBlueZ", "TestSupport", crypto],
+        [
+            "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ",
+            "TestSupport", crypto,
+        ],
         exclude: ["relying_party.py"]
     ),
     tests("ArchitectureTests", ["TestSupport"]),
@@ -180,15 +282,15 @@ let testTargets: [Target] = [
 let package = Package(
     name: "hybrid",
     products: [
-        .library(name: "CBOR", targets: ["CBOR"]),
-        .library(name: "CTAP", targets: ["CTAP"]),
-        .library(name: "CaBLE", targets: ["CaBLE"]),
-        .library(name: "WebAuthn", targets: ["WebAuthn"]),
-        .library(name: "BLEAdvert", targets: ["BLEAdvert"]),
-        .library(name: "DataChannel", targets: ["DataChannel"]),
-        .library(name: "Authenticator", targets: ["Authenticator"]),
+        .library(name: "HybridCBOR", targets: ["HybridCBOR"]),
+        .library(name: "HybridCTAP", targets: ["HybridCTAP"]),
+        .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
+        .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
+        .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
+        .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
+        .library(name: "HybridAuthenticator", targets: ["HybridAuthenticator"]),
         .library(name: "HybridSession", targets: ["HybridSession"]),
-        .library(name: "RelayCore", targets: ["RelayCore"]),
+        .library(name: "HybridRelayCore", targets: ["HybridRelayCore"]),
         .executable(name: "hybrid-relay", targets: ["HybridRelay"]),
         .executable(name: "hybrid-client", targets: ["HybridClient"]),
         .executable(name: "hybrid-auth", targets: ["HybridAuth"]),

@@ -44,40 +44,55 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let modules: [Target] = [
-    .systemLibrary(name: "CPSL", path: "Modules/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-    .systemLibrary(name: "CZBar", path: "Modules/CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
-    .systemLibrary(name: "CPNG", path: "Modules/CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(
-        name: "CTurboJPEG",
-        path: "Modules/CTurboJPEG",
+        name: "CHybridPSL",
+        path: "Modules/CHybridPSL",
+        pkgConfig: "libpsl",
+        providers: [.apt(["libpsl-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridZBar",
+        path: "Modules/CHybridZBar",
+        pkgConfig: "zbar",
+        providers: [.apt(["libzbar-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridPNG",
+        path: "Modules/CHybridPNG",
+        pkgConfig: "libpng",
+        providers: [.apt(["libpng-dev"])]
+    ),
+    .systemLibrary(
+        name: "CHybridTurboJPEG",
+        path: "Modules/CHybridTurboJPEG",
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
-    module("CBOR", []),
-    module("CTAP", ["CBOR", crypto]),
-    module("CaBLE", ["CBOR", crypto, cryptoExtras]),
-    module("WebAuthn", ["CBOR", "CTAP", "CPSL", crypto]),
-    module("Threads", []),
-    module("QRScanning", ["CZBar", "CPNG", "CTurboJPEG", "Threads"]),
-    module("SystemBus", []),
-    module("BLEAdvert", ["CaBLE", "SystemBus"]),
+    module("HybridCBOR", []),
+    module("HybridCTAP", ["HybridCBOR", crypto]),
+    module("HybridCaBLE", ["HybridCBOR", crypto, cryptoExtras]),
+    module("HybridWebAuthn", ["HybridCBOR", "HybridCTAP", "CHybridPSL", crypto]),
+    module("HybridThreads", []),
+    module("HybridQRScanning", ["CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]),
+    module("HybridSystemBus", []),
+    module("HybridBLEAdvert", ["HybridCaBLE", "HybridSystemBus"]),
     module(
-        "DataChannel",
-        ["CaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
+        "HybridDataChannel",
+        ["HybridCaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
     ),
-    module("LocalPage", [crypto, nio("NIOHTTP1")]),
-    module("Authenticator", ["CTAP", crypto]),
+    module("HybridLocalPage", [crypto, nio("NIOHTTP1")]),
+    module("HybridAuthenticator", ["HybridCTAP", crypto]),
     module(
-        "Vault",
-        ["CBOR", "CTAP", "Authenticator", "Threads", crypto, cryptoExtras]
+        "HybridVault",
+        ["HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
     module(
-        "Pinentry",
+        "HybridPinentry",
         []
     ),
     module(
-        "RelayCore",
-        ["CaBLE", crypto, nio("NIOCore"), nio("NIOConcurrencyHelpers"), logging, metrics]
+        "HybridRelayCore",
+        ["HybridCaBLE", crypto, nio("NIOCore"), nio("NIOConcurrencyHelpers"), logging, metrics]
     ),
 ]
 
@@ -94,8 +109,10 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CBOR", "CTAP", "CaBLE", "WebAuthn", "QRScanning", "SystemBus", "BLEAdvert", "DataChannel", "LocalPage",
-                "Authenticator", "Vault", "Pinentry", "RelayCore", crypto, cryptoExtras, logging, nio("NIOCore"),
+                "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRScanning", "HybridSystemBus",
+                "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
+                "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridRelayCore", crypto, cryptoExtras,
+                logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             ],
             swiftSettings: settings,

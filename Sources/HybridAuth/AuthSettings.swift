@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
-internal import DataChannel
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
 
 /// What can be set by flag, by variable (`HYBRID_TUNNEL_DOMAIN`), or in `auth.env`, which has the same names.
 enum AuthSettings {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CeremonySupport
-internal import ServiceSupport
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 /// `hybrid-auth check-config`: what holds where no option says otherwise, and where each value comes from.
 struct CheckConfig: ParsableCommand {

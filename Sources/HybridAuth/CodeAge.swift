@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
+internal import HybridCaBLE
 
 /// How old a code is, by what it says itself.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import Pinentry
+internal import HybridCTAP
+internal import HybridPinentry
 
 /// What stands below the RP ID when the person is asked about an account.
 ///

@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// `hybrid-auth`: this device as the phone, which keeps passkeys and signs in on other devices.
 @main

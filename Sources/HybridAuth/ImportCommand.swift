@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Pinentry
-internal import ServiceSupport
-internal import Vault
+internal import HybridCommandSupport
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `import FILE`: the passkeys of another program.
 struct ImportCommand: AsyncParsableCommand {

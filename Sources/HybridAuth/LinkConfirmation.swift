@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
-internal import Pinentry
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPinentry
+public import HybridPrimitives
 
 /// A failure that the person knows of, by a button pressed or a window read: it needs no other window.
-struct KnownFailure: Error {
+struct AlreadyShownFailure: Error {
     let failure: CommandFailure
 
     init(_ sentence: String, status: ExitStatus) { self.init(CommandFailure(sentence, status: status)) }
@@ -47,11 +48,11 @@ struct LinkConfirmation {
                 timeout: Self.patience
             )
             guard answer == .yes else {
-                throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
+                throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
             }
         } catch let error as PinentryError {
             switch error {
-            case .cancelled: throw KnownFailure("you declined; nothing was sent", status: .notPermitted)
+            case .cancelled: throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody answered in time; nothing was sent", status: .temporary)
             case .takenDown:
                 await PromptInterruption.takesPlace()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CTAP
-internal import Pinentry
-internal import ServiceSupport
-internal import Vault
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `passkeys rename WHICH NAME`: another name for the account, here and in no other place.
 struct PasskeysRename: AsyncParsableCommand {

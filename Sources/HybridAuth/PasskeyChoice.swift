@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CTAP
-internal import ServiceSupport
-internal import Vault
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// Which passkey a person means: by the beginning of its ID, or by its site if it is the only one there.
 enum PasskeyChoice {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Vault
+internal import HybridVault
 
 /// The history of all devices, by passkey.
 struct PasskeyHistory {

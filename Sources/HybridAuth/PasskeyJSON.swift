@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import ServiceSupport
-internal import Vault
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// Passkeys and their uses for programs.
 ///
@@ -39,8 +40,8 @@ enum PasskeyJSON {
         [
             ("id", .text(entry.record.description)),
             ("rpId", entry.relyingParty.map { .text($0.text) } ?? .null),
-            ("credentialId", entry.credential.map { .text(Base64URL.text($0.bytes)) } ?? .null),
-            ("userHandle", entry.user.map { .text(Base64URL.text($0.id.bytes)) } ?? .null),
+            ("credentialId", entry.credential.map { .text(Base64URL.encode($0.bytes)) } ?? .null),
+            ("userHandle", entry.user.map { .text(Base64URL.encode($0.id.bytes)) } ?? .null),
             ("userName", entry.user.map { .text($0.name) } ?? .null),
             ("userDisplayName", entry.user.map { .text($0.displayName) } ?? .null),
             ("created", entry.created == 0 ? .null : number(entry.created)), ("usable", .boolean(entry.isUsable)),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import Pinentry
-internal import Vault
+internal import HybridCTAP
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridVault
 
 /// Passkeys and their uses as a person reads them on a terminal.
 ///
@@ -32,8 +33,8 @@ enum PasskeyText {
             ["site", site(entry)], ["account", account(entry)],
             ["display name", entry.user.map { quoted($0.displayName) } ?? unknown],
             ["created", time(entry.created)], ["ID", entry.record.description],
-            ["credential", entry.credential.map { Base64URL.text($0.bytes) } ?? unknown],
-            ["account ID", entry.user.map { Base64URL.text($0.id.bytes) } ?? unknown],
+            ["credential", entry.credential.map { Base64URL.encode($0.bytes) } ?? unknown],
+            ["account ID", entry.user.map { Base64URL.encode($0.id.bytes) } ?? unknown],
         ]
         if entry.isUsable {
             rows.append(["discoverable", entry.isDiscoverable ? "yes" : "no, it answers only who names it"])

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
-internal import Vault
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `hybrid-auth passkeys`: what is in the vault, and what was done with it.
 ///
@@ -28,7 +29,7 @@ struct PasskeyOutput: ParsableArguments {
     /// Asks for the PIN, does something with the open vault, locks it again, and prints what there is to print.
     func run(
         _ purpose: String,
-        _ body: @escaping @Sendable (UnlockedVault, VaultKeeper) async throws -> String
+        _ body: @escaping @Sendable (UnlockedVault, VaultPrompts) async throws -> String
     ) async throws {
         let options = options
         try await administering {

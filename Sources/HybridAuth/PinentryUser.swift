@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import CTAP
-internal import Pinentry
-internal import ServiceSupport
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPinentry
+internal import HybridPrimitives
 
 /// The person at this device, asked through pinentry.
 ///
@@ -14,7 +15,7 @@ struct PinentryUser: UserInteraction {
     private static let patience = Duration.seconds(60)
 
     private let pinentry: Pinentry
-    private let way: ClientWay
+    private let way: TransportKind
     private let age: UInt64?
     private let warning: String
 
@@ -25,7 +26,7 @@ struct PinentryUser: UserInteraction {
     ///   - way: By which way the other device asks.
     ///   - age: How old the code is, in seconds, if it says so.
     ///   - virtualRadio: Whether nearness is not proved.
-    init(program: String?, way: ClientWay, age: UInt64?, virtualRadio: Bool) throws {
+    init(program: String?, way: TransportKind, age: UInt64?, virtualRadio: Bool) throws {
         do {
             pinentry = try Pinentry(program: program)
         } catch {
@@ -57,7 +58,7 @@ struct PinentryUser: UserInteraction {
         } catch let error as PinentryError {
             switch error {
             case .cancelled, .tooManyTries:
-                throw KnownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
+                throw AlreadyShownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
             case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
             case .takenDown:
                 await PromptInterruption.takesPlace()

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Authenticator
-internal import BLEAdvert
-internal import CaBLE
-internal import CeremonySupport
-internal import DataChannel
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
-internal import Vault
+internal import HybridVault
 
 /// `hybrid-auth scan`: answers one QR code.
 struct Scan: AsyncParsableCommand {
@@ -39,7 +40,7 @@ struct Scan: AsyncParsableCommand {
     var cacert: String?
 
     @OptionGroup
-    var road: RoadOptions
+    var road: NetworkOptions
 
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
     var bleChannel: Bool?
@@ -61,7 +62,7 @@ struct Scan: AsyncParsableCommand {
             try await answer(progress)
             progress.report.end(ProgressState("done", "done"))
             return
-        } catch let known as KnownFailure {
+        } catch let known as AlreadyShownFailure {
             ending = known.failure
         } catch let failure as CommandFailure {
             ending = failure
@@ -92,7 +93,7 @@ struct Scan: AsyncParsableCommand {
     private func answer(_ domain: TunnelDomain, _ link: LinkConfirmation?, _ progress: ScanProgress) async throws {
         let offer = try await read(inputs.input(patience: .seconds(timeout)), progress)
         try check(offer, domain)
-        let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970)))
+        let age = offer.age(at: WallClock.realtime.now())
         if let warning = CodeAge.warning(age) { progress.tell("old-code", warning) }
         let token = try tunnelTokenFile.map(AuthSettings.token)
         let scan = self
@@ -166,12 +167,12 @@ struct Scan: AsyncParsableCommand {
             throw CommandFailure(error)
         }
         if radio.isVirtual { progress.tell("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
-        let way = ClientWay(relay: domain.host)
+        let way = TransportKind(relay: domain.host)
         do {
             let user = try PinentryUser(
                 program: pinentry,
                 way: way,
-                age: offer.age(at: UInt64(max(0, WallClock.secondsSince1970))),
+                age: offer.age(at: WallClock.realtime.now()),
                 virtualRadio: radio.isVirtual
             )
             let opened = try await VaultOpening(path: vault, virtualRadio: radio.isVirtual).open(asking: user, progress)
@@ -192,7 +193,7 @@ struct Scan: AsyncParsableCommand {
         _ authenticator: Authenticator,
         _ vault: Vault,
         _ progress: ScanProgress,
-        _ way: ClientWay
+        _ way: TransportKind
     ) async throws {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = .seconds(timeout)
@@ -208,7 +209,7 @@ struct Scan: AsyncParsableCommand {
             timeouts: timeouts,
             acceptsBLEChannel: bleChannel ?? true
         )
-        let end: Result<AuthenticatorEnd, any Error>
+        let end: Result<AuthenticatorOutcome, any Error>
         do {
             end = .success(
                 try await session.serve(

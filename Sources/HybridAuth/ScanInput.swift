@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
-internal import DesktopPortal
 internal import Glibc
-internal import QRScanning
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDesktopPortal
+internal import HybridPrimitives
+internal import HybridQRScanning
 
 /// Where the text of the QR comes from.
 enum ScanInput: Sendable {
@@ -176,8 +177,8 @@ extension ScanInput {
         _ progress: ScanProgress
     ) async throws -> QROffer {
         let code: ScannedText
-        do throws(CodeWatch.Failure) {
-            code = try await CodeWatch.firstCode(
+        do throws(CameraCodeScanner.Failure) {
+            code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try Camera(path: device) },
                 limit: patience,
                 where: isSignIn,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import QRScanning
+internal import HybridQRScanning
 
 /// The flags that say where a code is; exactly one of them is given.
 struct ScanInputOptions: ParsableArguments {
@@ -23,10 +23,10 @@ struct ScanInputOptions: ParsableArguments {
     )
     var image: String?
 
-    @Flag(help: "Look through the camera \(Camera.usualDevice); another one is named behind it.")
+    @Flag(help: "PictureView through the camera \(Camera.usualDevice); another one is named behind it.")
     var camera = false
 
-    @Flag(help: "Look at this device's own screen, through the desktop's portal.")
+    @Flag(help: "PictureView at this device's own screen, through the desktop's portal.")
     var screen = false
 
     @Argument(

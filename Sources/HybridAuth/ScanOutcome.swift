@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import CTAP
-internal import CaBLE
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+public import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
-internal import Vault
+internal import HybridVault
 
 /// What a scan that ran to its end means for the exit code.
 struct ScanOutcome {
@@ -42,7 +43,7 @@ struct ScanOutcome {
     }
 
     /// Returns if a request succeeded; else throws the cause of the last failure.
-    func judge(_ end: AuthenticatorEnd, by way: DataChannelKind) async throws {
+    func judge(_ end: AuthenticatorOutcome, by way: DataChannelKind) async throws {
         if case .answerLost(let command, let parting) = end {
             let left =
                 command == .makeCredential
@@ -70,7 +71,7 @@ struct ScanOutcome {
         }
     }
 
-    private func left(without parting: Parting, by way: DataChannelKind) -> CommandFailure {
+    private func left(without parting: ChannelCloseReason, by way: DataChannelKind) -> CommandFailure {
         let cause =
             parting == .goodbye
             ? "the other device left without asking for anything"
@@ -86,13 +87,13 @@ struct ScanOutcome {
     private func told(_ failure: AuthenticatorFailure) -> any Error {
         let ending = CommandFailure(failure, vault)
         switch failure {
-        case .declined, .noPasskey, .alreadyRegistered: return KnownFailure(ending)
+        case .declined, .noPasskey, .alreadyRegistered: return AlreadyShownFailure(ending)
         default: return ending
         }
     }
 }
 
-extension Parting {
+extension ChannelCloseReason {
     /// The cause for programs, where it has one beside the exit status's.
     fileprivate var code: String? {
         switch self {

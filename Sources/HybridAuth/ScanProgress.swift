@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import CaBLE
-internal import DataChannel
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridSession
-internal import ServiceSupport
 
 /// The steps of a scan on standard error: as lines, since pinentry may write on the same terminal, or as JSON.
 struct ScanProgress: Sendable {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CaBLE
-internal import DataChannel
 internal import Glibc
-internal import RelayCheck
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
+internal import HybridRelayCheck
 
 /// `hybrid-auth setup`: chooses the relay, looks whether it works, and remembers it.
 struct Setup: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// Questions on the terminal, asked on standard error and answered on standard input.
 struct SetupDialogue {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 /// `auth.env`, changed without touching what somebody else put there.
 struct SetupFile {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Authenticator
-internal import ServiceSupport
-internal import Vault
+internal import HybridAuthenticator
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `vault backup FILE`: the whole vault in one file.
 struct VaultBackupCommand: AsyncParsableCommand {

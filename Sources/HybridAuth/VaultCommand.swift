@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Authenticator
 internal import Glibc
-internal import Pinentry
-internal import ServiceSupport
-internal import Vault
+internal import HybridAuthenticator
+internal import HybridCommandSupport
+internal import HybridPinentry
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `hybrid-auth vault`: looks after the place where passkeys are kept.
 ///
@@ -14,7 +15,7 @@ internal import Vault
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "Look after the vault that keeps the passkeys.",
+        abstract: "PictureView after the vault that keeps the passkeys.",
         subcommands: [
             VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
             VaultRecoveryCode.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self, VaultAccept.self,
@@ -23,7 +24,7 @@ struct VaultCommand: AsyncParsableCommand {
 }
 
 /// Where the vault is.
-struct VaultPlace: ParsableArguments {
+struct VaultLocationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
     var vault: String?
 
@@ -49,15 +50,15 @@ struct VaultPlace: ParsableArguments {
 
 /// Where the vault is, and who asks.
 struct VaultOptions: ParsableArguments {
-    @OptionGroup var place: VaultPlace
+    @OptionGroup var place: VaultLocationOptions
 
     @Option(help: ArgumentHelp("The program that asks; default pinentry.", valueName: "program"))
     var pinentry: String?
 
-    func keeper() throws -> VaultKeeper {
+    func keeper() throws -> VaultPrompts {
         var flags = GivenFlags()
         flags.set(AuthSettings.pinentry, pinentry)
-        return try VaultKeeper(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
+        return try VaultPrompts(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ServiceSupport
-internal import Vault
+internal import HybridCommandSupport
+public import HybridPrimitives
+internal import HybridVault
 
 extension VaultError {
     /// The exit code when nothing was to be written: too many files are damage then, not a full disk.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
 internal import Glibc
-internal import ServiceSupport
-internal import Vault
+internal import HybridAuthenticator
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// Where the vault is, and how the first scan makes it.
 struct VaultOpening {

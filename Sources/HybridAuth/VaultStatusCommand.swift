@@ -2,8 +2,9 @@
 
 internal import ArgumentParser
 internal import Glibc
-internal import ServiceSupport
-internal import Vault
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridVault
 
 /// `vault status`: what can be told without any secret.
 struct VaultStatusCommand: AsyncParsableCommand {
@@ -16,7 +17,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
         "without a passphrase or a recovery code it can't be opened elsewhere, and is lost with this device; add one: "
         + "hybrid-auth vault recovery-code"
 
-    @OptionGroup var place: VaultPlace
+    @OptionGroup var place: VaultLocationOptions
 
     @Flag(help: "One JSON object on standard output.")
     var json = false

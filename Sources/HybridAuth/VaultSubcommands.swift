@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Authenticator
 internal import Glibc
-internal import ServiceSupport
-internal import Vault
+internal import HybridAuthenticator
+internal import HybridCommandSupport
+internal import HybridVault
 
 /// `vault init`: makes a vault, or gives a copied one a PIN on this device.
 struct VaultInit: AsyncParsableCommand {

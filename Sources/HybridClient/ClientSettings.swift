@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// What can be set by flag, by variable (`HYBRID_CACERT`), or in `client.env`, which has the same names.
 enum ClientSettings {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
-internal import CeremonySupport
-internal import DataChannel
 internal import Glibc
+internal import HybridCaBLE
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridQRCode
 internal import HybridSession
-internal import QRCode
-internal import ServiceSupport
 
 /// Shows the code and what happens: on standard error, as a picture, or as events for a program.
 ///

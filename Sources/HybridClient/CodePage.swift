@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import CaBLE
 internal import Glibc
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridLocalPage
+internal import HybridPrimitives
+internal import HybridQRCode
 internal import HybridSession
-internal import LocalPage
-internal import QRCode
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridWebAuthn
 
 /// The page of `--open`: what happens goes there, and closing it cancels.
 final class CodePage: Sendable {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import BLEAdvert
-internal import CaBLE
-internal import CeremonySupport
-internal import DataChannel
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridDataChannel
+public import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
-internal import Synchronization
+internal import HybridThreads
 
 /// `hybrid-client doctor`: tells whether a ceremony could work here, and if not, why.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what would keep a phone from signing in here.",
+        abstract: "PictureView for what would keep a phone from signing in here.",
         discussion: """
             Looks at Bluetooth, the network and the relays in the order in which a ceremony needs them, one line for \
             each on standard output, with a remedy below. Sends nothing but a test advert, if there are two adapters, \
@@ -40,7 +41,7 @@ struct Doctor: AsyncParsableCommand {
     var cacert: String?
 
     @OptionGroup
-    var road: RoadOptions
+    var road: NetworkOptions
 
     @Option(help: ArgumentHelp("How long all checks together may take, in seconds.", valueName: "s"))
     var timeout: Int = 10
@@ -104,7 +105,7 @@ struct Doctor: AsyncParsableCommand {
     /// What was found so far; shown at once.
     private final class Notes: Sendable {
         private let json: Bool
-        private let state = Mutex((findings: [DoctorFinding](), isWritten: true))
+        private let state = Locked((findings: [DoctorFinding](), isWritten: true))
 
         init(json: Bool) { self.json = json }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
-internal import DataChannel
 internal import Glibc
+internal import HybridCaBLE
+internal import HybridDataChannel
 internal import HybridSession
 
 /// The doctor's checks of the network: the proxy, the relays, and by what they say the clock.
@@ -82,7 +82,7 @@ struct DoctorNetwork {
         )
     }
 
-    private func probe(_ location: RelayLocation) async throws -> RelayProbe {
+    private func probe(_ location: RelayEndpoint) async throws -> RelayProbe {
         try await RelayProbe.run(at: location, until: budget.end)
     }
 

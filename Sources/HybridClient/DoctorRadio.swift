@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BLEAdvert
-internal import CaBLE
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
-internal import Synchronization
+internal import HybridThreads
 
 /// The doctor's checks of Bluetooth; each needs the one before.
 final class DoctorRadio: Sendable {
@@ -16,7 +17,7 @@ final class DoctorRadio: Sendable {
         .systemBus, .bluetoothService, .adapter, .scanning, .hearing, .ownAdvert,
     ]
     /// What was told, and whether the radio is a virtual one.
-    private let told = Mutex((checks: [DoctorCheck](), isVirtual: false))
+    private let told = Locked((checks: [DoctorCheck](), isVirtual: false))
 
     init(adapter: AdapterName?, budget: DoctorTime, report: @escaping @Sendable (DoctorFinding) -> Void) {
         self.adapter = adapter

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CeremonySupport
 internal import FoundationEssentials
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+public import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
 
 /// What the doctor looks at, in the order of a ceremony.
 ///
@@ -68,7 +69,7 @@ struct DoctorFinding {
         } else {
             self.init(check, state, sentence)
         }
-        status = ExitStatus(failure.kind)
+        status = failure.status
     }
 
     /// Cause and remedy in one line.

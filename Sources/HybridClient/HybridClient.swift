@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// `hybrid-client`: this device as the desktop, which shows a code and is answered by a phone.
 @main

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridCTAP
+internal import HybridCommandSupport
+public import HybridPrimitives
+internal import HybridWebAuthn
 
 /// Why a phone's answer is none for the website: in a sentence, for a script, and as a browser would tell the website.
 struct PhoneRefusal: Error, Hashable {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import QRCode
-internal import ServiceSupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridQRCode
 
 /// A picture that only its owner can read, for as long as a ceremony lasts.
 final class PictureFile: Sendable {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridWebAuthn
 
 /// The website's request, read, checked and joined with its origin before any radio or network is used.
 struct RequestInput {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import BLEAdvert
-internal import CTAP
-internal import CeremonySupport
-internal import DataChannel
 internal import Glibc
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridWebAuthn
 
 /// `hybrid-client show-qr`: one ceremony, from a website's request to the answer for its server.
 struct ShowQR: AsyncParsableCommand {
@@ -51,7 +52,7 @@ struct ShowQR: AsyncParsableCommand {
     var cacert: String?
 
     @OptionGroup
-    var road: RoadOptions
+    var road: NetworkOptions
 
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: ClientSettings.bleChannel.help))
     var bleChannel: Bool?

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
-internal import SystemBus
-internal import VirtualBlueZ
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridSystemBus
+internal import HybridVirtualBlueZ
 
 /// Runs a command with a virtual Bluetooth radio in place of the system's.
 struct Air: AsyncParsableCommand {
@@ -32,7 +33,7 @@ struct Air: AsyncParsableCommand {
     }
 
     func run() async throws {
-        PassedSignals.install()
+        SignalForwarding.install()
         let bus: PrivateBus
         do throws(PrivateBusError) {
             bus = try await PrivateBus.start()

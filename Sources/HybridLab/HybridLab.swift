@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 /// `hybrid-lab`: cross-device sign-in without phones and without Bluetooth, for tests and for the curious.
 @main

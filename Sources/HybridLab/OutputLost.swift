@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 extension CommandFailure {
     /// Whoever reads standard output has not got all of it.

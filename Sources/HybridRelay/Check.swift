@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import RelayCheck
-internal import ServiceSupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridRelayCheck
 
 /// `hybrid-relay check`: tells whether phones and clients can use a relay.
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look at any relay from outside.",
+        abstract: "PictureView at any relay from outside.",
         discussion: """
             One line for each check on standard output, or one JSON object. Makes about forty connections, 60 at \
             most, and sends a few megabytes. Ends with 0 if all required checks are as expected, with 1 if one \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// `hybrid-relay check-config`: what `serve` with the same flags would run with, and where each value comes from.
 struct CheckConfig: ParsableCommand {

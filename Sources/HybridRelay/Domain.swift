@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CaBLE
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 /// `hybrid-relay domain`: which host belongs to a number, which numbers there are, and what to do with one.
 struct Domain: ParsableCommand {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CaBLE
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
 
 extension Domain {
     /// `domain list`: numbers and hosts to choose from.

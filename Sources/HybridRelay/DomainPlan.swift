@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import CaBLE
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
 
 extension Domain {
     /// `domain plan ID|HOST`: what an operator does next.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// `hybrid-relay`: the tunnel service of the hybrid transport.
 @main

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import NIOCore
-internal import ServiceSupport
 
 /// `HOST:PORT` of the command line; an IPv6 address stands in brackets.
 struct ListenAddress: Hashable, CustomStringConvertible {

@@ -2,8 +2,9 @@
 
 internal import ArgumentParser
 internal import Glibc
-internal import RelayCore
-internal import ServiceSupport
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridRelayCore
 
 /// `hybrid-relay new-token`: makes a token with which a phone may open tunnels.
 struct NewToken: ParsableCommand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// `hybrid-relay serve`: runs the relay until a signal ends it.
 struct Serve: AsyncParsableCommand {

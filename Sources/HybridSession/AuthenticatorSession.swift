@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-public import CTAP
-public import CaBLE
 internal import Crypto
-public import DataChannel
-internal import Synchronization
+public import HybridBLEAdvert
+public import HybridCTAP
+public import HybridCaBLE
+public import HybridDataChannel
+internal import HybridThreads
 
 /// The phone's side of a ceremony, from a scanned QR to the last answer.
 ///
@@ -35,7 +35,7 @@ public struct AuthenticatorSession: Sendable {
     /// How presence is proved.
     public let radio: BluetoothRadio
     /// The relay this phone uses.
-    public let location: RelayLocation
+    public let location: RelayEndpoint
     /// The token for relays that want one.
     public let bearerToken: BearerToken?
     /// How long each wait may take.
@@ -46,7 +46,7 @@ public struct AuthenticatorSession: Sendable {
     /// A session over a radio and a relay.
     public init(
         radio: BluetoothRadio,
-        location: RelayLocation,
+        location: RelayEndpoint,
         bearerToken: BearerToken? = nil,
         timeouts: AuthenticatorTimeouts = AuthenticatorTimeouts(),
         acceptsBLEChannel: Bool = true
@@ -72,12 +72,17 @@ public struct AuthenticatorSession: Sendable {
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
         sent: @escaping @Sendable () async -> Void,
         delivered: @escaping @Sendable () async -> Void
-    ) async throws -> AuthenticatorEnd {
+    ) async throws -> AuthenticatorOutcome {
         try await explainingAuthenticator {
             let listener = await listener(for: offer, events)
             defer { listener?.close() }
             return try await withTunnel(for: offer, unlessBy: listener, events) { tunnel in
-                let waiting = OpenDoors(offer: offer, domain: location.domain, tunnel: tunnel, listener: listener)
+                let waiting = PendingClientConnection(
+                    offer: offer,
+                    domain: location.domain,
+                    tunnel: tunnel,
+                    listener: listener
+                )
                 let verified = try await waiting.advertise(on: radio, timeouts.untilClient, events)
                 listener?.close()
                 events(.clientVerified(over: verified.road.kind))
@@ -116,10 +121,10 @@ public struct AuthenticatorSession: Sendable {
         for offer: QROffer,
         unlessBy listener: L2CAPListener?,
         _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorEnd
-    ) async throws -> AuthenticatorEnd {
-        let isOpen = Mutex(false)
-        let serving: @Sendable (WebSocketTunnel) async throws -> AuthenticatorEnd = { tunnel in
+        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorOutcome
+    ) async throws -> AuthenticatorOutcome {
+        let isOpen = Locked(false)
+        let serving: @Sendable (WebSocketTunnel) async throws -> AuthenticatorOutcome = { tunnel in
             isOpen.withLock { $0 = true }
             events(.tunnelOpen(location.domain))
             return try await body(tunnel)
@@ -173,14 +178,14 @@ public enum AuthenticatorEvent: Sendable {
 }
 
 /// How a session that began well ended.
-public enum AuthenticatorEnd: Sendable, Equatable {
+public enum AuthenticatorOutcome: Sendable, Equatable {
     /// The client said goodbye.
     case shutDown
     /// The channel ended between requests.
-    case clientLeft(Parting)
+    case clientLeft(ChannelCloseReason)
     /// The channel ended while a request was being answered; nothing came of it.
-    case clientLeftDuringRequest(Parting)
+    case clientLeftDuringRequest(ChannelCloseReason)
     /// The user agreed and the request, of this kind, was fulfilled, but the channel ended before the client could hear
     /// of it.
-    case answerLost(CTAPCommand, Parting)
+    case answerLost(CTAPCommand, ChannelCloseReason)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-internal import CaBLE
-public import DataChannel
+public import HybridBLEAdvert
+internal import HybridCaBLE
+public import HybridDataChannel
 
 /// Why a phone served no client; each cause has another remedy.
 public enum AuthenticatorSessionFailure: Error, Equatable, Sendable {

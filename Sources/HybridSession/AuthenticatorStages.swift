@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BLEAdvert
-internal import CTAP
-internal import CaBLE
 internal import Crypto
-internal import DataChannel
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
 
 /// Stage 1: a client can come through the relay, by radio, or by both; a fresh nonce makes the advert.
-struct OpenDoors: Sendable {
+struct PendingClientConnection: Sendable {
     let offer: QROffer
     let eid: EID
     let tunnel: WebSocketTunnel?
     let listener: L2CAPListener?
     /// How long a client that came by radio has for its first message.
-    var patience = RadioDoor.patience
+    var patience = L2CAPAcceptor.patience
 
     init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
         var generator = SystemRandomNumberGenerator()
@@ -54,7 +54,9 @@ struct OpenDoors: Sendable {
         try await withThrowingTaskGroup(of: VerifiedClient?.self) { group in
             defer { group.cancelAll() }
             if let tunnel { group.addTask { try await awaitClient(through: tunnel, events) } }
-            if let listener { group.addTask { try await RadioDoor(listener, patience: patience).awaitClient(verify) } }
+            if let listener {
+                group.addTask { try await L2CAPAcceptor(listener, patience: patience).awaitClient(verify) }
+            }
             for try await case let verified? in group { return verified }
             // Nobody can come any more.
             throw AuthenticatorSessionFailure.notVerified
@@ -82,7 +84,7 @@ struct OpenDoors: Sendable {
     }
 
     /// Checks a client's first message; one that does not verify gets no answer.
-    private func verify(_ message1: HandshakeMessage, over road: Road) throws(HandshakeError) -> VerifiedClient {
+    private func verify(_ message1: HandshakeMessage, over road: Transport) throws(HandshakeError) -> VerifiedClient {
         let handshake = ResponderHandshake(
             clientKey: offer.clientKey,
             psk: offer.secret.psk(heard: eid),
@@ -99,7 +101,7 @@ struct OpenDoors: Sendable {
 }
 
 /// By which way a client came.
-enum Road: Sendable {
+enum Transport: Sendable {
     case relay(WebSocketTunnel)
     case radio(L2CAPChannel)
 
@@ -123,9 +125,9 @@ enum Road: Sendable {
         _ body: () async throws -> Result
     ) async throws -> Result {
         guard case .radio(let channel) = self else { return try await body() }
-        async let farewell: Void? = tunnel?.leave()
+        async let closeTimeout: Void? = tunnel?.leave()
         let result = try await closing(channel, body)
-        await farewell
+        await closeTimeout
         return result
     }
 }
@@ -133,7 +135,7 @@ enum Road: Sendable {
 /// Stage 2: message 1 is verified, so the client was near; nothing was sent yet.
 struct VerifiedClient: Sendable {
     let message2: HandshakeMessage
-    let road: Road
+    let road: Transport
     let channel: EncryptedChannel
 
     /// Answers the handshake and says at once what can be asked for.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-internal import CTAP
-internal import CaBLE
-public import DataChannel
+public import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+public import HybridDataChannel
 
 /// Why a client got no answer; each cause has another remedy.
 public enum ClientFailure: Error, Equatable, Sendable {
@@ -42,7 +42,7 @@ func explaining<Result>(_ body: () async throws -> Result) async throws -> Resul
     } catch let error as ClientFailure {
         throw error
     } catch let error as TunnelError {
-        switch Parting(error) {
+        switch ChannelCloseReason(error) {
         case .goodbye: throw ClientFailure.phoneVanished
         case .goneAway: throw ClientFailure.phoneOrRelayVanished
         default:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-public import CTAP
-public import CaBLE
 internal import Crypto
-public import DataChannel
+public import HybridBLEAdvert
+public import HybridCTAP
+public import HybridCaBLE
+public import HybridDataChannel
 
 /// The desktop's side of a ceremony, from a QR code to the phone's answer.
 ///

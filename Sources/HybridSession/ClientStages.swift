@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BLEAdvert
-internal import CTAP
-internal import CaBLE
 internal import Crypto
-internal import DataChannel
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
+internal import HybridPrimitives
 
 /// Stage 1: keys are drawn and the QR can be shown.
 struct DrawnOffer: Sendable {
@@ -17,7 +18,7 @@ struct DrawnOffer: Sendable {
         offer = QROffer(
             clientKey: clientKey.publicKey,
             secret: QRSecret(using: &generator),
-            created: UInt64(max(0, WallClock.secondsSince1970)),
+            created: WallClock.realtime.now(),
             hint: hint,
             channels: channels
         )
@@ -30,9 +31,9 @@ struct DrawnOffer: Sendable {
         _ radio: BluetoothRadio,
         _ limit: Duration,
         events: @escaping @Sendable (ClientEvent) -> Void
-    ) async throws -> HeardPhone {
+    ) async throws -> NearbyPhone {
         let key = offer.secret.eidKey
-        let ear = Ear(radio)
+        let ear = AdvertScanner(radio)
         do {
             let answer = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
                 try await ear.listen(for: key, offersL2CAP: offer.channels.contains(.l2cap)) { isFirst in
@@ -41,7 +42,7 @@ struct DrawnOffer: Sendable {
                     events(.radioLost($0))
                 }
             }
-            return HeardPhone(offer: offer, clientKey: clientKey, eid: answer.eid, byRadio: answer.route)
+            return NearbyPhone(offer: offer, clientKey: clientKey, eid: answer.eid, byRadio: answer.route)
         } catch let error as RadioError {
             throw ClientFailure.radio(error)
         } catch ClientFailure.phoneNotNearby {
@@ -52,7 +53,7 @@ struct DrawnOffer: Sendable {
 }
 
 /// Stage 2: the advert is open; it names the relay and is half of the pre-shared key.
-struct HeardPhone: Sendable {
+struct NearbyPhone: Sendable {
     let offer: QROffer
     let clientKey: P256.KeyAgreement.PrivateKey
     let eid: EID
@@ -61,7 +62,7 @@ struct HeardPhone: Sendable {
 
     var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
 
-    func location(_ route: RelayRoute) throws -> RelayLocation {
+    func location(_ route: RelayRoute) throws -> RelayEndpoint {
         guard let domain = eid.domain else { throw ClientFailure.unknownRelay }
         return route.location(of: domain)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-public import DataChannel
+public import HybridBLEAdvert
+public import HybridDataChannel
 
 // The causes by names that programs can rely on. Each cause has one of its own.
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import BLEAdvert
-internal import CaBLE
-internal import DataChannel
+public import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridDataChannel
+public import HybridPrimitives
 
 extension ClientFailure: ExplainedFailure {
     /// Cause and remedy in one line, without a full stop.
@@ -26,14 +27,14 @@ extension ClientFailure: ExplainedFailure {
     }
 
     /// What sort of failure it is.
-    public var kind: FailureKind {
+    public var status: ExitStatus {
         switch self {
-        case .radio(let error): error.kind
-        case .relay(let error): error.kind
+        case .radio(let error): error.status
+        case .relay(let error): error.status
         case .phoneNotNearby, .phoneSilent, .userTimedOut, .phoneVanished, .phoneOrRelayVanished: .temporary
         case .unknownRelay: .unavailable
-        case .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved: .badData
-        case .internalFault: .fault
+        case .notThisPhone, .phoneLacksCTAP, .phoneMisbehaved: .dataError
+        case .internalFault: .software
         }
     }
 }
@@ -56,18 +57,18 @@ extension AuthenticatorSessionFailure: ExplainedFailure {
     }
 
     /// What sort of failure it is.
-    public var kind: FailureKind {
+    public var status: ExitStatus {
         switch self {
-        case .radio(let error): error.kind
-        case .relay(let error): error.kind
+        case .radio(let error): error.status
+        case .relay(let error): error.status
         case .noClient, .tunnelExpired, .clientSilent: .temporary
-        case .notVerified, .clientMisbehaved: .badData
-        case .internalFault: .fault
+        case .notVerified, .clientMisbehaved: .dataError
+        case .internalFault: .software
         }
     }
 }
 
 extension RadioError: ExplainedFailure {
     /// What sort of failure it is.
-    public var kind: FailureKind { self == .timedOut || self == .interrupted ? .temporary : .unavailable }
+    public var status: ExitStatus { self == .timedOut || self == .interrupted ? .temporary : .unavailable }
 }

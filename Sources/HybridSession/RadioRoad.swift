@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BLEAdvert
-internal import CaBLE
-internal import DataChannel
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridDataChannel
 
 /// Why there is no channel by radio; the ceremony goes on through the relay.
 public struct RadioChannelFailure: Sendable, Equatable {
@@ -21,7 +21,7 @@ public struct RadioChannelFailure: Sendable, Equatable {
     }
 }
 
-extension HeardPhone {
+extension NearbyPhone {
     /// Connects by radio and shakes hands, if the phone can be reached so; `nil` if not, and the relay is the way.
     ///
     /// An advert's suffix is open to forgery, so whoever answers has proved nothing before the handshake is done, and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
-internal import CaBLE
-internal import DataChannel
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
 
 /// Stage 3: a client that may ask, one request at a time.
 ///
@@ -27,7 +27,7 @@ struct ServedClient: Sendable {
         let response: CTAPResponse
 
         /// What it means that the client never hears it.
-        func end(_ parting: Parting) -> AuthenticatorEnd {
+        func end(_ parting: ChannelCloseReason) -> AuthenticatorOutcome {
             switch request {
             case .makeCredential where response.status == .success: .answerLost(.makeCredential, parting)
             case .getAssertion where response.status == .success: .answerLost(.getAssertion, parting)
@@ -42,11 +42,11 @@ struct ServedClient: Sendable {
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
         sent: @escaping @Sendable () async -> Void,
         delivered: @escaping @Sendable () async -> Void
-    ) async throws -> AuthenticatorEnd {
+    ) async throws -> AuthenticatorOutcome {
         try await withThrowingTaskGroup(of: Step.self) { group in
             defer { group.cancelAll() }
             var (isBusy, hasAnswered, received, wait) = (false, false, 0, 0)
-            var tally = RequestTally()
+            var tally = RequestStatistics()
             group.addTask { await next() }
             addIdleTimer(timeouts, &group)
             while let step = try await group.next() {
@@ -56,7 +56,7 @@ struct ServedClient: Sendable {
                     do {
                         try await channel.send(.ctap(CTAPPayload(bytes: answer.response.encoded)))
                     } catch {
-                        guard let parting = Parting(error) else { throw error }
+                        guard let parting = ChannelCloseReason(error) else { throw error }
                         return answer.end(parting)
                     }
                     await sent()
@@ -73,7 +73,7 @@ struct ServedClient: Sendable {
                     }
                 case .ended(let error):
                     try Task.checkCancellation()
-                    let parting = Parting(error)
+                    let parting = ChannelCloseReason(error)
                     let end = isBusy ? try await takeDown(&group, parting ?? .garbled) : nil
                     // Whose fault the end is matters less than a passkey that was just saved.
                     if let end, case .answerLost = end { return end }
@@ -121,8 +121,8 @@ struct ServedClient: Sendable {
     /// Takes the question down, and sees whether the user had agreed just before.
     private func takeDown(
         _ group: inout ThrowingTaskGroup<Step, any Error>,
-        _ parting: Parting
-    ) async throws -> AuthenticatorEnd {
+        _ parting: ChannelCloseReason
+    ) async throws -> AuthenticatorOutcome {
         group.cancelAll()
         while let step = try await group.next() {
             if case .answered(let answer) = step { return answer.end(parting) }
@@ -153,7 +153,7 @@ struct ServedClient: Sendable {
 }
 
 /// What a client has asked so far: who only ever sent what can't be read did not ask for anything.
-private struct RequestTally {
+private struct RequestStatistics {
     private var readable = 0
     private var unreadable = 0
 
@@ -164,7 +164,7 @@ private struct RequestTally {
         }
     }
 
-    func judged(_ end: AuthenticatorEnd) throws -> AuthenticatorEnd {
+    func judged(_ end: AuthenticatorOutcome) throws -> AuthenticatorOutcome {
         guard unreadable == 0 || readable > 0 else {
             throw AuthenticatorSessionFailure.clientMisbehaved("nothing that it asked can be read")
         }

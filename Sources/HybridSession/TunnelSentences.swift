@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import DataChannel
+public import HybridDataChannel
+public import HybridPrimitives
 
 extension TunnelError: ExplainedFailure {
     /// Cause and remedy in one line, without a full stop.
@@ -66,7 +67,7 @@ extension TunnelError: ExplainedFailure {
     }
 
     /// What sort of failure it is.
-    public var kind: FailureKind {
+    public var status: ExitStatus {
         switch self {
         case .hostNotFound, .connectionRefused, .unreachable, .proxyNotFound, .proxyConnectionRefused,
             .proxyUnreachable, .proxyHungUp, .proxyWantsAuthentication, .proxyRefusesAuthentication, .proxyRefused,
@@ -77,7 +78,7 @@ extension TunnelError: ExplainedFailure {
         case .proxySettingUnusable: .configuration
         case .trustAnchorsUnusable: .noInput
         case .timedOut, .hungUp, .proxySilent, .tunnelNotFound, .closed, .stalled, .connectionLost: .temporary
-        case .relayMisbehaved, .messageRefused: .badData
+        case .relayMisbehaved, .messageRefused: .dataError
         }
     }
 }

@@ -6,11 +6,11 @@ import Testing
 
 /// A Swift file of the package.
 struct SourceFile: Sendable {
-    /// From the package's folder, such as `Sources/CBOR/CBORValue.swift`.
+    /// From the package's folder, such as `Sources/HybridCBOR/CBORValue.swift`.
     let path: String
     let lines: [String]
 
-    /// `CBOR` for a file of `Sources/CBOR`.
+    /// `CBOR` for a file of `Sources/HybridCBOR`.
     var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
     /// The modules that are imported, whatever stands before the word.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The rules for sources")
 struct SourceTests {
-    private static let pure = ["CBOR", "CTAP", "CaBLE"]
+    private static let pure = ["HybridCBOR", "HybridCTAP", "HybridCaBLE"]
 
     let sources: [SourceFile]
 
@@ -111,7 +111,7 @@ struct SourceTests {
     func imports() {
         let cases: [(String, String?)] = [
             ("import Foundation", "Foundation"), ("public import NIOCore", "NIOCore"),
-            ("@testable import CaBLE", "CaBLE"), ("  private import struct NIOCore.ByteBuffer", "NIOCore"),
+            ("@testable import HybridCaBLE", "HybridCaBLE"), ("  private import struct NIOCore.ByteBuffer", "NIOCore"),
             ("@_spi(Async) internal import NIOPosix", "NIOPosix"), ("@preconcurrency import Glibc", "Glibc"),
             ("// import Foundation", nil), ("let important = 1", nil), ("/// import X", nil), ("", nil),
         ]

@@ -63,8 +63,9 @@ struct TargetTests {
     @Test("keep networks and consoles out of the pure libraries")
     func externals() throws {
         let pure = [
-            "CBOR", "CTAP", "CaBLE", "WebAuthn", "Authenticator", "Vault", "HybridSession", "QRCode", "QRScanning",
-            "DesktopPortal", "Pinentry", "Threads",
+            "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridAuthenticator", "HybridVault",
+            "HybridSession", "HybridQRCode", "HybridQRScanning",
+            "HybridDesktopPortal", "HybridPinentry", "HybridThreads",
         ]
         for name in pure {
             let target = try #require(package[name])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
 import Testing
 
 @Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(10)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
 @Suite("Creating a passkey", .timeLimit(.minutes(10)))

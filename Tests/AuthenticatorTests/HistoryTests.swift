@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
 @Suite("The history of requests", .timeLimit(.minutes(10)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
+import HybridAuthenticator
+import HybridCTAP
 import Synchronization
 
 /// What happened to the person and the store, in order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
+import HybridAuthenticator
+import HybridCTAP
 import Synchronization
 
 /// Passkeys in memory, behind a PIN, with faults on demand.
@@ -94,7 +94,7 @@ final class MemoryStore: CredentialStore, Sendable {
             }
         }
 
-        func note(_ request: ServedRequest) async throws(StoreFailure) {
+        func record(_ request: ServedRequest) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.note }) { throw fault }
             store.journal.note(.noted(request))

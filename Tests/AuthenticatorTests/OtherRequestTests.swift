@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
 @Suite("What an authenticator says of itself, of failures and of PINs")
@@ -59,7 +59,7 @@ struct OtherRequestTests {
     @Test("each failure has its status for the client and its sentence for the person", arguments: 0..<failures.count)
     func statuses(index: Int) {
         let (failure, status, word) = Self.failures[index]
-        #expect(failure.status.rawValue == status)
+        #expect(failure.ctapStatus.rawValue == status)
         #expect(failure.sentence.contains(word))
     }
 

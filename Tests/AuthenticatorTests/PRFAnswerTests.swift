@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
 import Testing
 
 @Suite("The prf extension", .timeLimit(.minutes(10)))

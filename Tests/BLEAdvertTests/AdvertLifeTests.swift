@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BLEAdvert
-import CaBLE
-import SystemBus
+import HybridBLEAdvert
+import HybridCaBLE
+import HybridSystemBus
+import HybridVirtualBlueZ
 import Testing
-import VirtualBlueZ
 
 private struct Thrown: Error {}
 

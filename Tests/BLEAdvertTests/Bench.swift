@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BLEAdvert
-import CaBLE
-import SystemBus
+import HybridBLEAdvert
+import HybridCaBLE
+import HybridSystemBus
+import HybridVirtualBlueZ
 import Testing
-import VirtualBlueZ
 
 /// A private bus with a virtual bluetoothd, of one test alone.
 struct Bench: Sendable {
@@ -125,8 +125,8 @@ func hex(_ bytes: [UInt8]) -> String {
 
 extension AdvertSequence {
     /// All that is heard up to and with `last`.
-    func heard(until last: Advert) async throws -> [HeardAdvert] {
-        var all: [HeardAdvert] = []
+    func heard(until last: Advert) async throws -> [ReceivedAdvert] {
+        var all: [ReceivedAdvert] = []
         for try await heard in self {
             all.append(heard)
             if heard.advert == last { return all }

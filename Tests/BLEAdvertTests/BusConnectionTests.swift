@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridVirtualBlueZ
 import Testing
-import VirtualBlueZ
 
-@testable import SystemBus
+@testable import HybridSystemBus
 
 #if canImport(Glibc)
 import Glibc

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SystemBus
+import HybridSystemBus
 import Testing
 
-@testable import VirtualBlueZ
+@testable import HybridVirtualBlueZ
 
 @Suite("A flood keeps its pace and its bounds")
 struct FloodPaceTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BLEAdvert
-import CaBLE
-import SystemBus
+import HybridBLEAdvert
+import HybridCaBLE
+import HybridSystemBus
+import HybridVirtualBlueZ
 import Testing
-import VirtualBlueZ
 
 @Suite("What is sent is heard, and nothing else", .timeLimit(.minutes(10)))
 struct HearingTests {

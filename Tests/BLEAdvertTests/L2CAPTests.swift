@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
-import SystemBus
+import HybridCaBLE
+import HybridSystemBus
+import HybridVirtualBlueZ
 import Testing
-import VirtualBlueZ
 
-@testable import BLEAdvert
+@testable import HybridBLEAdvert
 
 @Suite("Channels by radio", .timeLimit(.minutes(10)))
 struct L2CAPTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import SystemBus
+import HybridSystemBus
 import Testing
 
-@testable import BLEAdvert
+@testable import HybridBLEAdvert
 
 /// What the kernel's switches mean, in a folder of the same form as `/sys/class/rfkill`.
 @Suite("What blocks an adapter")

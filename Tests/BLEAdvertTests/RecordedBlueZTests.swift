@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// The probe asks the virtual bluetoothd what it has asked real ones, and the answers must be those recorded.
 ///

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Glibc
-import SystemBus
+import HybridCaBLE
+import HybridSystemBus
+import HybridThreads
 import Testing
-import Threads
 
-@testable import VirtualBlueZ
+@testable import HybridVirtualBlueZ
 
 @Suite("The virtual bluetoothd refuses what the real one refuses", .timeLimit(.minutes(10)))
 struct VirtualBlueZTests {
@@ -241,7 +241,7 @@ struct VirtualBlueZTests {
             output: writer
         )
         close(writer)
-        let bytes = await OwnThread.run { () -> [UInt8] in
+        let bytes = await DedicatedThread.run { () -> [UInt8] in
             var all: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
+import HybridCBOR
 import TestSupport
 import Testing
 

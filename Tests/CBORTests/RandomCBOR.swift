@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
+import HybridCBOR
 import TestSupport
 
 /// Draws any value this module can say, maps with any keys included.

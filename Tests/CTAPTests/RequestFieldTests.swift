@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
+import HybridCBOR
+import HybridCTAP
 import Testing
 
 @Suite("Fields of requests")

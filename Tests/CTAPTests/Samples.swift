@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
 import Crypto
+import HybridCBOR
+import HybridCTAP
 import Testing
 
 /// Well-formed values that tests start from and then damage.

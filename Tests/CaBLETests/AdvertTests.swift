@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 @Suite("The advert")
 struct AdvertTests {

@@ -3,7 +3,7 @@
 import Crypto
 import TestSupport
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 extension SymmetricKey {
     /// The key's bytes, which only tests may copy.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
+import HybridCBOR
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 @Suite("Messages of the channel")
 struct ChannelMessageTests {

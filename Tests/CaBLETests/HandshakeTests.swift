@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 @Suite("The handshake")
 struct HandshakeTests {

@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// Our code on one side of the table, libcrypto on the other.
 @Suite("Against an independent implementation")

@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// However a secret is printed, alone or inside something else, none of its bytes comes out.
 @Suite("Secrets don't show")

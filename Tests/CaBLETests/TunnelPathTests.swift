@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 @Suite("Tunnel paths, IDs and domains")
 struct TunnelPathTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
+import HybridCaBLE
 import TestSupport
 import Testing
 

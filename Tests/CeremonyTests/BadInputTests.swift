@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CaBLE
 import Crypto
 import Foundation
+import HybridCBOR
+import HybridCaBLE
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// Wrong input, missing services, damaged files: one clear line, the documented exit code, nothing lost.
 @Suite("Bad input", .keepsEvidence, .serialized)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import HybridVirtualBlueZ
 import TestSupport
-import VirtualBlueZ
 
 /// One ceremony between the two programs.
 struct Ceremony {

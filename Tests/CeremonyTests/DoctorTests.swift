@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import SystemBus
+import HybridSystemBus
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// `hybrid-client doctor` where all is well and where one thing is not.
 @Suite("The doctor", .keepsEvidence, .serialized)
@@ -213,8 +213,8 @@ struct DoctorTests {
     @Test("takes no longer than it may, and names what was not looked at")
     func wholeTime() async throws {
         try await Stage.set { stage in
-            let bus = try Stage.Silence(path: stage.folder + "/silent")
-            let relay = try Stage.Silence()
+            let bus = try Stage.KeepaliveState(path: stage.folder + "/silent")
+            let relay = try Stage.KeepaliveState()
             let (report, _) = try await Self.examine(
                 stage,
                 ["--cacert", "\(stage.folder)/ca.pem", "--relay", "\(Stage.domain)", "--timeout", "6"]
@@ -235,7 +235,7 @@ struct DoctorTests {
     @Test("says that it was interrupted, and nothing of what it had not looked at")
     func interrupted() async throws {
         try await Stage.set(AirSettings(adapters: 1)) { stage in
-            let relay = try Stage.Silence()
+            let relay = try Stage.KeepaliveState()
             let ways = ([Stage.host] + Self.vendors).flatMap { Stage.detour($0, relay.port) }
             let flags = ["--cacert", "\(stage.folder)/ca.pem", "--relay", "\(Stage.domain)", "--timeout", "100"] + ways
             for extra in [["--json"], []] {

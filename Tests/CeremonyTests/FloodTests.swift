@@ -2,9 +2,9 @@
 
 import Foundation
 import Glibc
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// Somebody fills the air with adverts under the same UUID while a phone is looked for.
 @Suite("A flood of foreign adverts", .keepsEvidence, .serialized)

@@ -2,9 +2,9 @@
 
 import Foundation
 import Glibc
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// What the desktop tells while a ceremony goes on: to a person, to a program, and when Bluetooth goes away meanwhile.
 @Suite("Live states", .keepsEvidence, .serialized)

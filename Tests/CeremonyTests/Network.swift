@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
 import Glibc
+import HybridCaBLE
 import TestSupport
 import Testing
 
@@ -82,7 +82,7 @@ extension Stage {
     }
 
     /// A socket at which nobody ever takes a connection or answers: a port of 127.0.0.1, or a file.
-    final class Silence: Sendable {
+    final class KeepaliveState: Sendable {
         private let descriptor: Int32
         let port: Int
 

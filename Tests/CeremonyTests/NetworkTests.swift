@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Crypto
 import Foundation
+import HybridCaBLE
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// Proxies, relays that send elsewhere, and networks that open TLS, with the real programs.
 @Suite("Networks between the programs and a relay", .keepsEvidence, .serialized)
@@ -188,7 +188,7 @@ struct NetworkTests {
                 #expect(ending.lastLine.contains("the proxy 127.0.0.1:\(faulty.port) "), "\(ending)")
                 #expect(ending.lastLine.contains(words), "\(ending)")
             }
-            let silent = try Stage.Silence()
+            let silent = try Stage.KeepaliveState()
             let waited = try await check(["--timeout", "1"], ["HTTPS_PROXY": "http://127.0.0.1:\(silent.port)"])
             withExtendedLifetime(silent) {}
             #expect(waited.status == 69 && waited.lastLine.contains("did not answer in time"), "\(waited)")

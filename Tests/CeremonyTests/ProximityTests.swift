@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
-import CaBLE
 import Crypto
-import DataChannel
 import Foundation
+import HybridCTAP
+import HybridCaBLE
+import HybridDataChannel
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// Who was not there gets nothing: no byte, no question, no change.
 @Suite("Proximity", .keepsEvidence, .serialized)
@@ -47,9 +47,9 @@ struct ProximityTests {
             _ body: @Sendable (WebSocketTunnel) async throws -> Result
         ) async throws -> Result {
             guard let domain = TunnelDomain(id: UInt16(Stage.domain)) else { throw CancellationError() }
-            let location = RelayLocation(
+            let location = RelayEndpoint(
                 domain: domain,
-                detours: [Detour("\(domain.host):443:127.0.0.1:\(stage.relayPort)")].compactMap(\.self),
+                detours: [ConnectTo("\(domain.host):443:127.0.0.1:\(stage.relayPort)")].compactMap(\.self),
                 trustedCertificates: stage.folder + "/ca.pem"
             )
             return try await WebSocketTunnel.withTunnel(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
-import SystemBus
+import HybridCaBLE
+import HybridSystemBus
+import HybridVirtualBlueZ
 import TestSupport
-import VirtualBlueZ
 
 /// Everything around a ceremony: a private bus with a virtual radio, a relay process, a folder for what is written.
 ///

@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("Addresses and names of one network")
 struct AddressTests {

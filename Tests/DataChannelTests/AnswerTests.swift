@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("What a relay answers when a tunnel is opened", .timeLimit(.minutes(5)))
 struct AnswerTests {

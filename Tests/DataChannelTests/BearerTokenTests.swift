@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Crypto
 import Foundation
+import HybridCaBLE
+import HybridRelayCore
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
-import RelayCore
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("A relay's token", .timeLimit(.minutes(5)))
 struct BearerTokenTests {
-    private typealias BearerToken = DataChannel.BearerToken
+    private typealias BearerToken = HybridDataChannel.BearerToken
 
     @Test("is what RFC 6750 allows", arguments: ["a", "AZaz09-._~+/=", "==", String(repeating: "x", count: 512)])
     func tokens(text: String) throws {

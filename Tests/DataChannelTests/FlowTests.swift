@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
+import HybridCaBLE
 import Synchronization
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("The flow of a tunnel", .timeLimit(.minutes(5)))
 struct FlowTests {
@@ -62,7 +62,7 @@ struct FlowTests {
         #expect(code == 1001)
     }
 
-    @Test("ends in seconds even if the relay ignores the farewell")
+    @Test("ends in seconds even if the relay ignores the closeTimeout")
     func farewellIgnored() async throws {
         let (_, took) = try await ScriptedRelay.run {
             try await $0.answer()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Glibc
+import HybridCaBLE
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// A socket that keeps packets apart, as the radio's do, in the hands of a test.
 private final class PacketEnd: Sendable {
@@ -121,7 +121,7 @@ struct L2CAPChannelTests {
         await #expect(throws: TunnelError.closed(code: 1000)) { try await channel.receive { $0 } }
     }
 
-    @Test("The end between messages is a farewell, in the midst of one it is none")
+    @Test("The end between messages is a closeTimeout, in the midst of one it is none")
     func ends() async throws {
         for (last, error) in [([], TunnelError.closed(code: 1000)), ([1, 2, 3], .connectionLost)]
             as [([UInt8], TunnelError)]
@@ -197,7 +197,7 @@ struct L2CAPChannelTests {
     }
 
     @Test("What was sent arrives although the channel is closed at once, and the socket is closed")
-    func farewell() async throws {
+    func closeTimeout() async throws {
         let (channel, test) = try Self.open()
         try await channel.send(WireMessage(bytes: [1, 2, 3]))
         await channel.close()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("Where a relay is")
 struct LocationTests {
@@ -28,7 +28,7 @@ struct LocationTests {
 
     @Test("is told in curl's form", arguments: readings)
     func detours(_ reading: Reading) throws {
-        let detour = try #require(Detour(reading.text))
+        let detour = try #require(ConnectTo(reading.text))
         #expect(detour.fromHost == reading.from.host)
         #expect(detour.fromPort == reading.from.port)
         #expect(detour.toHost == reading.to.host)
@@ -44,16 +44,16 @@ struct LocationTests {
         ]
     )
     func noDetours(text: String) {
-        #expect(Detour(text) == nil)
+        #expect(ConnectTo(text) == nil)
     }
 
     @Test("is the domain's own host and port where no detour applies")
     func target() throws {
         let domain = try #require(TunnelDomain(id: 266))
         func target(_ detour: String?) throws -> String {
-            var location = RelayLocation(domain: domain)
+            var location = RelayEndpoint(domain: domain)
             if let detour {
-                let parsed: Detour = try #require(Detour(detour))
+                let parsed: ConnectTo = try #require(ConnectTo(detour))
                 location.detours = [parsed]
             }
             let target = location.target(of: domain.host)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
+import HybridCaBLE
 import NIOCore
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("A relay's addresses", .timeLimit(.minutes(5)))
 struct RacingTests {
@@ -124,7 +124,7 @@ struct RacingTests {
             let (_, refusal) = try await ScriptedRelay.run { peer in
                 try await peer.answer(then: Wire.frame([UInt8](repeating: 7, count: 40_000))) { answer in
                     let field = "X-Filler: "
-                    let room = HeadEnd.maximumBytes + excess - answer.utf8.count - field.utf8.count - 2
+                    let room = HeadEndDetector.maximumBytes + excess - answer.utf8.count - field.utf8.count - 2
                     // The empty line is one character.
                     return String(answer.dropLast(1)) + field + String(repeating: "x", count: room) + "\r\n\r\n"
                 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
 import NIOPosix
 import NIOSSL
-import RelayCore
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("The way to a relay", .timeLimit(.minutes(5)))
 struct ReachingTests {
@@ -109,10 +109,10 @@ struct ReachingTests {
     /// The same relay behind a proxy at 127.0.0.1.
     private static func behind(
         _ port: Int,
-        _ location: RelayLocation,
+        _ location: RelayEndpoint,
         host: String = "127.0.0.1",
         open: Int = 60
-    ) -> RelayLocation {
+    ) -> RelayEndpoint {
         var location = hasty(location, open: open)
         location.detours = []
         location.proxies = ProxySettings(environment: ["HTTPS_PROXY": "http://u:p@\(host):\(port)"])
@@ -266,7 +266,7 @@ struct ReachingTests {
     }
 
     /// Little time for what the relay does, but enough to reach it on a busy machine; both together are the bound.
-    private static func hasty(_ location: RelayLocation, open: Int = 1) -> RelayLocation {
+    private static func hasty(_ location: RelayEndpoint, open: Int = 1) -> RelayEndpoint {
         var location = location
         location.timeouts.connect = 20
         location.timeouts.open = open
@@ -274,7 +274,7 @@ struct ReachingTests {
     }
 
     /// Time-outs that no test lives to see: what ends before was not left to them.
-    private static func patient(_ location: RelayLocation) -> RelayLocation {
+    private static func patient(_ location: RelayEndpoint) -> RelayEndpoint {
         var location = location
         location.timeouts.connect = 600
         location.timeouts.open = 600

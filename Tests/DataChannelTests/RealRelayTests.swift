@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Crypto
+import HybridCaBLE
+import HybridRelayCore
 import Logging
 import NIOCore
-import RelayCore
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("Two tunnels through a real relay", .timeLimit(.minutes(5)))
 struct RealRelayTests {
@@ -22,7 +22,7 @@ struct RealRelayTests {
     }
 
     @Test("tell an end that the other has left, and how")
-    func farewell() async throws {
+    func closeTimeout() async throws {
         try await Self.meet { phone in
             let first = try await phone.next()
             #expect(first == [1])
@@ -127,7 +127,7 @@ struct RealRelayTests {
     static func relay(
         tokens: NewTokens? = nil,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        _ body: (RelayLocation) async throws -> Void
+        _ body: (RelayEndpoint) async throws -> Void
     ) async throws {
         let files = try await TestCertificates.shared()
         let tls = try RelayCertificate.context(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("Where a relay sends to", .timeLimit(.minutes(5)))
 struct RedirectTests {
@@ -105,7 +105,7 @@ struct RedirectTests {
             }
             // A relay that is not on this machine can't be had here: the second hop alone.
             await #expect(throws: Redirect.self) {
-                try await HopOpening(
+                try await HopConnector(
                     Hop(host: location.domain.host, path: "/", mayBeLocal: false),
                     location,
                     Client.tunnel,
@@ -125,7 +125,7 @@ struct RedirectTests {
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
                 let tls = try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
-                _ = try await HopOpening(hop, second, Client.tunnel, nil, tls).open()
+                _ = try await HopConnector(hop, second, Client.tunnel, nil, tls).open()
                 return nil
             } catch let error as TunnelError {
                 return error

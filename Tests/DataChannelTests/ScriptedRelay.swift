@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Foundation
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
 import NIOPosix
 import NIOSSL
-import RelayCore
 import Synchronization
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// A server that takes one connection and does what a script says, byte by byte.
 enum ScriptedRelay {
@@ -25,7 +25,7 @@ enum ScriptedRelay {
     static func run<Seen: Sendable, Outcome: Sendable>(
         _ identity: TestCertificates.Identity? = .relay,
         script: @escaping @Sendable (Peer) async throws -> Seen,
-        client: @escaping @Sendable (RelayLocation) async throws -> Outcome
+        client: @escaping @Sendable (RelayEndpoint) async throws -> Outcome
     ) async throws -> (seen: Seen, outcome: Outcome) {
         let certificates = try await TestCertificates.shared()
         let tls = try identity.map { identity in
@@ -49,10 +49,10 @@ enum ScriptedRelay {
     }
 
     /// Where the client finds a server of this machine.
-    static func location(host: String = "127.0.0.1", port: Int) async throws -> RelayLocation {
+    static func location(host: String = "127.0.0.1", port: Int) async throws -> RelayEndpoint {
         let domain = try #require(TestCertificates.domain)
-        let detour: Detour = try #require(Detour("\(domain.host):443:\(host):\(port)"))
-        return RelayLocation(
+        let detour: ConnectTo = try #require(ConnectTo("\(domain.host):443:\(host):\(port)"))
+        return RelayEndpoint(
             domain: domain,
             detours: [detour],
             trustedCertificates: try await TestCertificates.shared().authority
@@ -159,13 +159,13 @@ enum Client {
     static let tunnel = TunnelPath.new(TunnelID.test)
 
     /// Why opening failed; a tunnel that opens is a failure of the test.
-    static func refusal(at location: RelayLocation, _ path: TunnelPath = tunnel) async -> TunnelError? {
+    static func refusal(at location: RelayEndpoint, _ path: TunnelPath = tunnel) async -> TunnelError? {
         await failure(at: location, path) { _ in Issue.record("it opened") }
     }
 
     /// What ended the tunnel while `body` ran.
     static func failure(
-        at location: RelayLocation,
+        at location: RelayEndpoint,
         _ path: TunnelPath = tunnel,
         _ body: @Sendable (WebSocketTunnel) async throws -> Void
     ) async -> TunnelError? {

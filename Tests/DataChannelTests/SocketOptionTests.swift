@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("The socket of a tunnel")
 struct SocketOptionTests {

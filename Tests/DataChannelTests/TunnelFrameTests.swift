@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("Frames of an open tunnel", .timeLimit(.minutes(5)))
 struct TunnelFrameTests {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 @Suite("What passes between socket and reader", .timeLimit(.minutes(5)))
 struct TunnelTrafficTests {

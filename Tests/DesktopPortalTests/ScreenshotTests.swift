@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DesktopPortal
 import Foundation
-import SystemBus
+import HybridDesktopPortal
+import HybridSystemBus
 import TestSupport
 import Testing
 

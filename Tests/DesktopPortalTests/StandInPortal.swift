@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridSystemBus
+import HybridVirtualBlueZ
 import Synchronization
-import SystemBus
 import TestSupport
-import VirtualBlueZ
 
-@testable import DesktopPortal
+@testable import HybridDesktopPortal
 
 /// A portal of the tests' own, on a private session bus: it says what it is told to say, in the portal's words.
 final class StandInPortal: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
-import CaBLE
-import DataChannel
+import HybridCTAP
+import HybridCaBLE
+import HybridDataChannel
 import Testing
 
 @testable import HybridSession

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BLEAdvert
-import DataChannel
 import Foundation
+import HybridBLEAdvert
+import HybridDataChannel
+import HybridPrimitives
 import HybridSession
 import Testing
 
@@ -49,7 +50,7 @@ struct FailureTableTests {
     }
 
     private static func row(_ failure: any ExplainedFailure) -> String {
-        "| `\(failure.code)` | \(failure.kind.rawValue) | \(failure.sentence) |"
+        "| `\(failure.code)` | \(failure.status.rawValue) | \(failure.sentence) |"
     }
 
     private static func file(_ path: String) throws -> String {

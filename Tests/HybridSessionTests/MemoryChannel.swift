@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
 import Crypto
-import DataChannel
+import HybridCaBLE
+import HybridDataChannel
 import Synchronization
 import Testing
 

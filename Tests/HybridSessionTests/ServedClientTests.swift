@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
-import CaBLE
 import Crypto
-import DataChannel
+import HybridCTAP
+import HybridCaBLE
+import HybridDataChannel
+import HybridPrimitives
 import Synchronization
 import Testing
 
@@ -42,7 +43,7 @@ struct ServedClientTests {
         sent: @escaping @Sendable () async -> Void = {},
         delivered: @escaping @Sendable () async -> Void = {},
         asking answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
-    ) -> Task<AuthenticatorEnd, any Error> {
+    ) -> Task<AuthenticatorOutcome, any Error> {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilRequest = untilRequest
         return Task { [timeouts] in
@@ -68,7 +69,8 @@ struct ServedClientTests {
         return payload.bytes
     }
 
-    private static func failure(of serving: Task<AuthenticatorEnd, any Error>) async -> AuthenticatorSessionFailure? {
+    private static func failure(of serving: Task<AuthenticatorOutcome, any Error>) async -> AuthenticatorSessionFailure?
+    {
         do {
             _ = try await serving.value
             return nil
@@ -154,7 +156,7 @@ struct ServedClientTests {
         case shutdown, closed, wordless, gone, limited, lost, stalled
 
         /// What is known of it.
-        var parting: Parting {
+        var parting: ChannelCloseReason {
             switch self {
             case .shutdown, .closed, .wordless: .goodbye
             case .gone: .goneAway
@@ -194,7 +196,7 @@ struct ServedClientTests {
 
     @Test("a user who had agreed just before learns that nobody heard it", arguments: Leaving.allCases)
     func agreedTooLate(_ how: Leaving) async throws {
-        let cases: [([UInt8], CTAPResponse, AuthenticatorEnd)] = [
+        let cases: [([UInt8], CTAPResponse, AuthenticatorOutcome)] = [
             (Self.signIn, Self.success, .answerLost(.getAssertion, how.parting)),
             (Self.creation, Self.success, .answerLost(.makeCredential, how.parting)),
             (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest(how.parting)),
@@ -222,11 +224,11 @@ struct ServedClientTests {
         arguments: [
             (.closed(code: 1000), .goodbye), (.closed(code: 1001), .goneAway), (.connectionLost, .broken),
             (.stalled, .broken),
-        ] as [(TunnelError, Parting)]
+        ] as [(TunnelError, ChannelCloseReason)]
     )
-    func undelivered(_ error: TunnelError, _ parting: Parting) async throws {
+    func undelivered(_ error: TunnelError, _ parting: ChannelCloseReason) async throws {
         for (response, end) in [
-            (Self.success, AuthenticatorEnd.answerLost(.getAssertion, parting)),
+            (Self.success, AuthenticatorOutcome.answerLost(.getAssertion, parting)),
             (.failure(.noCredentials), .clientLeftDuringRequest(parting)),
         ] {
             let connection = try Connection()
@@ -255,7 +257,7 @@ struct ServedClientTests {
             connection.clientWire.end(.closed(code: code))
             let failure = await Self.failure(of: serving)
             #expect(failure == .clientMisbehaved("it sent a message that relays don't carry"))
-            #expect(failure?.kind == .badData)
+            #expect(failure?.status == .dataError)
         }
         // Who had agreed just before learns that first.
         let connection = try Connection()

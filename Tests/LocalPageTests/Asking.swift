@@ -2,7 +2,7 @@
 
 import NIOHTTP1
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 /// A page's answers on port 4711, and requests to them.
 struct Asking {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 @Suite("Opening a browser")
 struct BrowserProgramTests {

@@ -3,7 +3,7 @@
 import NIOHTTP1
 import Testing
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 @Suite("What the page's server answers")
 struct PageAnswersTests {

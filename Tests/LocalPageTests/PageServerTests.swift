@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import HybridQRCode
 import NIOCore
-import QRCode
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 @Suite("The page's server", .timeLimit(.minutes(10)))
 struct PageServerTests {
@@ -249,7 +249,7 @@ struct PageServerTests {
     @Test("a reader that takes nothing holds nobody up")
     func stalled() async throws {
         var limits = PageLimits.patient
-        limits.farewell = .seconds(1)
+        limits.closeTimeout = .seconds(1)
         let visit = try await Visit.begin(limits)
         let cookie = try await visit.enter()
         let stalled = try await visit.stream(cookie)

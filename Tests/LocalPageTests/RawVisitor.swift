@@ -4,7 +4,7 @@ import Glibc
 import NIOCore
 import TestSupport
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 /// A connection to the page's server that says whatever it wants; nothing of it waits in a thread.
 final class RawVisitor: Sendable {
@@ -95,7 +95,7 @@ extension PageLimits {
     /// With all the time that a busy machine takes; tests of impatience say how little they want.
     static var patient: PageLimits {
         var limits = PageLimits()
-        (limits.patience, limits.absence, limits.farewell) = (.minutes(2), .minutes(2), .minutes(2))
+        (limits.patience, limits.absence, limits.closeTimeout) = (.minutes(2), .minutes(2), .minutes(2))
         return limits
     }
 }

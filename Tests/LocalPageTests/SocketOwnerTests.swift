@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 @Suite("Whose socket is at the other end")
 struct SocketOwnerTests {

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 @Suite("Programs that misbehave")
 struct BadProgramTests {

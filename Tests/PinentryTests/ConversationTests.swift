@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 @Suite("Talking with a pinentry program")
 struct ConversationTests {

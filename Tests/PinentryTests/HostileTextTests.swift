@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 /// What a person reads on a terminal while a stranger chose the account's name.
 @Suite("Hostile text on a terminal", .enabled(if: !RealProgramTests.installed.isEmpty, "no pinentry is installed"))

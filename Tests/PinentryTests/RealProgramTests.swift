@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 /// Debian's own programs on a pseudo-terminal, with somebody at the keys.
 @Suite("Real pinentry programs")

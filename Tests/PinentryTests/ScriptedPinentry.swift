@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 /// A pinentry that is a small shell script, and what it was told.
 final class ScriptedPinentry: Sendable {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 @Suite("Texts and secrets")
 struct TextTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import QRCode
+import HybridQRCode
 import Testing
 
 @Suite("Drawings of QR codes")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPNG
-import QRCode
+import CHybridPNG
+import HybridQRCode
 import Testing
 
 @Suite("Pictures of QR codes as PNG")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import QRCode
+import HybridQRCode
 import Testing
 
 /// A link with a number of digits that are not all alike.

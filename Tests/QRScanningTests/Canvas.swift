@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import QRCode
+import HybridQRCode
 import TestSupport
 
 /// A picture in the making, in shades of grey from 0 for black to 255.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTurboJPEG
-import QRCode
+import CHybridTurboJPEG
+import HybridQRCode
 import TestSupport
 import Testing
 
-@testable import QRScanning
+@testable import HybridQRScanning
 
 @Suite("Picture files")
 struct PictureTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPNG
-import CTurboJPEG
+import CHybridPNG
+import CHybridTurboJPEG
 import TestSupport
 
 /// Pictures as files, written by the libraries that the module reads them with.

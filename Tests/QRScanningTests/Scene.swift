@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import QRCode
+import HybridQRCode
 import TestSupport
 
 /// How a code stands in a picture.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import QRCode
+import HybridQRCode
 import TestSupport
 import Testing
 
-@testable import QRScanning
+@testable import HybridQRScanning
 
 extension CodeSearch.Finding {
     /// The wanted texts as they are; a test has no secrets.
@@ -73,7 +73,7 @@ struct SightTests {
         var canvas = Canvas(width: 9000, height: 300, shade: 240)
         canvas.draw(try QRMatrix(text: text), Pose(x: 6100, y: 150, side: 110))
         let picture = try GreyPicture(decoding: canvas.png())
-        #expect(Look.fit(picture) == 3)
+        #expect(PictureView.fit(picture) == 3)
         let search = try CodeSearch()
         #expect(try search.codesAtFirstSight(in: picture) { $0.begins(with: "FIDO:/") }.texts == [])
         #expect(try search.codes(in: picture) { $0.begins(with: "FIDO:/") }.texts == [text])

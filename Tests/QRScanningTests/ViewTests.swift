@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@testable import QRScanning
+@testable import HybridQRScanning
 
 @Suite("Views of a picture")
 struct ViewTests {
@@ -58,7 +58,7 @@ struct ViewTests {
             let (width, height) = (random.number(1...9000), random.number(1...6))
             let picture = try picture(width, [UInt8](repeating: 0, count: width * height))
             var covered = Set<Int>()
-            for look in Look.all(of: picture) {
+            for look in PictureView.all(of: picture) {
                 let view = try look.view(of: picture)
                 #expect(max(view.width, view.height) <= CodeReader.longestSide, "\(random)")
                 if let part = look.part { covered.formUnion(part.x..<min(part.x + part.side, width)) }

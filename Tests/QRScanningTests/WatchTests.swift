@@ -2,12 +2,12 @@
 
 import Dispatch
 import Glibc
-import QRCode
+import HybridQRCode
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import QRScanning
+@testable import HybridQRScanning
 
 /// Frames that were recorded, or drawn as a camera would have seen them; then nothing more comes, or the camera fails.
 private struct RecordedFrames: FrameSource {
@@ -52,8 +52,8 @@ struct WatchTests {
         end: CameraError? = nil,
         limit: Duration = .seconds(60),
         hints: Hints = Hints()
-    ) async throws(CodeWatch.Failure) -> String {
-        let code = try await CodeWatch.firstCode(
+    ) async throws(CameraCodeScanner.Failure) -> String {
+        let code = try await CameraCodeScanner.firstCode(
             from: { RecordedFrames(frames: frames, end: end) },
             limit: limit,
             where: { $0.begins(with: "FIDO:/") },
@@ -103,21 +103,21 @@ struct WatchTests {
     @Test("ends when the camera does, with the camera's reason")
     func stops() async throws {
         let empty = try Self.frame([])
-        await #expect(throws: CodeWatch.Failure.camera(.stopped("/dev/video7"))) {
+        await #expect(throws: CameraCodeScanner.Failure.camera(.stopped("/dev/video7"))) {
             try await watch([empty], end: .stopped("/dev/video7"))
         }
     }
 
     @Test("ends in time when nothing comes")
     func timesOut() async {
-        await #expect(throws: CodeWatch.Failure.timedOut) { try await watch([], limit: .milliseconds(20)) }
+        await #expect(throws: CameraCodeScanner.Failure.timedOut) { try await watch([], limit: .milliseconds(20)) }
     }
 
     @Test("ends at once when it is cancelled")
     func cancelled() async {
         let task = Task { try await watch([]) }
         task.cancel()
-        await #expect(throws: CodeWatch.Failure.cancelled) { try await task.value }
+        await #expect(throws: CameraCodeScanner.Failure.cancelled) { try await task.value }
     }
 
     @Test("tells why a camera can't be opened")

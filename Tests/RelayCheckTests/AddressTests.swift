@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import RelayCheck
+@testable import HybridRelayCheck
 
 @Suite("Addresses on the command line")
 struct AddressTests {

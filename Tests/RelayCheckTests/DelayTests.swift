@@ -5,7 +5,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import RelayCheck
+@testable import HybridRelayCheck
 
 /// Times as a relay and a network make them; the same for the same seed.
 private struct Weather {

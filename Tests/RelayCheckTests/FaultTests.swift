@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RelayCheck
+import HybridRelayCheck
 import Testing
 
 @Suite("Each fault of a relay", .serialized, .timeLimit(.minutes(10)))

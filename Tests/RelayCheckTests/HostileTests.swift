@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RelayCheck
+import HybridRelayCheck
 import Testing
 
 @Suite("Servers that mean no good, or are no relays", .serialized, .timeLimit(.minutes(10)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import RelayCheck
-import RelayCore
+import HybridRelayCheck
+import HybridRelayCore
 import TestSupport
 import Testing
 

@@ -3,11 +3,11 @@
 import Crypto
 import Foundation
 import Glibc
+import HybridRelayCheck
+import HybridRelayCore
 import Logging
 import NIOCore
 import NIOSSL
-import RelayCheck
-import RelayCore
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCheck
+import HybridRelayCore
 import NIOCore
 import NIOPosix
 import NIOSSL
-import RelayCheck
-import RelayCore
 import Testing
 
 @Suite("TLS of a relay", .serialized, .timeLimit(.minutes(10)))

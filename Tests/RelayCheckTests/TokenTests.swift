@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import RelayCheck
+@testable import HybridRelayCheck
 
 @Suite("A relay's token")
 struct TokenTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("ASCII in request heads")
 struct ASCIITests {

@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("A block of addresses")
 struct AddressBlockTests {

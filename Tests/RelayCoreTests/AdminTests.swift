@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
-import RelayCore
 import Testing
 
 @Suite("The admin listener", .timeLimit(.minutes(10)))

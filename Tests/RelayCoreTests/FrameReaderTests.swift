@@ -3,7 +3,7 @@
 import NIOCore
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("Reading a client's frames")
 struct FrameReaderTests {

@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 /// PROXY headers as HAProxy 2.6.12 has sent them on a loopback interface.
 enum HAProxyHeaders {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import Logging
 import NIOCore
-import RelayCore
 import Testing
 
 @Suite("Where a relay listens", .timeLimit(.minutes(10)))

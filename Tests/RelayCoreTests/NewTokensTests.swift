@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("The tokens that may open tunnels")
 struct NewTokensTests {

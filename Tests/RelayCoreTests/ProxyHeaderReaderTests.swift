@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("Reading a balancer's PROXY header")
 struct ProxyHeaderReaderTests {

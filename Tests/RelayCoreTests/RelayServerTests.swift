@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import NIOCore
-import RelayCore
 import Testing
 
 @Suite("A relay over TCP", .timeLimit(.minutes(10)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import NIOCore
 import NIOSSL
-import RelayCore
 import Testing
 
 @Suite("A relay over TLS", .timeLimit(.minutes(10)))

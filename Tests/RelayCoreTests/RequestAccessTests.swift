@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("What a request says of who may ask")
 struct RequestAccessTests {

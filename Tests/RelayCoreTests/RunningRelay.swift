@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import Logging
 import NIOCore
 import NIOSSL
-import RelayCore
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@
 import NIOCore
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("Where a connection comes from")
 struct SourcePrefixTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import NIOCore
-import RelayCore
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@
 import NIOCore
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 /// A table in a class, since expectations cannot hold calls that change a value.
 final class SourceTableUnderTest {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
-import RelayCore
 
 /// A table in a class, since expectations cannot hold calls that change a value; members are numbers.
 final class TableUnderTest {
@@ -26,16 +26,16 @@ final class TableUnderTest {
 
     func noteData(_ key: TunnelKey, now: NIODeadline) { table.noteData(key, now: now) }
 
-    func end(_ key: TunnelKey, _ end: TunnelEnd) -> [TunnelTable<Int>.Farewell] { table.end(key, end) }
+    func end(_ key: TunnelKey, _ end: TunnelEndReason) -> [TunnelTable<Int>.CloseInstruction] { table.end(key, end) }
 
     func leave(
         _ key: TunnelKey,
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (farewells: [TunnelTable<Int>.Farewell], record: TunnelRecord?) {
+    ) -> (closeInstructions: [TunnelTable<Int>.CloseInstruction], record: TunnelRecord?) {
         table.leave(key, side, bytes: bytes, now: now)
     }
 
-    func sweep(now: NIODeadline) -> [TunnelTable<Int>.Farewell] { table.sweep(now: now) }
+    func sweep(now: NIODeadline) -> [TunnelTable<Int>.CloseInstruction] { table.sweep(now: now) }
 }

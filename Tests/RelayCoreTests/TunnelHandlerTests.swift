@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Logging
 import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("Backpressure in a tunnel")
 struct TunnelHandlerTests {
@@ -43,7 +43,7 @@ struct TunnelHandlerTests {
     private final class Relay {
         let loop = EmbeddedEventLoop()
         let registry: TunnelRegistry
-        let watch: ConnectionWatch
+        let watch: ConnectionTimers
         var limits = RelayLimits()
 
         init(bufferedBytes: Int = 256 << 20) {
@@ -51,7 +51,7 @@ struct TunnelHandlerTests {
             limits.bufferedBytes = bufferedBytes
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             registry = TunnelRegistry(node: 0, limits: limits, logger: logger)
-            watch = ConnectionWatch(registry: registry, eventLoop: loop)
+            watch = ConnectionTimers(registry: registry, eventLoop: loop)
         }
 
         func end() throws -> End {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
-import RelayCore
 import Testing
 
 @Suite("The tunnel table under any order of events")
@@ -25,7 +25,7 @@ struct TunnelTableSequenceTests {
         var client: Int?
         var isPaired = false
         var isOver = false
-        var end: TunnelEnd?
+        var end: TunnelEndReason?
         var bytes = 0
     }
 
@@ -37,7 +37,7 @@ struct TunnelTableSequenceTests {
         /// The keys of `models` in the order they came, since a dictionary's own order differs from run to run.
         var keys: [TunnelKey] = []
         var owner: [Int: TunnelKey] = [:]
-        var farewells: [Int: Int] = [:]
+        var closeInstructions: [Int: Int] = [:]
         var nextMember = 0
         var opened = 0
         var records = 0
@@ -56,7 +56,7 @@ struct TunnelTableSequenceTests {
         #expect(world.table.count == 0)
         #expect(world.records == world.opened)
         #expect(world.opened > 50)
-        #expect(world.farewells.values.allSatisfy { $0 == 1 })
+        #expect(world.closeInstructions.values.allSatisfy { $0 == 1 })
     }
 
     private func step(_ world: inout World) throws {
@@ -94,7 +94,7 @@ struct TunnelTableSequenceTests {
         }
         world.opened += 1
         #expect(world.models[opening.key] == nil)
-        take(opening.farewells, from: &world)
+        take(opening.closeInstructions, from: &world)
         world.models[opening.key] = Model(phone: member)
         world.keys.append(opening.key)
         world.owner[member] = opening.key
@@ -115,9 +115,9 @@ struct TunnelTableSequenceTests {
 
     private func end(_ key: TunnelKey, _ world: inout World) {
         let wasOver = world.models[key]?.isOver ?? true
-        let farewells = world.table.end(key, .exhausted)
-        #expect(farewells.isEmpty == wasOver)
-        take(farewells, from: &world)
+        let closeInstructions = world.table.end(key, .exhausted)
+        #expect(closeInstructions.isEmpty == wasOver)
+        take(closeInstructions, from: &world)
         if !wasOver { world.models[key]?.end = .exhausted }
     }
 
@@ -126,13 +126,13 @@ struct TunnelTableSequenceTests {
         let bytes = Int.random(in: 0..<100, using: &world.random)
         let left = world.table.leave(key, side, bytes: bytes, now: world.now)
         let gone = side == .phone ? model.phone : model.client
-        #expect(!left.farewells.contains { $0.member == gone })
+        #expect(!left.closeInstructions.contains { $0.member == gone })
         if !model.isOver { model.end = model.isPaired ? .vanished(side) : .abandoned }
         if side == .phone { model.phone = nil } else { model.client = nil }
         model.isOver = true
         model.bytes += bytes
         world.models[key] = model
-        take(left.farewells, from: &world)
+        take(left.closeInstructions, from: &world)
         if model.phone == nil, model.client == nil {
             world.models[key] = nil
             world.keys.removeAll { $0 == key }
@@ -146,14 +146,14 @@ struct TunnelTableSequenceTests {
     }
 
     /// Farewells go to members that are still there, of tunnels that were not over.
-    private func take(_ farewells: [TunnelTable<Int>.Farewell], from world: inout World) {
-        for farewell in farewells {
-            world.farewells[farewell.member, default: 0] += 1
-            guard let key = world.owner[farewell.member], let model = world.models[key] else {
-                Issue.record("a farewell to a member that has left")
+    private func take(_ closeInstructions: [TunnelTable<Int>.CloseInstruction], from world: inout World) {
+        for closeTimeout in closeInstructions {
+            world.closeInstructions[closeTimeout.member, default: 0] += 1
+            guard let key = world.owner[closeTimeout.member], let model = world.models[key] else {
+                Issue.record("a closeTimeout to a member that has left")
                 continue
             }
-            #expect(model.phone == farewell.member || model.client == farewell.member)
+            #expect(model.phone == closeTimeout.member || model.client == closeTimeout.member)
             world.models[key]?.isOver = true
         }
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("The tunnel table")
 struct TunnelTableTests {
@@ -14,8 +14,8 @@ struct TunnelTableTests {
         try #require(TunnelID(bytes: [UInt8](repeating: number, count: 16)))
     }
 
-    private func told(_ farewells: [TunnelTable<Int>.Farewell]) -> [Int: UInt16?] {
-        Dictionary(uniqueKeysWithValues: farewells.map { ($0.member, $0.code?.rawValue) })
+    private func told(_ closeInstructions: [TunnelTable<Int>.CloseInstruction]) -> [Int: UInt16?] {
+        Dictionary(uniqueKeysWithValues: closeInstructions.map { ($0.member, $0.code?.rawValue) })
     }
 
     @Test("gives a phone a routing ID of its node and the check byte")
@@ -23,7 +23,7 @@ struct TunnelTableTests {
         let table = TableUnderTest()
         let opening = try #require(table.open(tunnel(1), by: 1, check: 0xAB, now: Self.start))
         #expect(opening.key.routing.hex == "1234ab")
-        #expect(opening.farewells.isEmpty)
+        #expect(opening.closeInstructions.isEmpty)
         #expect(table.count == 1)
     }
 
@@ -54,12 +54,12 @@ struct TunnelTableTests {
         var keys: [TunnelKey] = []
         for phone in 1...4 {
             let opening = try #require(table.open(tunnel(1), by: phone, check: 9, now: Self.start))
-            #expect(opening.farewells.isEmpty)
+            #expect(opening.closeInstructions.isEmpty)
             keys.append(opening.key)
         }
         #expect(Set(keys).count == 4)
         let fifth = try #require(table.open(tunnel(1), by: 5, check: 9, now: Self.start))
-        #expect(told(fifth.farewells) == [1: 1008])
+        #expect(told(fifth.closeInstructions) == [1: 1008])
         #expect(table.join(keys[0], by: 10, now: Self.start) == nil)
         #expect(table.join(keys[1], by: 11, now: Self.start) == 2)
         #expect(table.join(fifth.key, by: 12, now: Self.start) == 5)
@@ -72,7 +72,7 @@ struct TunnelTableTests {
         let table = TableUnderTest()
         for phone in 1...10 {
             let opening = try #require(table.open(tunnel(1), by: phone, check: 0, now: Self.start))
-            #expect(opening.farewells.isEmpty)
+            #expect(opening.closeInstructions.isEmpty)
             #expect(table.join(opening.key, by: 100 + phone, now: Self.start) == phone)
         }
     }
@@ -149,7 +149,7 @@ struct TunnelTableTests {
         let table = TableUnderTest()
         let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
         let left = table.leave(key, .phone, bytes: 5, now: Self.start + .seconds(2))
-        #expect(left.farewells.isEmpty)
+        #expect(left.closeInstructions.isEmpty)
         #expect(left.record == TunnelRecord(end: .abandoned, wasPaired: false, lifetime: .seconds(2), bytes: 5))
         #expect(table.join(key, by: 2, now: Self.start) == nil)
     }
@@ -160,10 +160,10 @@ struct TunnelTableTests {
         let key = try #require(table.open(tunnel(1), by: 1, check: 0, now: Self.start)).key
         _ = table.join(key, by: 2, now: Self.start)
         let first = table.leave(key, side, bytes: 1, now: Self.start)
-        #expect(told(first.farewells) == [side == .phone ? 2 : 1: 1001])
+        #expect(told(first.closeInstructions) == [side == .phone ? 2 : 1: 1001])
         #expect(first.record == nil)
         let last = table.leave(key, side.other, bytes: 1, now: Self.start)
-        #expect(last.farewells.isEmpty)
+        #expect(last.closeInstructions.isEmpty)
         #expect(last.record?.end == .vanished(side))
         #expect(table.count == 0)
     }
@@ -197,7 +197,7 @@ struct TunnelTableTests {
         table.noteData(key, now: Self.start)
         #expect(table.end(key, .shutdown).isEmpty)
         let left = table.leave(key, .phone, bytes: 1, now: Self.start)
-        #expect(left.farewells.isEmpty && left.record == nil && table.count == 0)
+        #expect(left.closeInstructions.isEmpty && left.record == nil && table.count == 0)
     }
 
     @Test("classes lifetimes coarsely")
@@ -214,12 +214,12 @@ struct TunnelTableTests {
 
     @Test("has a label for every end, and sends no reserved code")
     func ends() {
-        let ends: [TunnelEnd] =
+        let ends: [TunnelEndReason] =
             [
                 .closed(by: .phone, code: nil), .vanished(.client), .abandoned, .unclaimed, .superseded, .idle,
                 .outlived, .exhausted, .unresponsive(.client), .shutdown,
             ] + FrameViolation.allCases.map { .violated(by: .phone, $0) }
-        #expect(Set(ends.map(\.label)) == Set(TunnelEnd.labels))
+        #expect(Set(ends.map(\.label)) == Set(TunnelEndReason.labels))
         for end in ends where end != .closed(by: .phone, code: nil) {
             #expect(end.closeCode(for: .phone) != nil && end.closeCode(for: .client) != nil)
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 import Testing
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 @Suite("A request for a tunnel")
 struct UpgradeRequestTests {

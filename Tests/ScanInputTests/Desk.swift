@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPNG
+import CHybridPNG
 import Foundation
-import QRCode
+import HybridQRCode
 import TestSupport
 
 /// A person's desk: a home of its own, no Bluetooth, no session bus, and a pinentry that answers as it is told.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import SystemBus
+import HybridSystemBus
+import HybridVirtualBlueZ
 import TestSupport
 import Testing
-import VirtualBlueZ
 
 /// `hybrid-auth scan --screen` with a stand-in for the desktop's portal, on a private session bus.
 @Suite("A scan of the screen", .timeLimit(.minutes(10)))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import Glibc
+import HybridAuthenticator
+import HybridCTAP
 import Synchronization
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("A person's word after a rollback")
 struct AcceptanceTests {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import Glibc
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Backups", .serialized)
 struct BackupTests {

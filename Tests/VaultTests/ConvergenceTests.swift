@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 /// Copies of one vault that are edited apart and carried to each other by whatever people use.
 @Suite("Copies that go their own ways meet again")
@@ -210,7 +211,7 @@ struct ConvergenceTests {
             try FileSystem.write("\(vault)/\(name)", bytes)
             return "renamed a copy of \(one) to \(name)"
         case 8:
-            let record = Hex.text(random.bytes(16))
+            let record = Hex.encode(random.bytes(16))
             try await FileSystem.run("mkdir", "-p", "\(vault)/records/\(record)")
             try FileSystem.write("\(vault)/records/\(record)/1-0011223344556677", bytes)
             return "put \(one) under another record"
@@ -219,7 +220,7 @@ struct ConvergenceTests {
             return "forged a conflict copy of \(one)"
         default:
             try await FileSystem.run("mkdir", "-p", vault + "/slots", vault + "/keys")
-            try FileSystem.write("\(vault)/slots/\(Hex.text(random.bytes(16)))", random.bytes(PortableSlot.length))
+            try FileSystem.write("\(vault)/slots/\(Hex.encode(random.bytes(16)))", random.bytes(PortableSlot.length))
             try FileSystem.write("\(vault)/keys/x", random.bytes(KeyLink.length))
             return "forged a slot and a link"
         }

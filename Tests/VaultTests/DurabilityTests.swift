@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import FoundationEssentials
 import Glibc
+import HybridAuthenticator
+import HybridCTAP
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 /// What the real code writes is recorded, and every prefix of it is played onto an empty disk: all of it, as after
 /// `kill -9`, and only what was synced, as after a power cut.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
 import Foundation
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Files to import")
 struct ExchangeFileTests {
@@ -201,7 +202,8 @@ struct ExchangeFileTests {
     @Test("bounds: the longest that is taken, and one more")
     func bounds() throws {
         func taken(_ name: String, _ count: Int) throws -> Bool {
-            try read(Exchange.passkey([name: "\"\(Base64URL.text([UInt8](repeating: 1, count: count)))\""])).count == 1
+            try read(Exchange.passkey([name: "\"\(Base64URL.encode([UInt8](repeating: 1, count: count)))\""])).count
+                == 1
         }
         #expect(try taken("credentialId", 1023) && !taken("credentialId", 1024))
         #expect(try taken("userHandle", 64) && !taken("userHandle", 65))
@@ -215,19 +217,22 @@ struct ExchangeFileTests {
     @Test("padding is taken where it is right")
     func padding() throws {
         for (text, bytes) in [("AQ==", [1]), ("AQI=", [1, 2]), ("AQID", [1, 2, 3]), ("AQ", [1]), ("", [])] {
-            #expect(Base64URL.bytes(text, atMost: 9) == bytes.map { UInt8($0) }, "\(text)")
+            #expect(Base64URL.decodePadded(text, maximumLength: 9) == bytes.map { UInt8($0) }, "\(text)")
         }
         for text in ["AQ=", "=", "==", "A===", "AQI==", "AQID====", "AQ==AQ==", "A Q", "AR", "AQJ", "\u{E9}AQ"] {
-            #expect(Base64URL.bytes(text, atMost: 9) == nil, "\(text)")
+            #expect(Base64URL.decodePadded(text, maximumLength: 9) == nil, "\(text)")
         }
         var random = SeededGenerator()
         for count in 0..<100 {
             let bytes = random.bytes(count)
-            #expect(Base64URL.bytes(Base64URL.text(bytes), atMost: count) == bytes, "\(random)")
-            #expect(count == 0 || Base64URL.bytes(Base64URL.text(bytes), atMost: count - 1) == nil, "\(random)")
+            #expect(Base64URL.decodePadded(Base64URL.encode(bytes), maximumLength: count) == bytes, "\(random)")
+            #expect(
+                count == 0 || Base64URL.decodePadded(Base64URL.encode(bytes), maximumLength: count - 1) == nil,
+                "\(random)"
+            )
             #expect(
                 Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-                    .replacing("=", with: "") == Base64URL.text(bytes),
+                    .replacing("=", with: "") == Base64URL.encode(bytes),
                 "\(random)"
             )
         }
@@ -235,7 +240,7 @@ struct ExchangeFileTests {
 
     @Test("what is not known of fido2Extensions is named, and the passkey is kept")
     func extensions() throws {
-        let secret = Base64URL.text([UInt8](repeating: 1, count: 32))
+        let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
         func incomplete(_ json: String) throws -> [String] {
             let file = try read(Exchange.passkey(["fido2Extensions": json]))
             #expect(file.count == 1)
@@ -251,7 +256,7 @@ struct ExchangeFileTests {
         ] {
             #expect(try incomplete(#"{"hmacCredentials":\#(bad)}"#) == ["hmacCredentials"], "\(bad)")
         }
-        let long = Base64URL.text([UInt8](repeating: 1, count: 70_000))
+        let long = Base64URL.encode([UInt8](repeating: 1, count: 70_000))
         #expect(
             try incomplete(
                 #"{"credBlob":"\#(long)","largeBlob":{"uncompressedSize":1,"data":"\#(long)"},"payments":"yes"}"#
@@ -264,7 +269,7 @@ struct ExchangeFileTests {
         let rest: CBORMap = [
             "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],
         ]
-        let text = Base64URL.text(CBOREncoder.encode(rest))
+        let text = Base64URL.encode(CBOREncoder.encode(rest))
         let own =
             #""extensions":[{"name":"hybrid-auth.invalid/passkey","backupEligible":false,"discoverable":false,"rest":"\#(text)"}],"#
         let body = try #require(try read(Exchange.passkey(), item: own).passkeys.first?.body(order: 3, now: 4).members)
@@ -274,12 +279,12 @@ struct ExchangeFileTests {
         let two = try read(Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#]), item: own)
         #expect(two.passkeys.allSatisfy { $0.body(order: 1, now: 1).members?["be"] == true })
         for bad in [
-            "AA", "!", "oA", Base64URL.text([0xA1, 0x61]), Base64URL.text([UInt8](repeating: 0x81, count: 9999)),
+            "AA", "!", "oA", Base64URL.encode([0xA1, 0x61]), Base64URL.encode([UInt8](repeating: 0x81, count: 9999)),
         ] {
             let damaged = own.replacing(text, with: bad)
             #expect(try read(Exchange.passkey(), item: damaged).count == 1, "\(bad)")
         }
-        let huge = Base64URL.text(
+        let huge = Base64URL.encode(
             CBOREncoder.encode(["later": .bytes([UInt8](repeating: 1, count: 262_000))] as CBORMap)
         )
         #expect(skipped(try read(Exchange.passkey(), item: own.replacing(text, with: huge))) == [.tooLarge: 1])

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
 import Foundation
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 
-@testable import Vault
+@testable import HybridVault
 
 /// Documents of the Credential Exchange Format for tests.
 enum Exchange {
@@ -42,7 +43,7 @@ enum Exchange {
         var members: [(String, String)] = [
             ("type", #""passkey""#), ("credentialId", #""AQID""#), ("rpId", #""example.com""#),
             ("username", #""ada""#), ("userDisplayName", #""Ada""#), ("userHandle", #""_wA""#),
-            ("key", "\"\(Base64URL.text(key.derRepresentation))\""),
+            ("key", "\"\(Base64URL.encode(key.derRepresentation))\""),
         ]
         for (name, value) in changes {
             members.removeAll { $0.0 == name }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
 import Foundation
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Passkeys out of a vault and into another")
 struct ExchangeTests {
@@ -118,7 +119,7 @@ struct ExchangeTests {
             #expect(answer.status == .success)
             let response = try GetAssertionResponse(parsing: answer.body)
             let id = try #require(response.credential?.id)
-            let bytes = try #require(known[Base64URL.text(id.bytes)].flatMap { Hexadecimal.bytes($0) })
+            let bytes = try #require(known[Base64URL.encode(id.bytes)].flatMap { Hexadecimal.bytes($0) })
             let key = try P256.Signing.PublicKey(x963Representation: bytes)
             let signature = try P256.Signing.ECDSASignature(derRepresentation: response.signature)
             #expect(key.isValidSignature(signature, for: response.authenticatorData.encoded + hash.bytes), "\(site)")
@@ -193,7 +194,7 @@ struct ExchangeTests {
         // That many can be read as they are; with the other members of the record they can not.
         for (count, kept) in [(10, 1), (limit - 3, 0)] {
             let rest: CBORMap = ["zz-later": .array([CBORValue](repeating: .unsigned(1), count: count))]
-            let text = Base64URL.text(CBOREncoder.encode(.map(rest)))
+            let text = Base64URL.encode(CBOREncoder.encode(.map(rest)))
             let own = #"{"name":"hybrid-auth.invalid/passkey","rest":"\#(text)"}"#
             let item = #""extensions":[\#(own)],"#
             let file = try ExchangeFile(json: Exchange.document(credentials: Exchange.passkey(), item: item))
@@ -203,7 +204,7 @@ struct ExchangeTests {
 
     @Test("extensions of another kind are told as lost")
     func lostExtensions() throws {
-        let secret = Base64URL.text([UInt8](repeating: 1, count: 32))
+        let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
         let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
         for (value, lost) in [
             ("[]", ["fido2Extensions"]), ("null", []), (#"{"news":1,"other":2}"#, ["extensions of other names"]),
@@ -231,7 +232,7 @@ struct ExchangeTests {
         let bench = try Workbench()
         try bench.createWithoutPIN()
         let credentials = (0...10_000).map { number in
-            Exchange.passkey(["credentialId": "\"\(Base64URL.text(Array("\(number)".utf8)))\""], key: Self.key)
+            Exchange.passkey(["credentialId": "\"\(Base64URL.encode(Array("\(number)".utf8)))\""], key: Self.key)
         }
         #expect(throws: ExchangeFile.Refusal.self) {
             try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))

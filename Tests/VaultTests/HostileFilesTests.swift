@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import Glibc
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Files that a hostile or clumsy sync brings")
 struct HostileFilesTests {
@@ -206,7 +206,7 @@ struct HostileFilesTests {
             try await unlocked.add(.fresh())
             Issue.record("a full disk was written")
         } catch {
-            guard case .notWritten? = error as? StoreFailure else {
+            guard (error as? StoreFailure)?.kind == .notWritten else {
                 Issue.record("\(error)")
                 return
             }
@@ -240,7 +240,7 @@ struct HostileFilesTests {
             try await unlocked.add(.fresh())
             Issue.record("more than 10,000 records were written")
         } catch {
-            guard case .notWritten? = error as? StoreFailure else { throw error }
+            guard (error as? StoreFailure)?.kind == .notWritten else { throw error }
         }
         try await unlocked.delete(entry.record)
         #expect(try await bench.unlock().entries().isEmpty)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 /// A vault that has been through everything, on a server that has kept all of it, and knows every key but the last.
 @Suite("A hostile sync server and a vault with a past", .serialized)
@@ -290,13 +291,13 @@ private struct LivedVault {
         let pretends = random.number(0...1) == 0
         if pretends { link.replaceSubrange(43..<59, with: KeyID(of: bench.key, identity: identity).bytes) }
         try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/keys")
-        try FileSystem.write("\(vault)/keys/\(Hex.text(random.bytes(16)))-\(Hex.text(random.bytes(16)))", link)
+        try FileSystem.write("\(vault)/keys/\(Hex.encode(random.bytes(16)))-\(Hex.encode(random.bytes(16)))", link)
         return pretends ? "forged a link from the last key" : "linked a stolen key to another"
     }
 
     /// Slots that open with what the thief knows, for a stolen key, under a new ID or that of a genuine one.
     private func plantSlot(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
-        let genuine = (try? FileSystem.names(vault + "/slots"))?.compactMap { Hex.bytes($0, count: 16) } ?? []
+        let genuine = (try? FileSystem.names(vault + "/slots"))?.compactMap { Hex.decode($0, length: 16, lowercaseOnly: true) } ?? []
         let takes = !genuine.isEmpty && random.number(0...1) == 0
         let slot = try PortableSlot(
             wrapping: stolen[random.number(0...1)],

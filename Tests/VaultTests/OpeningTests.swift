@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
 import Glibc
+import HybridAuthenticator
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Opening a vault's directory", .serialized)
 struct OpeningTests {

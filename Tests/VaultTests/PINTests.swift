@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
 import Crypto
+import HybridAuthenticator
+import HybridThreads
 import Testing
-import Threads
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("The PIN", .serialized)
 struct PINTests {
@@ -129,7 +129,7 @@ struct PINTests {
             body[index] ^= index == 38 ? 3 : 1
             let slot = PINSlot(bytes: body + Sealing.checksum(body))
             let read = try #require(slot, "byte \(index)")
-            let key = try await OwnThread.run { () throws in try read.open(pin: pin, device: device) }
+            let key = try await DedicatedThread.run { () throws in try read.open(pin: pin, device: device) }
             #expect(key == nil, "byte \(index)")
         }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
+import HybridPrimitives
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Passkeys in a vault")
 struct PasskeyTests {
@@ -252,7 +253,7 @@ struct PasskeyTests {
         var text = "\(unlocked) \(String(reflecting: unlocked)) \(vault)"
         dump(unlocked, to: &text)
         let key = bench.key
-        let hex = key.withUnsafeBytes { Hex.text(Array($0)) }
+        let hex = key.withUnsafeBytes { Hex.encode(Array($0)) }
         #expect(text.contains("UnlockedVault(hidden)"))
         #expect(!text.contains("lovelace"))
         #expect(!text.contains(hex))

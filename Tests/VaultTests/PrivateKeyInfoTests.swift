@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Private keys in PKCS#8")
 struct PrivateKeyInfoTests {

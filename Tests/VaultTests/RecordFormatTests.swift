@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("The format of records")
 struct RecordFormatTests {

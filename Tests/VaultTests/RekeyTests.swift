@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Another vault key", .serialized)
 struct RekeyTests {
@@ -191,7 +192,7 @@ struct RekeyTests {
             var body = Array(forged.bytes.dropLast(32))
             body[28] = UInt8(number)
             try FileSystem.write(
-                bench.vault + "/slots/" + Hex.text([UInt8(number)] + RandomBytes.make(15)),
+                bench.vault + "/slots/" + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
                 body + Sealing.checksum(body)
             )
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 extension Passphrase {
     /// A passphrase that is strong enough.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("Passphrases and recovery codes", .serialized)
 struct SlotTests {
@@ -175,7 +176,7 @@ struct SlotTests {
         for number in 0..<31 {
             var body = Array(forged.bytes.dropLast(32))
             body.replaceSubrange(28..<44, with: number == 0 ? Array(real[28..<44]) : RandomBytes.make(16))
-            try FileSystem.write(slots + Hex.text(RandomBytes.make(16)), body + Sealing.checksum(body))
+            try FileSystem.write(slots + Hex.encode(RandomBytes.make(16)), body + Sealing.checksum(body))
         }
         try await unlocked.addPassphrase(.typed(), replacing: true, scrypt: Workbench.scrypt)
         #expect(try await unlocked.portableSlots() == (1, 1))
@@ -273,7 +274,7 @@ struct SlotTests {
             var body = Array(forged.bytes.dropLast(32))
             body[28] = UInt8(number)
             try FileSystem.write(
-                slots + Hex.text([UInt8(number)] + RandomBytes.make(15)),
+                slots + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
                 body + Sealing.checksum(body)
             )
         }

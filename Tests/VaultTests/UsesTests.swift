@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCTAP
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 @Suite("The history of use")
 struct UsesTests {
@@ -13,7 +13,7 @@ struct UsesTests {
 
     init() throws { site = try #require(RelyingPartyID("example.com")) }
 
-    @Test("Uses come back whole, the last first, with the record of their passkey")
+    @Test("UsageHistory come back whole, the last first, with the record of their passkey")
     func roundTrip() async throws {
         let bench = try Workbench()
         try bench.createWithoutPIN()

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import Foundation
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 /// A vault and a backup that another program wrote from docs/vault.md alone (Tests/VaultFormat).
 @Suite("The vector vault", .serialized)
@@ -49,8 +50,8 @@ struct VectorVaultTests {
             return Expected.Passkey(
                 rp: passkey.relyingParty.text,
                 user: passkey.user.name,
-                id: Hex.text(passkey.id.bytes),
-                key: Hex.text(passkey.privateKey.rawRepresentation),
+                id: Hex.encode(passkey.id.bytes),
+                key: Hex.encode(passkey.privateKey.rawRepresentation),
                 order: record.body.order
             )
         }
@@ -109,6 +110,6 @@ struct VectorVaultTests {
             }
         }
         let bytes = try FileSystem.read(Self.vector + "/vault/uses/4041424344454647/1")
-        #expect(UseFile(bytes: bytes)?.bytes == bytes)
+        #expect(UsageHistoryFile(bytes: bytes)?.bytes == bytes)
     }
 }

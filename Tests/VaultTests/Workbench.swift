@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
 import Crypto
 import FoundationEssentials
 import Glibc
+import HybridAuthenticator
+import HybridCTAP
+import HybridPrimitives
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import Vault
+@testable import HybridVault
 
 /// A temporary directory with a place for a vault and one for its local state.
 final class Workbench: Sendable {

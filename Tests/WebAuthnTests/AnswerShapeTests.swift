@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
 import Crypto
+import HybridCBOR
+import HybridCTAP
+import HybridWebAuthn
 import TestSupport
 import Testing
-import WebAuthn
 
 @Suite("Shapes of answers")
 struct AnswerShapeTests {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridPrimitives
+import HybridWebAuthn
 import Testing
-import WebAuthn
 
 @Suite("Base64url")
 struct Base64URLTests {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
 import Crypto
+import HybridCBOR
+import HybridCTAP
+import HybridPrimitives
+import HybridWebAuthn
 import TestSupport
 import Testing
-import WebAuthn
 
 @Suite("Extensions that are asked for")
 struct ExtensionInputTests {

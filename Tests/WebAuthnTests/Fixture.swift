@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
 import Crypto
 import FoundationEssentials
+import HybridCTAP
+import HybridPrimitives
+import HybridWebAuthn
 import TestSupport
 import Testing
-import WebAuthn
 
 /// JSON of a website, written as text so that a test can show what it changes.
 enum Fixture {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
+import HybridCTAP
+import HybridWebAuthn
 import Testing
-import WebAuthn
 
 @Suite("Options that are read")
 struct OptionsTests {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
+import HybridCTAP
+import HybridWebAuthn
 import Testing
-import WebAuthn
 
 /// The error that reading an origin ends with.
 func originError(_ text: String) -> OriginError? {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Authenticator
-internal import BLEAdvert
-internal import CTAP
-internal import CaBLE
-internal import DataChannel
 internal import Glibc
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+public import HybridPrimitives
+internal import HybridRelayCore
 internal import HybridSession
+internal import HybridSystemBus
+internal import HybridVirtualBlueZ
+internal import HybridWebAuthn
 internal import Logging
 internal import NIOCore
-internal import RelayCore
-internal import ServiceSupport
-internal import SystemBus
-internal import VirtualBlueZ
-internal import WebAuthn
 
 /// `hybrid-lab demo`: a registration and a sign-in on this machine, explained as they happen.
 ///
@@ -46,9 +47,9 @@ struct Demo: AsyncParsableCommand {
 
     private func perform() async throws {
         let started = ContinuousClock.now
-        let story = Story(showsCodes: !noQr)
+        let story = DemoNarration(showsCodes: !noQr)
         story.title("A registration and a sign-in across two devices, both played by this machine.")
-        try await Rig.run { rig in
+        try await LabEnvironment.run { rig in
             story.step(
                 "air",
                 "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters"
@@ -64,7 +65,7 @@ struct Demo: AsyncParsableCommand {
         guard story.isTold else { throw CommandFailure.outputLost }
     }
 
-    private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ story: Story) async throws {
+    private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ story: DemoNarration) async throws {
         let store = try MemoryCredentialStore(pin: .lab)
         let phone = DemoPhone(store: store, relay: relay, bus: bus, story: story)
         var site = DemoRelyingParty(origin: Self.origin)
@@ -86,7 +87,7 @@ struct Demo: AsyncParsableCommand {
         _ phone: DemoPhone,
         _ relay: LabRelay,
         _ bus: BusAddress,
-        _ story: Story
+        _ story: DemoNarration
     ) async throws -> [UInt8] {
         let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(Self.origin))
         let radio = try await BluetoothRadio.open(adapter: AdapterName("hci0"), for: .scanner, on: bus)

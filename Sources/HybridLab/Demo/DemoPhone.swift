@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import BLEAdvert
-internal import CaBLE
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCaBLE
 internal import HybridSession
-internal import SystemBus
+internal import HybridSystemBus
 
 /// The phone of the demo: the product's authenticator with a script for its user.
 struct DemoPhone: Sendable {
     let store: MemoryCredentialStore
     let relay: LabRelay
     let bus: BusAddress
-    let story: Story
+    let story: DemoNarration
 
     /// Reads a code and serves whoever shows it.
     func scan(_ text: String) async throws {

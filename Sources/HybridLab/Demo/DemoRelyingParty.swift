@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CTAP
 internal import Crypto
 internal import FoundationEssentials
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridWebAuthn
 
 /// A website's server: asks for what `navigator.credentials` would be given, and checks what comes back.
 struct DemoRelyingParty {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CaBLE
 internal import Glibc
-internal import NIOConcurrencyHelpers
-internal import QRScanning
-internal import ServiceSupport
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridQRScanning
+internal import HybridThreads
 
 /// Where the lab's phone reads codes.
 enum CodeSource: Sendable {
@@ -21,7 +22,7 @@ enum CodeSource: Sendable {
 /// Reads one code after the other, none of them twice.
 final class CodeReading: Sendable {
     private let source: CodeSource
-    private let read = NIOLockedValueBox<[ScannedText]>([])
+    private let read = Locked<[ScannedText]>([])
 
     private static let patienceWithPicture = Duration.seconds(60)
 
@@ -48,12 +49,12 @@ final class CodeReading: Sendable {
             )
         }
         let code: ScannedText
-        do throws(CodeWatch.Failure) {
-            code = try await CodeWatch.firstCode(
+        do throws(CameraCodeScanner.Failure) {
+            code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try XDisplay(name: display) },
                 limit: patience,
                 where: { [read] code in
-                    Self.isSignIn(code) && !read.withLockedValue { $0.contains { $0.matches(code) } }
+                    Self.isSignIn(code) && !read.withLock { $0.contains { $0.matches(code) } }
                 },
                 hint: { _ in }
             )
@@ -74,7 +75,7 @@ final class CodeReading: Sendable {
             }
         }
         // It stays on the screen for a while, and is not to be answered again.
-        read.withLockedValue { $0 = ($0 + [code]).suffix(64) }
+        read.withLock { $0 = ($0 + [code]).suffix(64) }
         return try code.withBytes { try Self.offer(String(decoding: $0, as: UTF8.self)) }
     }
 

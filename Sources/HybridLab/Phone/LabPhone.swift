@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import BLEAdvert
-internal import CTAP
-internal import CaBLE
-internal import CeremonySupport
-internal import DataChannel
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCeremonySupport
+internal import HybridCommandSupport
+internal import HybridDataChannel
+public import HybridPrimitives
 internal import HybridSession
-internal import NIOConcurrencyHelpers
-internal import ServiceSupport
+internal import HybridThreads
 
 /// The lab's phone: the product's authenticator, played by a script.
 struct LabPhone: Sendable {
     let store: MemoryCredentialStore
-    let location: RelayLocation
+    let location: RelayEndpoint
     let adapter: AdapterName?
     let timeout: Duration
     let report: PhoneReport
@@ -35,22 +36,22 @@ struct LabPhone: Sendable {
         }
     }
 
-    private func serve(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneEnding {
+    private func serve(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
         guard script.hasTwin else { return try await serveAlone(script, offer) }
         // Both are on the air; which of them the desktop takes is its choice, and the other one goes home.
-        let twins = NIOLockedValueBox<[Task<PhoneEnding, any Error>]>([])
+        let twins = Locked<[Task<PhoneOutcome, any Error>]>([])
         let chosen: @Sendable (Int) -> Void = { index in
-            for (other, task) in twins.withLockedValue({ $0 }).enumerated() where other != index { task.cancel() }
+            for (other, task) in twins.withLock({ $0 }).enumerated() where other != index { task.cancel() }
         }
         // Begun under the lock: neither can be chosen before both are known.
-        let tasks = twins.withLockedValue { twins in
+        let tasks = twins.withLock { twins in
             twins = (0...1).map { index in
                 Task { try await serveAlone(script, offer, connected: { chosen(index) }) }
             }
             return twins
         }
         return try await withTaskCancellationHandler {
-            var ending: PhoneEnding?
+            var ending: PhoneOutcome?
             var failure: any Error = CancellationError()
             for task in tasks {
                 do { ending = try await task.value } catch is CancellationError {} catch { failure = error }
@@ -66,7 +67,7 @@ struct LabPhone: Sendable {
         _ script: PhoneScript,
         _ offer: QROffer,
         connected: @escaping @Sendable () -> Void = {}
-    ) async throws -> PhoneEnding {
+    ) async throws -> PhoneOutcome {
         let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
         do {
             // It says yes to anything, so it must not be near a desktop that anybody means.
@@ -92,7 +93,7 @@ struct LabPhone: Sendable {
         _ offer: QROffer,
         by radio: BluetoothRadio,
         connected: @escaping @Sendable () -> Void
-    ) async throws -> PhoneEnding {
+    ) async throws -> PhoneOutcome {
         let person = ScriptedUser(pin: .lab, script: script) { [report] in report.person($0) }
         let authenticator = Authenticator(store: store, user: person)
         let answer: @Sendable (CTAPRequest) async -> CTAPResponse = { request in
@@ -124,7 +125,7 @@ struct LabPhone: Sendable {
         _ authenticator: Authenticator,
         connected: @escaping @Sendable () -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
-    ) async throws -> PhoneEnding {
+    ) async throws -> PhoneOutcome {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = timeout
         let session = AuthenticatorSession(radio: radio, location: location, timeouts: timeouts)
@@ -160,10 +161,10 @@ struct LabPhone: Sendable {
     /// However the script hangs, a ceremony ends.
     private func withTimeLimit(
         _ script: PhoneScript,
-        _ body: @escaping @Sendable () async throws -> PhoneEnding
-    ) async throws -> PhoneEnding {
+        _ body: @escaping @Sendable () async throws -> PhoneOutcome
+    ) async throws -> PhoneOutcome {
         let limit = timeout * 3
-        return try await withThrowingTaskGroup(of: PhoneEnding.self) { group in
+        return try await withThrowingTaskGroup(of: PhoneOutcome.self) { group in
             group.addTask { try await body() }
             group.addTask {
                 try await Task.sleep(for: limit)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import CTAP
+internal import HybridAuthenticator
+internal import HybridCTAP
 
 /// Passkeys that are gone when the lab ends, or lie in a file for its next run.
 actor MemoryCredentialStore: CredentialStore {
     private let pin: PIN
     private let file: PasskeyFile?
     /// Two phones that both rewrite one file would lose what the other has added.
-    private var claim: FileClaim?
+    private var claim: FileOwnership?
     private var passkeys: [Passkey] = []
     private var unwritten: String?
 
@@ -47,7 +47,7 @@ actor MemoryCredentialStore: CredentialStore {
         do throws(StoreFailure) {
             claim = try file?.write(new)
         } catch {
-            if case .notWritten(let why) = error { unwritten = why }
+            if error.kind == .notWritten { unwritten = error.sentence }
             throw error
         }
         passkeys = new
@@ -77,7 +77,7 @@ actor MemoryCredentialStore: CredentialStore {
         }
 
         /// The lab keeps no history.
-        func note(_ request: ServedRequest) async throws(StoreFailure) {}
+        func record(_ request: ServedRequest) async throws(StoreFailure) {}
 
         nonisolated var isBackedUp: Bool { false }
 

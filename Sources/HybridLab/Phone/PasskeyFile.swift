@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import CTAP
 internal import Crypto
 internal import FoundationEssentials
-internal import ServiceSupport
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridPrimitives
 
 /// Passkeys of the lab in a file, as JSON, with their keys in clear: good for tests and for nothing else.
 struct PasskeyFile: Sendable {
@@ -24,7 +25,7 @@ struct PasskeyFile: Sendable {
     }
 
     /// Takes it for this phone; an empty one is made if there is none.
-    func claim() throws -> FileClaim {
+    func claim() throws -> FileOwnership {
         do throws(PrivateFile.Refusal) {
             return try PrivateFile(path: path).claim()
         } catch {
@@ -50,7 +51,7 @@ struct PasskeyFile: Sendable {
     /// Puts these in the place of what is there: all of them, or what was there stays.
     ///
     /// - Returns: the new file, which is this phone's as the old one was.
-    func write(_ passkeys: [Passkey]) throws(StoreFailure) -> FileClaim {
+    func write(_ passkeys: [Passkey]) throws(StoreFailure) -> FileOwnership {
         let entries = passkeys.map { passkey in
             Entry(
                 id: Data(passkey.id.bytes),

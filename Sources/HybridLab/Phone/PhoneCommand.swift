@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import BLEAdvert
-internal import CaBLE
-internal import DataChannel
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
 internal import HybridSession
-internal import ServiceSupport
 
 /// `hybrid-lab phone`: a phone whose person is a script.
 struct PhoneCommand: AsyncParsableCommand {
@@ -156,7 +157,7 @@ struct PhoneCommand: AsyncParsableCommand {
         return screen ? .screen(display: display) : .standardInput
     }
 
-    private func location() throws -> RelayLocation {
+    private func location() throws -> RelayEndpoint {
         let environment = ProcessEnvironment.variables
         guard let named = tunnelDomain ?? environment["HYBRID_LAB_TUNNEL_DOMAIN"] else {
             throw CommandFailure(
@@ -170,7 +171,7 @@ struct PhoneCommand: AsyncParsableCommand {
             throw CommandFailure("\(named) is no tunnel domain", status: .usage)
         }
         let detour = try (connectTo ?? environment["HYBRID_LAB_CONNECT_TO"]).map { text in
-            guard let detour = Detour(text) else {
+            guard let detour = ConnectTo(text) else {
                 throw CommandFailure("\(text) is not HOST:PORT:HOST2:PORT2", status: .usage)
             }
             return detour

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CBOR
-internal import CTAP
-internal import CaBLE
+internal import HybridCBOR
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridSession
-internal import NIOConcurrencyHelpers
-internal import ServiceSupport
-internal import WebAuthn
+internal import HybridThreads
+internal import HybridWebAuthn
 
 /// What the lab's phone saw and did: lines for a person on standard error, or JSON on standard output, an object a line.
 final class PhoneReport: Sendable {
     private let isJSON: Bool
     private let begun = ContinuousClock.now
-    private let ceremony = NIOLockedValueBox(0)
-    private let isLost = NIOLockedValueBox(false)
+    private let ceremony = Locked(0)
+    private let isLost = Locked(false)
 
     init(json: Bool) { isJSON = json }
 
     /// Whether whoever reads it has got all of it.
-    var isComplete: Bool { isLost.withLockedValue { !$0 } }
+    var isComplete: Bool { isLost.withLock { !$0 } }
 
     /// A code was read; what follows belongs to its ceremony.
     func code(_ offer: QROffer, _ script: PhoneScript) {
-        let number = ceremony.withLockedValue { number in
+        let number = ceremony.withLock { number in
             number += 1
             return number
         }
-        let age = offer.age(at: UInt64(max(0, WallClock.secondsSince1970))).map { JSONText.number(Int($0)) } ?? .null
+        let age = offer.age(at: WallClock.realtime.now()).map { JSONText.number(Int($0)) } ?? .null
         let hint = offer.hint == .makeCredential ? "makeCredential" : "getAssertion"
         tell(
             "code",
@@ -68,7 +69,7 @@ final class PhoneReport: Sendable {
     /// The script did harm.
     func fault(_ what: String) { tell("fault", "the script: \(what)", [("fault", .text(what))]) }
 
-    func end(_ ending: PhoneEnding) { tell("end", ending.sentence, [("ending", .text(ending.rawValue))]) }
+    func end(_ ending: PhoneOutcome) { tell("end", ending.sentence, [("ending", .text(ending.rawValue))]) }
 
     func failure(_ failure: CommandFailure) {
         guard isJSON, isComplete else {
@@ -90,17 +91,17 @@ final class PhoneReport: Sendable {
 
     private func write(_ event: String, _ fields: [(String, JSONText)]) {
         let milliseconds = Int((ContinuousClock.now - begun) / .milliseconds(1))
-        let number = ceremony.withLockedValue { $0 }
+        let number = ceremony.withLock { $0 }
         let object = JSONText.object(
             [("event", .text(event)), ("ceremony", .number(number)), ("elapsed_ms", .number(milliseconds))] + fields
         )
         guard !StandardOutput.writeLine(Array(object.description.utf8)) else { return }
-        isLost.withLockedValue { $0 = true }
+        isLost.withLock { $0 = true }
     }
 }
 
 /// How a ceremony of the lab's phone ended.
-enum PhoneEnding: String, Sendable {
+enum PhoneOutcome: String, Sendable {
     /// The desktop said goodbye.
     case goodbye
     /// The desktop closed the tunnel.

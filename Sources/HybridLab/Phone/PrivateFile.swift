@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import ServiceSupport
+internal import HybridCommandSupport
+public import HybridPrimitives
 
 /// A file that is this user's alone: read and replaced only where nobody else could have put it, or could change it.
 struct PrivateFile: Sendable {
@@ -54,7 +55,7 @@ struct PrivateFile: Sendable {
     /// Takes the file for this process, and makes an empty one, 0600, if there is none.
     ///
     /// - Throws: also if another process has taken it.
-    func claim() throws(Refusal) -> FileClaim {
+    func claim() throws(Refusal) -> FileOwnership {
         while true {
             var descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {
@@ -66,7 +67,7 @@ struct PrivateFile: Sendable {
             guard descriptor >= 0 else {
                 throw errno == ELOOP ? refused("is a symbolic link") : failed("can't be read", .noInput)
             }
-            let claim = FileClaim(descriptor: descriptor)
+            let claim = FileOwnership(descriptor: descriptor)
             var (status, found) = (stat(), stat())
             guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
             try check(status)
@@ -84,7 +85,7 @@ struct PrivateFile: Sendable {
     /// Puts these bytes in the place of what is there, 0600 and durably: all of them, or what was there stays.
     ///
     /// - Returns: the new file, taken for this process before anybody can open it.
-    func replace(with bytes: [UInt8]) throws(Refusal) -> FileClaim {
+    func replace(with bytes: [UInt8]) throws(Refusal) -> FileOwnership {
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failed("can't be written", .ioError) }
         defer { close(directory) }
@@ -98,7 +99,7 @@ struct PrivateFile: Sendable {
         let draft = ".hybrid-lab-\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
         let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
-        let claim = FileClaim(descriptor: descriptor)
+        let claim = FileOwnership(descriptor: descriptor)
         guard claim.lock(), Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
             let refusal = failed("can't be written", .ioError)
             unlinkat(directory, draft, 0)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import BLEAdvert
-internal import CTAP
-internal import CaBLE
 internal import Crypto
-internal import DataChannel
+internal import HybridAuthenticator
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
 internal import HybridSession
 
 /// A phone that does wrong on purpose: the steps of `AuthenticatorSession`, with the script between them.
@@ -13,7 +13,7 @@ internal import HybridSession
 /// It keeps every rule up to the fault, so that what the desktop makes of it is the answer to that fault alone.
 struct ScriptedSession: Sendable {
     let radio: BluetoothRadio
-    let location: RelayLocation
+    let location: RelayEndpoint
     let script: PhoneScript
     let report: PhoneReport
     /// Answers a request as the script's person would.
@@ -23,14 +23,14 @@ struct ScriptedSession: Sendable {
 
     /// Ends the session where the script says so.
     private struct Gone: Error {
-        let ending: PhoneEnding
+        let ending: PhoneOutcome
     }
 
     /// How long an advert whose tunnel is gone stays on the air, for the desktop to find the tunnel gone.
     private static let afterlife = Duration.seconds(5)
 
     /// Serves whoever shows the code, as far as the script goes.
-    func serve(_ offer: QROffer) async throws -> PhoneEnding {
+    func serve(_ offer: QROffer) async throws -> PhoneOutcome {
         do {
             if script.fault == .drop(.advert) || script.fault == .vanish(.advert) {
                 return try await advertiseWithoutTunnel(offer)
@@ -49,7 +49,7 @@ struct ScriptedSession: Sendable {
         }
     }
 
-    private func serve(_ offer: QROffer, over tunnel: WebSocketTunnel) async throws -> PhoneEnding {
+    private func serve(_ offer: QROffer, over tunnel: WebSocketTunnel) async throws -> PhoneOutcome {
         report.tunnel(location.domain)
         try await pass(.tunnel, tunnel)
         let eid = try freshEID(tunnel)
@@ -102,7 +102,7 @@ struct ScriptedSession: Sendable {
     }
 
     /// The tunnel is closed first, so that the desktop can't be quicker than the script.
-    private func advertiseWithoutTunnel(_ offer: QROffer) async throws -> PhoneEnding {
+    private func advertiseWithoutTunnel(_ offer: QROffer) async throws -> PhoneOutcome {
         let isCut = script.fault == .vanish(.advert)
         let eid = try await WebSocketTunnel.withTunnel(.new(offer.secret.tunnelID), at: location) { tunnel in
             report.tunnel(location.domain)

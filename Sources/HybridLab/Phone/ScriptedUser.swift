@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Authenticator
-internal import CTAP
+internal import HybridAuthenticator
+internal import HybridCTAP
 
 /// A person played by the lab, who does what the script says and tells that they did.
 ///

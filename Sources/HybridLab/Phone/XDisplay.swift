@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CXCB
+internal import CHybridXCB
 internal import Glibc
-internal import QRScanning
+internal import HybridQRScanning
 
 /// The screen of an X server, looked at again and again.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCommandSupport
+internal import HybridRelayCore
 internal import NIOCore
-internal import RelayCore
-internal import ServiceSupport
 
 /// The bounds on what strangers may cost; each can be changed while the relay runs.
 enum LimitSettings {

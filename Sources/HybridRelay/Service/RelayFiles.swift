@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridRelayCore
 internal import NIOCore
 internal import NIOSSL
-internal import RelayCore
-internal import ServiceSupport
 
 /// What a relay reads from files besides its configuration: the certificate with its key, and tokens.
 struct RelayFiles {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import ServiceSupport
+internal import HybridCommandSupport
 
 /// The flags of `serve` and `check-config`: texts only, so that flags, variables and the file are read alike.
 struct RelayOptions: ParsableArguments {

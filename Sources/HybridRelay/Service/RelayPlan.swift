@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCommandSupport
+internal import HybridRelayCore
 internal import NIOCore
-internal import RelayCore
-internal import ServiceSupport
 
 /// What a configuration asks for, put together and found to make sense; nothing listens yet.
 enum RelayPlan {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CoreMetrics
+internal import HybridCommandSupport
+internal import HybridPrimitives
+internal import HybridRelayCore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
-internal import RelayCore
-internal import ServiceSupport
 
 /// A relay with everything that an operator needs around it: from its configuration to its last tunnel.
 ///
@@ -79,7 +80,7 @@ struct RelayService {
     /// Threads of its own where their number is given; the relay ends with the process, and they do, too.
     private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
         let count = try configuration.value(RelaySettings.eventLoops)
-        MemoryReturn.limitHeaps(threads: count ?? System.coreCount)
+        MemoryTrimmer.limitHeaps(threads: count ?? System.coreCount)
         guard let count else { return MultiThreadedEventLoopGroup.singleton }
         return MultiThreadedEventLoopGroup(numberOfThreads: count)
     }
@@ -159,7 +160,7 @@ struct RelayService {
     }
 
     private func returnMemory() async {
-        var memory = MemoryReturn()
+        var memory = MemoryTrimmer()
         while !Task.isCancelled {
             memory.look(connections: server.connections, arrivals: server.arrivals)
             try? await Task.sleep(for: Self.lookInterval)

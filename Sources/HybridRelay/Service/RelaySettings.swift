@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCommandSupport
+internal import HybridRelayCore
 internal import Logging
 internal import NIOCore
-internal import RelayCore
-internal import ServiceSupport
 
 /// Everything that can be set for a relay: by flag, by variable, or in its file.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCommandSupport
+internal import HybridRelayCore
 internal import Logging
-internal import RelayCore
-internal import ServiceSupport
 
 /// Reads certificate, tokens and limits again, and gives them to a relay that runs.
 struct Reloader {
@@ -11,7 +11,7 @@ struct Reloader {
     private let descriptors: Int
     private let server: RelayServer
     private let logger: Logger
-    private let reloads: Reloads
+    private let reloads: ReloadHistory
     /// The settings that only a start reads, as they were then.
     private let fixed: [String: [String]]
 
@@ -28,7 +28,7 @@ struct Reloader {
         self.descriptors = descriptors
         self.server = server
         self.logger = logger
-        reloads = Reloads(certificateEnd: files.certificateEnd)
+        reloads = ReloadHistory(certificateEnd: files.certificateEnd)
         fixed = Self.fixed(configuration)
     }
 

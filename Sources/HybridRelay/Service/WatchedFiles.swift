@@ -24,7 +24,7 @@ struct WatchedFiles {
         init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
     }
 
-    private struct Watched {
+    private struct AwaitableState {
         /// As it was when it was last taken.
         var taken: Stamp?
         /// As it was when it was last looked at.
@@ -33,7 +33,7 @@ struct WatchedFiles {
         var isUseless = false
     }
 
-    private var files: [String: Watched] = [:]
+    private var files: [String: AwaitableState] = [:]
 
     /// Files as they are now.
     init(_ paths: [String]) { add(paths) }
@@ -42,7 +42,7 @@ struct WatchedFiles {
     mutating func add(_ paths: [String]) {
         for path in paths {
             let stamp = Self.stamp(of: path)
-            files[path] = Watched(taken: stamp, seen: stamp)
+            files[path] = AwaitableState(taken: stamp, seen: stamp)
         }
     }
 

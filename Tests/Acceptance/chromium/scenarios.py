@@ -7,7 +7,7 @@ from phone import Person
 from relying_party import ACCOUNT, RP_ID
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
-# Sources/Authenticator/Authenticator.swift. Chromium passes it on under attestation "none".
+# Sources/HybridAuthenticator/Authenticator.swift. Chromium passes it on under attestation "none".
 AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
 ES256 = -7
 UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40

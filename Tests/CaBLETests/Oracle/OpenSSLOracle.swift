@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import COpenSSL
+import CHybridOpenSSL
 
 /// The primitives once more, from another code base than the product's.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import COpenSSL
+import CHybridOpenSSL
 
 /// P-256 by plain point multiplication.
 extension OpenSSLOracle {

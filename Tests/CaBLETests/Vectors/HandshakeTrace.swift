@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 extension HandshakeVectors {
     /// Hash, chaining key and key after every single step of the client.

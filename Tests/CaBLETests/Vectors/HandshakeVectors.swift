@@ -4,7 +4,7 @@ import Crypto
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 enum HandshakeVectors {
     static func transcripts(_ value: JSONValue) throws -> Int {

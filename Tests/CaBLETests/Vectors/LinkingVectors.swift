@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
 import Crypto
+import HybridCBOR
 import TestSupport
 import Testing
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 extension ChannelVectors {
     static func linking(_ value: JSONValue, handshakes: [JSONValue]) throws -> Int {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
-import SystemBus
+import HybridCaBLE
+import HybridSystemBus
 
-@testable import BLEAdvert
+@testable import HybridBLEAdvert
 
 /// What the Bluetooth service says of a device somebody forged: adverts are found under the two UUIDs, of the right
 /// length, and nowhere else.
@@ -23,7 +23,7 @@ func fuzzHeardAdvert(_ input: [UInt8]) throws -> Bool {
     }
     let rssi: [String: BusValue] = strength < 200 ? ["RSSI": .int16(Int16(strength))] : [:]
     let properties = rssi.merging(["ServiceData": .dictionary("s", "v", entries), "Name": .string("x")]) { $1 }
-    let heard = HeardAdvert.all(in: properties, of: HeardDevice(path: "/"))
+    let heard = ReceivedAdvert.all(in: properties, of: ScannedDevice(path: "/"))
     try invariant(heard.count == Set(heard.map(\.serviceUUID)).count, "one advert for each UUID")
     for advert in heard {
         try invariant((20...254).contains(20 + advert.suffix.count), "an advert has 20 to 254 bytes")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
+import HybridCBOR
 
 /// Strict mode takes exactly what is written that way again; what lenient mode takes is the same in canonical form.
 func fuzzCBOR(_ input: [UInt8]) throws -> Bool {

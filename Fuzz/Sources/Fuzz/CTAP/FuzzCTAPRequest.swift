@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
+import HybridCBOR
+import HybridCTAP
 
 /// A request that parses is written as canonical bytes that parse to the same request.
 func fuzzCTAPRequest(_ input: [UInt8]) throws -> Bool {

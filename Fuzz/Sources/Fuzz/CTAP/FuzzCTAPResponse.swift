@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
+import HybridCBOR
+import HybridCTAP
 
 /// Every body that an authenticator may send, told apart by the first byte.
 func fuzzCTAPResponse(_ input: [UInt8]) throws -> Bool {

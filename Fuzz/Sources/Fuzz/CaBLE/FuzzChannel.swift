@@ -2,7 +2,7 @@
 
 import Crypto
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// A channel between two ends that somebody in the middle plays with: a frame opens exactly if it is the next one of
 /// its direction, untouched; nothing else moves the counter, and no counter is used twice.

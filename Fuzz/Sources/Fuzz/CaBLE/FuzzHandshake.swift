@@ -2,7 +2,7 @@
 
 import Crypto
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// A handshake succeeds exactly if each end got the other's message untouched and both mean the same secret, the
 /// same keys and the same pattern; then both hold the same channel.

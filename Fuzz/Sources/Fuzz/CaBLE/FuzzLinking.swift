@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
 import Crypto
+import HybridCBOR
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// Linking information, in both places where a phone may put it, is taken by the same rule; its signature is true
 /// exactly if another computation of it says so.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 
 /// First messages and later ones read back as they are written.
 func fuzzPostHandshake(_ input: [UInt8]) throws -> Bool {

@@ -2,7 +2,7 @@
 
 import Crypto
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// An offer that parses is written as a text that parses to the same offer.
 ///

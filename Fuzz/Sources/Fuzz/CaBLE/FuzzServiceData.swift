@@ -3,7 +3,7 @@
 import Crypto
 import CryptoExtras
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// What opens under the key is sealed again to the bytes that were heard.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import CaBLE
+@testable import HybridCaBLE
 
 /// Paths of tunnels are told from others by the letter; IDs are hexadecimal digits of their length and nothing else.
 func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {

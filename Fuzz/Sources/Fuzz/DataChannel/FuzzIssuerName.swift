@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// A certificate that nobody trusts: what is shown of it is one line that a terminal does not obey.
 func fuzzIssuerName(_ input: [UInt8]) throws -> Bool {

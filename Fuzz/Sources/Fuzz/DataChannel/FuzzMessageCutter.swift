@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// Messages in the packets of an L2CAP channel, cut and glued in every manner, come out as they were sent; bytes that are
 /// no messages are tried within bounds.
@@ -37,7 +37,7 @@ private func packets(_ messages: [[UInt8]], _ manner: Int, _ choices: inout Choi
 
 /// Somebody who knows each message when it is shown gets them all.
 private func whole(_ messages: [[UInt8]], _ packets: [[UInt8]]) throws -> Bool {
-    var cutter = MessageCutter()
+    var cutter = MessageReassembler()
     var taken = 0
     func take() throws {
         while taken < messages.count, try cutter.next({ $0.bytes == messages[taken] ? true : nil }) != nil {
@@ -57,7 +57,7 @@ private func whole(_ messages: [[UInt8]], _ packets: [[UInt8]]) throws -> Bool {
 
 /// Somebody who takes nothing is shown no more than may be tried, nothing longer than a message, and nothing twice.
 private func nobodys(_ packets: [[UInt8]]) throws -> Bool {
-    var cutter = MessageCutter()
+    var cutter = MessageReassembler()
     var (tried, longest) = (0, -1)
     do throws(TunnelError) {
         for packet in packets {
@@ -71,7 +71,7 @@ private func nobodys(_ packets: [[UInt8]]) throws -> Bool {
     } catch {
         return false
     }
-    try invariant(tried <= MessageCutter.mostTried, "what is tried is bounded")
+    try invariant(tried <= MessageReassembler.mostTried, "what is tried is bounded")
     try invariant(longest <= packets.joined().count, "nothing is made up")
     return false
 }

@@ -2,7 +2,7 @@
 
 import NIOCore
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// What the environment says about proxies: the first line names one, the second the exceptions, the third a host.
 func fuzzProxySettings(_ input: [UInt8]) throws -> Bool {

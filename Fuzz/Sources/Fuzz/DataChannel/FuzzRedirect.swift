@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// Where a relay sends to: a name, by TLS, at the one port, or nowhere.
 func fuzzRedirect(_ input: [UInt8]) throws -> Bool {

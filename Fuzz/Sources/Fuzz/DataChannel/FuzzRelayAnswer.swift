@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// What a relay answers and sends then, read alike in one piece and in pieces; nothing opens a tunnel but the answer
 /// that was asked for, and nothing comes through but whole messages and allowed control frames.

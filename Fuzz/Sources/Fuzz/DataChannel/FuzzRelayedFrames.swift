@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
-import RelayCore
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// What one end sends and the relay passes on, the other end reads: the same messages, none lost and none refused.
 func fuzzRelayedFrames(_ input: [UInt8]) throws -> Bool {

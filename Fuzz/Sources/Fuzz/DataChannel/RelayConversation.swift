@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
 
-@testable import DataChannel
+@testable import HybridDataChannel
 
 /// A client's connection without a socket: what a relay sends it, and what it makes of that.
 struct RelayConversation: Equatable {

@@ -4,7 +4,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 
-@testable import LocalPage
+@testable import HybridLocalPage
 
 /// What anybody on this device says to the page: nobody gets in without the token or the cookie, and no answer tells them.
 func fuzzPageRequest(_ input: [UInt8]) throws -> Bool {

@@ -2,7 +2,7 @@
 
 import Glibc
 
-@testable import Pinentry
+@testable import HybridPinentry
 
 /// The dialogue with pinentry: names that strangers chose, lines that are sent, and lines that come back.
 ///

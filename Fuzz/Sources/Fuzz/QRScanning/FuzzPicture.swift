@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import QRScanning
+@testable import HybridQRScanning
 
 /// A picture that is taken keeps to its bounds, looks the same twice, and can be looked at in every way.
 ///
@@ -26,7 +26,7 @@ func fuzzPicture(_ input: [UInt8]) throws -> Bool {
         let isSame = picture.withPixels { one in again.withPixels { another in one.elementsEqual(another) } }
         try invariant(isSame, "nothing of it depends on what was in memory before")
     }
-    for look in Look.all(of: picture) {
+    for look in PictureView.all(of: picture) {
         let view = try look.view(of: picture)
         try invariant(max(view.width, view.height) <= CodeReader.longestSide, "zbar can count a view's pixels")
         for text in try CodeReader().texts(in: view) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import NIOCore
-import RelayCore
 
 /// A PROXY header is read alike in one piece and in pieces, is bounded, and means what another writer put into it.
 ///

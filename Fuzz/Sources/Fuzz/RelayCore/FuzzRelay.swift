@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import Logging
 import NIOCore
 import NIOEmbedded
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 /// Phones and clients that come, speak, break rules and go in any order, at the relay's real connections: each end
 /// gets an answer, then what its peer sent, in order and unchanged, then one close frame and nothing more.
@@ -21,7 +21,7 @@ private final class RelayUnderTest {
     private let loop = EmbeddedEventLoop()
     private let log = EndLog()
     private let registry: TunnelRegistry
-    private let watch: ConnectionWatch
+    private let watch: ConnectionTimers
     private var limits = RelayLimits()
     private var ends: [RelayEnd] = []
 
@@ -32,7 +32,7 @@ private final class RelayUnderTest {
         let log = log
         let logger = Logger(label: "fuzz") { _ in CountingHandler(log: log) }
         registry = TunnelRegistry(node: 0x0A0B, limits: limits, logger: logger)
-        watch = ConnectionWatch(registry: registry, eventLoop: loop)
+        watch = ConnectionTimers(registry: registry, eventLoop: loop)
     }
 
     func step(_ choices: inout Choices) throws {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
-import RelayCore
 
 /// Any order of calls: the table does what a list of tunnels, searched from end to end, says it must.
 func fuzzTunnelTable(_ input: [UInt8]) throws -> Bool {
@@ -91,7 +91,7 @@ private struct TableWorld {
         let expected = reference.open(tunnel, by: phone, check: check, now: now)
         try invariant(opening?.key == expected?.key, "both tables open the same tunnel")
         guard let opening, let expected else { return }
-        try take(opening.farewells, expected.farewells)
+        try take(opening.closeInstructions, expected.closeInstructions)
         keys.append(opening.key)
         opened += 1
     }
@@ -110,7 +110,7 @@ private struct TableWorld {
 
     private mutating func end(_ key: TunnelKey, _ choices: inout Choices) throws {
         let side: TunnelSide = choices.flag() ? .phone : .client
-        let ends: [TunnelEnd] = [
+        let ends: [TunnelEndReason] = [
             .closed(by: side, code: .normal), .closed(by: side, code: nil), .violated(by: side, .text), .exhausted,
             .shutdown, .abandoned,
         ]
@@ -124,7 +124,7 @@ private struct TableWorld {
         guard reference.holds(key, side) else {
             guard reference.tunnels.allSatisfy({ $0.key != key }) else { return }
             let left = table.leave(key, side, bytes: 5, now: now)
-            try invariant(left.farewells.isEmpty && left.record == nil, "who was not there can't leave")
+            try invariant(left.closeInstructions.isEmpty && left.record == nil, "who was not there can't leave")
             return
         }
         try leave(key, side, bytes: choices.number(below: 256))
@@ -133,17 +133,20 @@ private struct TableWorld {
     private mutating func leave(_ key: TunnelKey, _ side: TunnelSide, bytes: Int) throws {
         let left = table.leave(key, side, bytes: bytes, now: now)
         let expected = reference.leave(key, side, bytes: bytes, now: now)
-        try take(left.farewells, expected.farewells)
+        try take(left.closeInstructions, expected.closeInstructions)
         try invariant(left.record == expected.record, "both tables keep the same record")
         if left.record != nil { records += 1 }
     }
 
     private mutating func take(
-        _ farewells: [TunnelTable<Int>.Farewell],
+        _ closeInstructions: [TunnelTable<Int>.CloseInstruction],
         _ expected: [Int: CloseCode?]
     ) throws {
-        let found = Dictionary(farewells.map { ($0.member, $0.code) }) { first, _ in first }
-        try invariant(found.count == farewells.count && found == expected, "both tables tell the same ends the same")
-        for farewell in farewells { told[farewell.member, default: 0] += 1 }
+        let found = Dictionary(closeInstructions.map { ($0.member, $0.code) }) { first, _ in first }
+        try invariant(
+            found.count == closeInstructions.count && found == expected,
+            "both tables tell the same ends the same"
+        )
+        for closeTimeout in closeInstructions { told[closeTimeout.member, default: 0] += 1 }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridRelayCore
 import NIOCore
-import RelayCore
 
 /// Frames give the same in one piece and in pieces, whose size the first byte says, and the same as a slow reader.
 func fuzzWebSocketFrames(_ input: [UInt8]) throws -> Bool {

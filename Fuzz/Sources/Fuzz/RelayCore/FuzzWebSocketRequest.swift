@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
+import HybridRelayCore
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import RelayCore
 
 /// A request head is read alike in one piece and in pieces, whose size the first byte says; and what is taken another
 /// parser understands alike, so that nothing in front of the relay sees another request.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CaBLE
+import HybridCaBLE
 import NIOCore
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 /// Tunnels in a list that is searched from end to end: slow, and easy to see that it is right.
 struct ReferenceTable {
     enum Phase: Equatable {
         case waiting
         case paired(lastData: NIODeadline)
-        case closing(TunnelEnd)
+        case closing(TunnelEndReason)
     }
 
     struct Tunnel {
@@ -46,16 +46,16 @@ struct ReferenceTable {
         by phone: Int,
         check: UInt8,
         now: NIODeadline
-    ) -> (key: TunnelKey, farewells: Farewells)? {
+    ) -> (key: TunnelKey, closeInstructions: Farewells)? {
         guard tunnels.count < limits.tunnels else { return nil }
         var free = check
         while index(TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)) != nil { free &+= 1 }
         let key = TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)
         let waiting = tunnels.filter { $0.key.tunnel == tunnel && $0.phase == .waiting }
-        var farewells: Farewells = [:]
-        if waiting.count == limits.waitingPerTunnelID { farewells = end(waiting[0].key, .superseded) }
+        var closeInstructions: Farewells = [:]
+        if waiting.count == limits.waitingPerTunnelID { closeInstructions = end(waiting[0].key, .superseded) }
         tunnels.append(Tunnel(key: key, opened: now, phone: phone))
-        return (key, farewells)
+        return (key, closeInstructions)
     }
 
     mutating func join(_ key: TunnelKey, by client: Int, now: NIODeadline) -> Int? {
@@ -72,14 +72,14 @@ struct ReferenceTable {
         tunnels[index].phase = .paired(lastData: now)
     }
 
-    mutating func end(_ key: TunnelKey, _ end: TunnelEnd) -> Farewells {
+    mutating func end(_ key: TunnelKey, _ end: TunnelEndReason) -> Farewells {
         guard let index = index(key) else { return [:] }
         if case .closing = tunnels[index].phase { return [:] }
         tunnels[index].phase = .closing(end)
-        var farewells: Farewells = [:]
-        if let phone = tunnels[index].phone { farewells[phone] = .some(end.closeCode(for: .phone)) }
-        if let client = tunnels[index].client { farewells[client] = .some(end.closeCode(for: .client)) }
-        return farewells
+        var closeInstructions: Farewells = [:]
+        if let phone = tunnels[index].phone { closeInstructions[phone] = .some(end.closeCode(for: .phone)) }
+        if let client = tunnels[index].client { closeInstructions[client] = .some(end.closeCode(for: .client)) }
+        return closeInstructions
     }
 
     mutating func leave(
@@ -87,15 +87,15 @@ struct ReferenceTable {
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (farewells: Farewells, record: TunnelRecord?) {
+    ) -> (closeInstructions: Farewells, record: TunnelRecord?) {
         guard let index = index(key) else { return ([:], nil) }
         if side == .phone { tunnels[index].phone = nil } else { tunnels[index].client = nil }
         tunnels[index].bytes += bytes
         let isPaired = tunnels[index].wasPaired
-        let farewells = end(key, isPaired ? .vanished(side) : .abandoned)
+        let closeInstructions = end(key, isPaired ? .vanished(side) : .abandoned)
         let tunnel = tunnels[index]
         guard tunnel.phone == nil, tunnel.client == nil, case .closing(let end) = tunnel.phase else {
-            return (farewells, nil)
+            return (closeInstructions, nil)
         }
         tunnels.remove(at: index)
         let record = TunnelRecord(
@@ -104,14 +104,14 @@ struct ReferenceTable {
             lifetime: now - tunnel.opened,
             bytes: tunnel.bytes
         )
-        return (farewells, record)
+        return (closeInstructions, record)
     }
 
     mutating func sweep(now: NIODeadline) -> Farewells {
-        var farewells: Farewells = [:]
+        var closeInstructions: Farewells = [:]
         for tunnel in tunnels {
             let tooOld = now >= tunnel.opened + limits.lifetime
-            let tooQuiet: (Bool, TunnelEnd)
+            let tooQuiet: (Bool, TunnelEndReason)
             switch tunnel.phase {
             case .waiting: tooQuiet = (now >= tunnel.opened + limits.waiting, .unclaimed)
             case .paired(let lastData): tooQuiet = (now >= lastData + limits.idle, .idle)
@@ -120,9 +120,9 @@ struct ReferenceTable {
             // Whichever was due first is the reason.
             let isQuietFirst = tooQuiet.0 && quietDeadline(tunnel) <= tunnel.opened + limits.lifetime
             guard tooOld || tooQuiet.0 else { continue }
-            farewells.merge(end(tunnel.key, isQuietFirst ? tooQuiet.1 : .outlived)) { first, _ in first }
+            closeInstructions.merge(end(tunnel.key, isQuietFirst ? tooQuiet.1 : .outlived)) { first, _ in first }
         }
-        return farewells
+        return closeInstructions
     }
 
     private func quietDeadline(_ tunnel: Tunnel) -> NIODeadline {

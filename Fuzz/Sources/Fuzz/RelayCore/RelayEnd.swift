@@ -3,7 +3,7 @@
 import NIOCore
 import NIOEmbedded
 
-@testable import RelayCore
+@testable import HybridRelayCore
 
 /// A phone or a client of a relay without sockets, and what it sent and got.
 final class RelayEnd {

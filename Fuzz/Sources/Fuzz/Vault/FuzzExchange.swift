@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CTAP
+import HybridAuthenticator
+import HybridCTAP
 
-@testable import Vault
+@testable import HybridVault
 
 /// A file of another password manager: what is taken over is whole, and the rest is told in bounded words.
 func fuzzExchange(_ input: [UInt8]) throws -> Bool {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBOR
-import CTAP
 import Crypto
+import HybridCBOR
+import HybridCTAP
 
-@testable import Vault
+@testable import HybridVault
 
 /// Histories of use.
 ///
@@ -16,12 +16,12 @@ func fuzzVaultUses(_ input: [UInt8]) throws -> Bool {
 }
 
 private func usesFile(_ bytes: [UInt8]) throws -> Bool {
-    guard let file = UseFile(bytes: bytes) else { return false }
+    guard let file = UsageHistoryFile(bytes: bytes) else { return false }
     let whole = file.bytes
     try invariant(bytes.starts(with: whole), "a history is kept byte for byte")
-    try invariant(bytes.count - whole.count < UseFile.entryLength, "but for an entry that is not whole")
-    try invariant(file.entries.count <= UseFile.maximumEntries, "it is bounded")
-    try invariant(UseFile(bytes: whole) == file, "and reads back")
+    try invariant(bytes.count - whole.count < UsageHistoryFile.entryLength, "but for an entry that is not whole")
+    try invariant(file.entries.count <= UsageHistoryFile.maximumEntries, "it is bounded")
+    try invariant(UsageHistoryFile(bytes: whole) == file, "and reads back")
     var genuine = 0
     for index in file.entries.indices {
         if try use(file, index) != nil { genuine += 1 }
@@ -33,7 +33,7 @@ private func usesFile(_ bytes: [UInt8]) throws -> Bool {
 private func sealedUses(_ choices: inout Choices) throws -> Bool {
     let device = try present(DeviceID(bytes: Array(0x40..<0x48)), "8 bytes are a device")
     let segment = UInt32(choices.byte())
-    var bytes = UseFile(device: device, segment: segment).bytes
+    var bytes = UsageHistoryFile(device: device, segment: segment).bytes
     var plaintexts: [[UInt8]] = []
     while !choices.isEmpty, plaintexts.count < 4 {
         let (kind, lie) = (choices.byte(), choices.byte())
@@ -53,7 +53,7 @@ private func sealedUses(_ choices: inout Choices) throws -> Bool {
         )
         plaintexts.append(plaintext)
     }
-    let file = try present(UseFile(bytes: bytes), "whole entries are a history")
+    let file = try present(UsageHistoryFile(bytes: bytes), "whole entries are a history")
     try invariant(file.entries.count == plaintexts.count && file.bytes == bytes, "as it was written")
     var uses: [PasskeyUse] = []
     for index in file.entries.indices {
@@ -67,19 +67,19 @@ private func sealedUses(_ choices: inout Choices) throws -> Bool {
     for use in uses {
         guard let longer = file.adding(use, key: FuzzedVault.key, identity: FuzzedVault.identity) else { continue }
         let last = longer.entries.count - 1
-        try invariant(try present(UseFile(bytes: longer.bytes), "reads back") == longer, "a use can be added")
+        try invariant(try present(UsageHistoryFile(bytes: longer.bytes), "reads back") == longer, "a use can be added")
         try invariant(longer.use(at: last, key: FuzzedVault.key, identity: FuzzedVault.identity) == use, "and is there")
         try invariant(longer.bytes.starts(with: file.bytes), "behind all others")
     }
     if file.entries.count > 1, uses.count > 1 {
         let pieces = (bytes.prefix(22), bytes.dropFirst(22).prefix(540), bytes.dropFirst(562).prefix(540))
-        let swapped = try present(UseFile(bytes: Array(pieces.0 + pieces.2 + pieces.1)), "reads")
+        let swapped = try present(UsageHistoryFile(bytes: Array(pieces.0 + pieces.2 + pieces.1)), "reads")
         for index in 0..<2 { try invariant(try use(swapped, index) == nil, "an entry has one place") }
     }
     return !uses.isEmpty
 }
 
-private func use(_ file: UseFile, _ index: Int) throws -> PasskeyUse? {
+private func use(_ file: UsageHistoryFile, _ index: Int) throws -> PasskeyUse? {
     guard let use = file.use(at: index, key: FuzzedVault.key, identity: FuzzedVault.identity) else { return nil }
     try invariant(PasskeyUse(members: use.members) == use, "a use is written as it was read")
     return use

@@ -2,7 +2,7 @@
 
 import Crypto
 
-@testable import Vault
+@testable import HybridVault
 
 /// Slots of a vault's directory: bytes that a stranger wrote, with the checksum that anybody can make.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Vault
+@testable import HybridVault
 
 /// What a person typed where a passphrase or a recovery code is asked for.
 func fuzzVaultSecret(_ input: [UInt8]) throws -> Bool {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Authenticator
-import CBOR
-import CTAP
 import Crypto
+import HybridAuthenticator
+import HybridCBOR
+import HybridCTAP
 
-@testable import Vault
+@testable import HybridVault
 
 /// Files of a vault, which a hostile file sync may have written, and of the local state; the first byte says which.
 ///

@@ -2,7 +2,7 @@
 
 import Crypto
 
-@testable import Vault
+@testable import HybridVault
 
 /// The vault whose files are made up: its keys and its name are known, so that what is sealed can be opened.
 enum FuzzedVault {

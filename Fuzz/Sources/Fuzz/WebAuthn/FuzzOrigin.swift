@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
 import FoundationEssentials
 import Glibc
-import WebAuthn
+import HybridCTAP
+import HybridWebAuthn
 
 /// An origin and, on a second line, the relying party ID that it claims: who may speak for whom.
 func fuzzOrigin(_ input: [UInt8]) throws -> Bool {

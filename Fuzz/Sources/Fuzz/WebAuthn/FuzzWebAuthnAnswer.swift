@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
 import Crypto
 import FoundationEssentials
-import WebAuthn
+import HybridCTAP
+import HybridPrimitives
+import HybridWebAuthn
 
 /// The names are what a phone may say of itself.
 private let phone = AuthenticatorInfo(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CTAP
 import FoundationEssentials
-import WebAuthn
+import HybridCTAP
+import HybridPrimitives
+import HybridWebAuthn
 
 /// A website's JSON: what is taken makes a request that an authenticator can read and that says what was asked.
 func fuzzWebAuthnOptions(_ input: [UInt8]) throws -> Bool {

@@ -1,1 +1,0 @@
-../../../Sources/BLEAdvert/HeardAdvert.swift

@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/BearerToken.swift

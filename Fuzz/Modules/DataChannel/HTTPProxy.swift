@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/Proxy/HTTPProxy.swift

@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/Network/HostAndPort.swift

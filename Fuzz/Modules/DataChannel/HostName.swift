@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/Network/HostName.swift

@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/TLS/IssuerName.swift

@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/L2CAP/MessageCutter.swift

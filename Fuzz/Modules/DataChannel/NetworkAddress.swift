@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/Network/NetworkAddress.swift

@@ -1,1 +1,0 @@
-../../../Sources/DataChannel/Proxy/ProxyAuthorization.swift

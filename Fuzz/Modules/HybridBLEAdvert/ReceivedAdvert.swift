@@ -1,0 +1,1 @@
+../../../Sources/HybridBLEAdvert/ReceivedAdvert.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridDataChannel/Network/HostAndPort.swift

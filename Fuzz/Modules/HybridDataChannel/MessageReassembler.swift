@@ -1,0 +1,1 @@
+../../../Sources/HybridDataChannel/L2CAP/MessageReassembler.swift

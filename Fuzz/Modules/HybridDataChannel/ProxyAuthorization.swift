@@ -1,0 +1,1 @@
+../../../Sources/HybridDataChannel/Proxy/ProxyAuthorization.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridLocalPage/PageAnswers.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridRelayCore/RelayLimits.swift

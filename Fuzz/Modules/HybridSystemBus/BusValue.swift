@@ -1,0 +1,1 @@
+../../../Sources/HybridSystemBus/BusValue.swift

@@ -1,1 +1,0 @@
-../../../Sources/LocalPage/PageAnswers.swift

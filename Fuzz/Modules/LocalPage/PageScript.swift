@@ -1,1 +1,0 @@
-../../../Sources/LocalPage/PageScript.swift

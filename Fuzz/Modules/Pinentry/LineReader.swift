@@ -1,1 +1,0 @@
-../../../Sources/Pinentry/LineReader.swift

@@ -1,1 +1,0 @@
-../../../Sources/Pinentry/SafeText.swift

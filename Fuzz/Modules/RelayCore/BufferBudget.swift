@@ -1,1 +1,0 @@
-../../../Sources/RelayCore/Server/BufferBudget.swift

@@ -1,1 +1,0 @@
-../../../Sources/SystemBus/BusValue.swift

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HybridCTAP
+public import HybridPrimitives
+
+/// The reason why a request was not fulfilled: a sentence for the user of this device, and a CTAP status for the client.
+public struct AuthenticatorFailure: ExplainedFailure, Equatable {
+    public let code: String
+    public let sentence: String
+    public let status: ExitStatus
+    /// The status that the client receives.
+    public let ctapStatus: CTAPStatus
+    /// The store's own error, if the store failed; equality ignores it.
+    public let underlying: (any Error)?
+    /// The outcome in the history.
+    let outcome: ServedRequest.Outcome
+    /// True if the same client may not ask this user again.
+    let endsPrompts: Bool
+
+    private init(
+        _ code: String,
+        _ status: ExitStatus,
+        _ ctapStatus: CTAPStatus,
+        _ sentence: String,
+        underlying: (any Error)? = nil,
+        outcome: ServedRequest.Outcome = .failed,
+        endsPrompts: Bool = false
+    ) {
+        self.code = code
+        self.sentence = sentence
+        self.status = status
+        self.ctapStatus = ctapStatus
+        self.underlying = underlying
+        self.outcome = outcome
+        self.endsPrompts = endsPrompts
+    }
+
+    // A client cannot distinguish a refusal from a wrong PIN or a lockout: that stays between the user and this device.
+
+    /// The user declined.
+    public static let declined = AuthenticatorFailure(
+        "declined", .notPermitted, .operationDenied, "you declined", outcome: .declined, endsPrompts: true)
+
+    /// The user did not answer in time.
+    public static let userTimedOut = AuthenticatorFailure(
+        "not-answered-in-time", .temporary, .userActionTimeout,
+        "the question was not answered in time; scan a new QR code to try again",
+        outcome: .unanswered, endsPrompts: true)
+
+    /// The user cannot be asked.
+    public static func userUnavailable(_ sentence: String) -> AuthenticatorFailure {
+        AuthenticatorFailure("user-not-reachable", .unavailable, .operationDenied, sentence)
+    }
+
+    /// The client cancelled or disappeared while the user was asked.
+    public static let cancelled = AuthenticatorFailure(
+        "cancelled-by-client", .temporary, .keepaliveCancel, "the other device cancelled", outcome: .clientGone)
+
+    /// ``Authenticator/pinAttempts`` wrong PINs.
+    public static let wrongPIN = AuthenticatorFailure(
+        "wrong-pin", .notPermitted, .operationDenied, "the PIN was wrong each time; nothing was signed",
+        endsPrompts: true)
+
+    /// Too many wrong PINs; the store imposes a wait.
+    public static func lockedOut(seconds: Int) -> AuthenticatorFailure {
+        AuthenticatorFailure(
+            "locked-out", .notPermitted, .operationDenied, "too many wrong PINs; try again in \(seconds) seconds",
+            endsPrompts: true)
+    }
+
+    /// No passkey for this relying party, or none of those requested.
+    public static let noPasskey = AuthenticatorFailure(
+        "no-passkey", .notPermitted, .noCredentials, "the vault has no passkey that the site accepts",
+        outcome: .noPasskey)
+
+    /// A passkey on the exclude list exists here.
+    public static let alreadyRegistered = AuthenticatorFailure(
+        "already-registered", .notPermitted, .credentialExcluded, "there is a passkey for this site already",
+        outcome: .alreadyRegistered)
+
+    /// No algorithm of the request is supported.
+    public static let noSupportedAlgorithm = AuthenticatorFailure(
+        "algorithm-not-supported", .dataError, .unsupportedAlgorithm,
+        "the site asks for key types that this authenticator does not have (it has ES256)")
+
+    /// A request for an answer without asking the user.
+    public static let silentRequest = AuthenticatorFailure(
+        "silent-request", .dataError, .unsupportedOption,
+        "the other device asked for an answer without your consent")
+
+    /// The store cannot be used.
+    public static func storeUnusable(_ sentence: String, underlying: (any Error)? = nil) -> AuthenticatorFailure {
+        AuthenticatorFailure("vault-unusable", .notPermitted, .other, sentence, underlying: underlying)
+    }
+
+    /// The passkey could not be saved.
+    public static func notSaved(_ sentence: String, underlying: (any Error)? = nil) -> AuthenticatorFailure {
+        AuthenticatorFailure("not-saved", .ioError, .keyStoreFull, sentence, underlying: underlying)
+    }
+
+    /// A fault of this program.
+    public static func internalFault(_ text: String) -> AuthenticatorFailure {
+        AuthenticatorFailure("internal-fault", .software, .other, "internal fault: \(text)")
+    }
+
+    /// Creates the failure of a request from that of its store.
+    init(_ failure: UnlockFailure) {
+        if failure.attemptsLeft != nil {
+            self = .wrongPIN
+        } else if let seconds = failure.waitSeconds {
+            self = .lockedOut(seconds: seconds)
+        } else {
+            self = .storeUnusable(failure.sentence, underlying: failure.underlying)
+        }
+    }
+
+    /// Creates the failure of a request from that of its store.
+    init(_ failure: StoreFailure) {
+        switch failure.kind {
+        case .locked: self = .internalFault("the store was locked too early")
+        case .notWritten, .deletionNotRecorded: self = .notSaved(failure.sentence, underlying: failure.underlying)
+        default: self = .storeUnusable(failure.sentence, underlying: failure.underlying)
+        }
+    }
+
+    /// Compares codes and sentences.
+    public static func == (left: AuthenticatorFailure, right: AuthenticatorFailure) -> Bool {
+        left.code == right.code && left.sentence == right.sentence
+    }
+}

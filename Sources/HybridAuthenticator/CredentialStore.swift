@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HybridCTAP
+
+/// A store of passkeys. It is locked until the user is verified, and again when a request ends.
+///
+/// Verifying the user and unlocking the store are one act: the proof of identity (a PIN) also yields the key, so no key
+/// is ever stored unwrapped.
+public protocol CredentialStore: Sendable {
+    /// Tries one PIN.
+    ///
+    /// - Throws: ``UnlockFailure``.
+    func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore
+}
+
+/// A store that a verified user has unlocked for one request.
+///
+/// It stays unlocked until the outcome of the request is in the history.
+public protocol UnlockedCredentialStore: Sendable {
+    /// Returns all passkeys of a relying party, the newest first.
+    func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey]
+
+    /// Adds a passkey; it is durable when this returns.
+    func add(_ passkey: Passkey) async throws(StoreFailure)
+
+    /// Deletes passkeys of one relying party permanently; those that no longer exist are skipped.
+    ///
+    /// A passkey of another relying party that has the same ID stays.
+    func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure)
+
+    /// Adds a request to the history if the store keeps one; the entry is durable when this returns.
+    func record(_ request: ServedRequest) async throws(StoreFailure)
+
+    /// A Boolean value that indicates whether the passkeys also exist in a second place (flag BS).
+    var isBackedUp: Bool { get }
+
+    /// Wipes the key; every later call throws ``StoreFailure/locked``.
+    func lock() async
+}
+
+/// A failure to unlock a store with a PIN.
+public struct UnlockFailure: Error, Equatable, Sendable {
+    /// Number of PINs that may be tried before a wait; `nil` if the PIN was not judged.
+    public private(set) var attemptsLeft: Int?
+    /// Seconds until a PIN may be tried again; `nil` if the store imposes no wait.
+    public private(set) var waitSeconds: Int?
+    /// Cause and remedy for the user.
+    public let sentence: String
+    /// The store's own error, if it has one; equality ignores it.
+    public private(set) var underlying: (any Error)?
+
+    /// A wrong PIN.
+    public static func wrongPIN(attemptsLeft: Int) -> UnlockFailure {
+        UnlockFailure(attemptsLeft: attemptsLeft, sentence: "the PIN is wrong")
+    }
+
+    /// Too many wrong PINs; no PIN is tried during the wait.
+    public static func lockedOut(seconds: Int) -> UnlockFailure {
+        UnlockFailure(waitSeconds: seconds, sentence: "the PIN was wrong too often; try again in \(seconds) seconds")
+    }
+
+    /// A store that cannot be used.
+    public static func unusable(_ sentence: String, underlying: (any Error)? = nil) -> UnlockFailure {
+        UnlockFailure(sentence: sentence, underlying: underlying)
+    }
+
+    /// Compares everything but ``underlying``.
+    public static func == (left: UnlockFailure, right: UnlockFailure) -> Bool {
+        left.attemptsLeft == right.attemptsLeft && left.waitSeconds == right.waitSeconds
+            && left.sentence == right.sentence
+    }
+}
+
+/// A failure of an unlocked store.
+public struct StoreFailure: Error, Equatable, Sendable {
+    /// Kinds of failure; more may be added.
+    public struct Kind: Hashable, Sendable {
+        private let name: String
+
+        /// The store was locked again.
+        public static let locked = Kind(name: "locked")
+        /// A record cannot be read.
+        public static let damaged = Kind(name: "damaged")
+        /// A record cannot be written; nothing was changed.
+        public static let notWritten = Kind(name: "not-written")
+        /// A passkey is deleted, but this device could not record the deletion.
+        public static let deletionNotRecorded = Kind(name: "deletion-not-recorded")
+    }
+
+    /// Kind of the failure.
+    public let kind: Kind
+    /// Cause and remedy for the user.
+    public let sentence: String
+    /// The store's own error, if it has one; equality ignores it.
+    public let underlying: (any Error)?
+
+    /// The store was locked again.
+    public static let locked = StoreFailure(kind: .locked, sentence: "the vault was locked too early", underlying: nil)
+
+    /// A record that cannot be read.
+    public static func damaged(_ sentence: String, underlying: (any Error)? = nil) -> StoreFailure {
+        StoreFailure(kind: .damaged, sentence: sentence, underlying: underlying)
+    }
+
+    /// A record that cannot be written, for example to a full disk; nothing was changed.
+    public static func notWritten(_ sentence: String, underlying: (any Error)? = nil) -> StoreFailure {
+        StoreFailure(kind: .notWritten, sentence: sentence, underlying: underlying)
+    }
+
+    /// A deletion that is durable but could not be recorded on this device.
+    public static func deletionNotRecorded(_ sentence: String, underlying: (any Error)? = nil) -> StoreFailure {
+        StoreFailure(kind: .deletionNotRecorded, sentence: sentence, underlying: underlying)
+    }
+
+    /// Compares everything but ``underlying``.
+    public static func == (left: StoreFailure, right: StoreFailure) -> Bool {
+        left.kind == right.kind && left.sentence == right.sentence
+    }
+}

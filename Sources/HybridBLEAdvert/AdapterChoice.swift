@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridSystemBus
+
+/// An adapter as GetManagedObjects tells of it.
+struct AdapterState: Sendable {
+    let name: AdapterName
+    let isPowered: Bool
+    let canAdvertise: Bool
+    let hasFreeSlot: Bool
+
+    /// All adapters among BlueZ's objects, in the order of their numbers; objects of unknown shape are left out.
+    static func all(in objects: BusValue) -> [AdapterState] {
+        let adapters = (objects.fields ?? [:]).compactMap { path, object -> AdapterState? in
+            guard let name = AdapterName(path: path), let interfaces = object.fields,
+                let adapter = interfaces[BlueZ.adapter]?.fields
+            else { return nil }
+            let manager = interfaces[BlueZ.advertisingManager]?.fields
+            return AdapterState(
+                name: name,
+                isPowered: adapter["Powered"]?.flag ?? false,
+                canAdvertise: manager != nil,
+                // BlueZ takes the slots in use off SupportedInstances.
+                hasFreeSlot: manager.map { $0["SupportedInstances"] != .byte(0) } ?? false
+            )
+        }
+        return adapters.sorted { $0.name.number < $1.name.number }
+    }
+
+    /// Picks the adapter for `role`: the named one, else the first that is on and can do it.
+    static func choose(
+        from adapters: [AdapterState],
+        named wanted: AdapterName?,
+        for role: BluetoothRadio.Role
+    ) throws(RadioError) -> AdapterName {
+        if let wanted {
+            guard let adapter = adapters.first(where: { $0.name == wanted }) else { throw .adapterNotFound(wanted) }
+            guard adapter.isPowered else { throw .adapterOff(wanted) }
+            guard role == .scanner || adapter.canAdvertise else { throw .failed("\(wanted) cannot advertise") }
+            return wanted
+        }
+        guard let first = adapters.first else { throw .noAdapter }
+        let powered = adapters.filter(\.isPowered)
+        guard let firstPowered = powered.first else { throw .adapterOff(first.name) }
+        switch role {
+        case .scanner: return firstPowered.name
+        case .advertiser:
+            let able = powered.filter(\.canAdvertise)
+            guard let best = able.first(where: \.hasFreeSlot) ?? able.first else {
+                throw .failed("no adapter that is on can advertise")
+            }
+            return best.name
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCBOR
+
+/// A signature algorithm by its number in the COSE registry.
+public struct COSEAlgorithm: RawRepresentable, Hashable, Sendable {
+    /// The number; signature algorithms are negative.
+    public let rawValue: Int
+
+    /// An algorithm from its number.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// ECDSA on P-256 with SHA-256, which every passkey provider supports.
+    public static let es256 = COSEAlgorithm(rawValue: -7)
+    /// EdDSA; Ed25519 in WebAuthn.
+    public static let edDSA = COSEAlgorithm(rawValue: -8)
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    public static let rs256 = COSEAlgorithm(rawValue: -257)
+}
+
+extension [COSEAlgorithm] {
+    /// Reads a list of `{alg, type}` in its order; entries of an unknown type are left out.
+    init(_ readers: [FieldReader]) throws(FieldError) {
+        self = []
+        for reader in readers {
+            let type = try reader.required("type", "type", as: \.text)
+            let number = try reader.required("alg", "alg", as: \.integer)
+            if type == CredentialDescriptor.publicKeyType { append(COSEAlgorithm(rawValue: number)) }
+        }
+    }
+
+    var cbor: CBORValue {
+        .array(
+            map { algorithm in
+                ["alg": .integer(algorithm.rawValue), "type": .text(CredentialDescriptor.publicKeyType)]
+            }
+        )
+    }
+}

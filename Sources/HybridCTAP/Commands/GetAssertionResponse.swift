@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HybridCBOR
+
+/// A signature by a credential (answer to `authenticatorGetAssertion`, CTAP 2.2 §6.2).
+public struct GetAssertionResponse: Equatable, Sendable {
+    /// The credential that signed; may be absent if the allow list had exactly one entry.
+    public var credential: CredentialDescriptor?
+    /// What the authenticator says.
+    public var authenticatorData: AuthenticatorData
+    /// The signature over authenticator data and client data hash.
+    public var signature: [UInt8]
+    /// The account, if the request left the choice to the authenticator.
+    public var user: UserEntity?
+    /// How many assertions there are; absent means one.
+    public var numberOfCredentials: Int?
+    /// Whether the user chose the account on the authenticator.
+    public var userSelected: Bool
+    /// Extension outputs that nothing signs; `nil` if absent.
+    public var unsignedExtensionOutputs: CBORMap?
+
+    /// An answer from its parts.
+    public init(
+        credential: CredentialDescriptor?,
+        authenticatorData: AuthenticatorData,
+        signature: [UInt8],
+        user: UserEntity? = nil,
+        numberOfCredentials: Int? = nil,
+        userSelected: Bool = false,
+        unsignedExtensionOutputs: CBORMap? = nil
+    ) {
+        self.credential = credential
+        self.authenticatorData = authenticatorData
+        self.signature = signature
+        self.user = user
+        self.numberOfCredentials = numberOfCredentials
+        self.userSelected = userSelected
+        self.unsignedExtensionOutputs = unsignedExtensionOutputs
+    }
+
+    /// Reads the body of a successful ``CTAPResponse``.
+    public init(parsing body: [UInt8]) throws(CTAPResponseError) {
+        let map = try CBORMap(responseBody: body)
+        let fields = FieldReader(map)
+        let bytes: [UInt8]
+        do throws(FieldError) {
+            credential = map[1] == nil ? nil : try CredentialDescriptor(fields.nested(1, "credential"))
+            bytes = try fields.required(2, "authData", as: \.bytes)
+            signature = try fields.required(3, "signature", as: \.bytes)
+            // An empty handle names nobody, which WebAuthn writes as no handle at all.
+            let namesNobody = map[4] == nil || map[4]?.map?["id"] == .bytes([])
+            user = namesNobody ? nil : try UserEntity(fields.nested(4, "user"))
+            numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)
+            userSelected = try fields.optional(6, "userSelected", as: \.boolean) ?? false
+            unsignedExtensionOutputs = try fields.optional(8, "unsignedExtensionOutputs", as: \.map)
+        } catch {
+            throw CTAPResponseError(error)
+        }
+        authenticatorData = try AuthenticatorData(responseMember: bytes)
+    }
+
+    /// The canonical CBOR.
+    public var encoded: [UInt8] {
+        var map: CBORMap = [2: .bytes(authenticatorData.encoded), 3: .bytes(signature)]
+        if let credential { map[1] = credential.cbor }
+        if let user { map[4] = user.cbor }
+        if let numberOfCredentials { map[5] = .integer(numberOfCredentials) }
+        if userSelected { map[6] = true }
+        if let unsignedExtensionOutputs { map[8] = .map(unsignedExtensionOutputs) }
+        return CBOREncoder.encode(map)
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Crypto
+internal import HybridCBOR
+public import HybridPrimitives
+
+/// What a phone gives a client so that the next sign-in needs no QR.
+public struct LinkingInformation: Sendable, SecretMaterial {
+    /// Key 1: how the relay wakes the phone; opaque, up to a few hundred bytes.
+    public let contactID: ContactID
+    /// Key 2: which link this is, 8 bytes.
+    public let linkID: LinkID
+    /// Key 3: the shared secret, 32 bytes.
+    public let secret: LinkSecret
+    /// Key 4: the phone's static key, 65 bytes uncompressed.
+    public let authenticatorKey: P256.KeyAgreement.PublicKey
+    /// Key 5: the phone's name.
+    public let name: String
+    /// Key 6: proof that the sender holds the static key and means this session, 32 bytes.
+    let signature: [UInt8]
+
+    /// Why a map is not linking information.
+    public enum ParseError: Error, Equatable, Sendable {
+        /// This key is missing or of a wrong type or length.
+        case malformed(key: Int)
+    }
+
+    init(map: CBORMap) throws(ParseError) {
+        guard let contact = map[1]?.bytes, let contactID = ContactID(bytes: contact) else { throw .malformed(key: 1) }
+        guard let link = map[2]?.bytes, let linkID = LinkID(bytes: link) else { throw .malformed(key: 2) }
+        guard let secretBytes = map[3]?.bytes, let secret = LinkSecret(bytes: secretBytes) else {
+            throw .malformed(key: 3)
+        }
+        guard let point = map[4]?.bytes, point.count == 65,
+            let key = try? P256.KeyAgreement.PublicKey(x963Representation: point)
+        else { throw .malformed(key: 4) }
+        guard let name = map[5]?.text else { throw .malformed(key: 5) }
+        guard let signature = map[6]?.bytes, signature.count == 32 else { throw .malformed(key: 6) }
+        self.contactID = contactID
+        self.linkID = linkID
+        self.secret = secret
+        self.authenticatorKey = key
+        self.name = name
+        self.signature = signature
+    }
+
+    /// A phone's offer to link, signed for the session with this handshake hash.
+    public init(
+        contactID: ContactID,
+        linkID: LinkID,
+        secret: LinkSecret,
+        authenticatorKey: P256.KeyAgreement.PrivateKey,
+        name: String,
+        clientKey: P256.KeyAgreement.PublicKey,
+        handshakeHash: HandshakeHash
+    ) throws(HandshakeError) {
+        self.contactID = contactID
+        self.linkID = linkID
+        self.secret = secret
+        self.authenticatorKey = authenticatorKey.publicKey
+        self.name = name
+        self.signature = try Self.signature(own: authenticatorKey, peer: clientKey, hash: handshakeHash)
+    }
+
+    /// Whether the phone proved its static key for this session; only the holder of the QR's key can tell.
+    ///
+    /// HMAC-SHA256 under ECDH(phone's static key, QR key) over the handshake hash, compared in constant time.
+    public func isAuthentic(clientKey: P256.KeyAgreement.PrivateKey, handshakeHash: HandshakeHash) -> Bool {
+        guard let expected = try? Self.signature(own: clientKey, peer: authenticatorKey, hash: handshakeHash) else {
+            return false
+        }
+        return ConstantTime.equal(expected, signature)
+    }
+
+    var map: CBORMap {
+        [
+            1: .bytes(contactID.bytes),
+            2: .bytes(linkID.bytes),
+            3: .bytes(secret.key.withUnsafeBytes { Array($0) }),
+            4: .bytes(Array(authenticatorKey.x963Representation)),
+            5: .text(name),
+            6: .bytes(signature),
+        ]
+    }
+
+    private static func signature(
+        own: P256.KeyAgreement.PrivateKey,
+        peer: P256.KeyAgreement.PublicKey,
+        hash: HandshakeHash
+    ) throws(HandshakeError) -> [UInt8] {
+        do {
+            let shared = try own.sharedSecretFromKeyAgreement(with: peer)
+            let key = shared.withUnsafeBytes { SymmetricKey(data: $0) }
+            return Array(HMAC<SHA256>.authenticationCode(for: hash.bytes, using: key))
+        } catch {
+            throw .invalidPoint
+        }
+    }
+}
+
+/// How a relay wakes a phone, chosen by the phone's side; 1 to 1,024 bytes, private to the user.
+public struct ContactID: Hashable, Sendable, SecretMaterial {
+    /// The bytes.
+    public let bytes: [UInt8]
+
+    /// Takes 1 to 1,024 bytes; anything else is `nil`.
+    public init?(bytes: some Collection<UInt8>) {
+        guard (1...1024).contains(bytes.count) else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
+
+/// Which of a phone's links a contact means; 8 bytes.
+public struct LinkID: Hashable, Sendable {
+    /// The 8 bytes.
+    public let bytes: [UInt8]
+
+    /// Takes exactly 8 bytes; anything else is `nil`.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 8 else { return nil }
+        self.bytes = Array(bytes)
+    }
+}

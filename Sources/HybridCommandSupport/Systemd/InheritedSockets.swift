@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+internal import HybridPrimitives
+
+/// A socket on which the service manager already listens.
+public struct InheritedSocket: Hashable, Sendable {
+    /// The open descriptor; it is the receiver's to close.
+    public let descriptor: Int32
+    /// What `FileDescriptorName=` of the socket's unit says, if names were handed over.
+    public let name: String?
+}
+
+/// Socket activation by the protocol of sd_listen_fds(3).
+public enum InheritedSockets {
+    /// Far more than any unit has; a wrong number must not make us search for ever.
+    private static let maximumCount: Int32 = 256
+
+    /// The sockets that were handed to this process; none if it was started without.
+    public static func take() throws(CommandFailure) -> [InheritedSocket] {
+        try take(environment: ProcessEnvironment.variables, processID: getpid())
+    }
+
+    /// The sockets that an environment promises to a process, from a first descriptor on.
+    ///
+    /// Each must be a stream socket that listens. Programs that this one starts do not inherit them.
+    public static func take(
+        environment: [String: String],
+        processID: Int32,
+        firstDescriptor: Int32 = 3
+    ) throws(CommandFailure) -> [InheritedSocket] {
+        guard let process = environment["LISTEN_PID"], let count = environment["LISTEN_FDS"] else { return [] }
+        guard let process = Int32(process), process > 0 else {
+            throw failure("LISTEN_PID is not a process number")
+        }
+        // They were meant for another process, which started this one and forgot to remove the variables.
+        guard process == processID else { return [] }
+        guard let count = Int32(count), (0...maximumCount).contains(count) else {
+            throw failure("LISTEN_FDS is not a number from 0 to \(maximumCount)")
+        }
+        let names = environment["LISTEN_FDNAMES"].map {
+            $0.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        }
+        guard count > 0 else { return [] }
+        if let names, names.count != Int(count) {
+            throw failure("LISTEN_FDNAMES has \(names.count) names for \(count) sockets")
+        }
+        var sockets: [InheritedSocket] = []
+        for index in 0..<Int(count) {
+            let descriptor = firstDescriptor + Int32(index)
+            if let problem = problem(with: descriptor) {
+                throw failure("descriptor \(descriptor) from the service manager \(problem)")
+            }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            sockets.append(InheritedSocket(descriptor: descriptor, name: names?[index]))
+        }
+        return sockets
+    }
+
+    private static func problem(with descriptor: Int32) -> String? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return "is not open" }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { return "is not a socket" }
+        guard option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue) else {
+            return "is not a stream socket (ListenStream= is needed)"
+        }
+        guard option(SO_ACCEPTCONN, of: descriptor) == 1 else {
+            return "does not listen (Accept=no is needed)"
+        }
+        return nil
+    }
+
+    private static func option(_ name: Int32, of descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+
+    private static func failure(_ sentence: String) -> CommandFailure {
+        CommandFailure("socket activation: \(sentence)", status: .configuration)
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridCaBLE
+internal import HybridPrimitives
+
+/// User and password for a proxy, as `Proxy-Authorization` says them (RFC 7617).
+///
+/// Wiped on release and never printed.
+struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
+    private let value: SymmetricKey
+
+    /// Reads `USER[:PASSWORD]`, percent-encoded, 1024 bytes at most; `nil` if it has another form.
+    init?(userInfo: Substring) {
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        var bytes: [UInt8] = []
+        // Never longer than its percent-encoded text and a colon, so that nothing is moved and left behind.
+        bytes.reserveCapacity(userInfo.utf8.count + 1)
+        defer { SecretBytes.wipe(&bytes) }
+        for index in 0..<2 {
+            if index == 1 { bytes.append(UInt8(ascii: ":")) }
+            guard index < parts.count else { break }
+            guard var decoded = Self.percentDecoded(parts[index]) else { return nil }
+            defer { SecretBytes.wipe(&decoded) }
+            // A colon in the user's name would move the border to the password (RFC 7617 §2).
+            guard index == 1 || !decoded.contains(UInt8(ascii: ":")) else { return nil }
+            bytes += decoded
+        }
+        guard bytes.count <= 1024, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+        var encoded = Base64.encode(bytes)
+        defer { SecretBytes.wipe(&encoded) }
+        value = SymmetricKey(data: encoded)
+    }
+
+    private static func percentDecoded(_ text: Substring) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard let value = Hex.decode(digits, length: 1) else { return nil }
+            bytes += value
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
+    private static let field: StaticString = "Proxy-Authorization: Basic "
+
+    /// Length of the field with the end of its line, in bytes.
+    var fieldLength: Int { Self.field.utf8CodeUnitCount + value.bitCount / 8 + 2 }
+
+    /// Writes the field and the end of its line at the end of a request.
+    func appendField(to request: SecretRequest) {
+        request.append(Self.field)
+        value.withUnsafeBytes { request.append($0) }
+        request.append("\r\n")
+    }
+
+    /// Whether two are the same, in constant time.
+    static func == (left: Self, right: Self) -> Bool { left.value == right.value }
+}

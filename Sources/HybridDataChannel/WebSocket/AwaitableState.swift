@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridThreads
+
+/// State under a lock, for whose changes tasks can wait.
+///
+/// Waiting tasks are only woken and then look for themselves. So nothing passes from thread to thread but under the
+/// lock, and a task that is cancelled has taken nothing.
+final class AwaitableState<State: Sendable>: Sendable {
+    private struct Guarded {
+        var state: State
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextID = 0
+    }
+
+    private let guarded: Locked<Guarded>
+
+    init(_ state: State) { guarded = Locked(Guarded(state: state)) }
+
+    /// Looks at the state.
+    func read<Result>(_ body: (State) -> Result) -> Result {
+        guarded.withLock { body($0.state) }
+    }
+
+    /// Changes the state and wakes everybody who waits.
+    func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, waiting) = guarded.withLock { guarded in
+            let result = body(&guarded.state)
+            defer { guarded.waiting = [:] }
+            return (result, guarded.waiting.values)
+        }
+        for continuation in waiting { continuation.resume() }
+        return result
+    }
+
+    /// Waits for a change, or for cancellation; not at all if `isReady` holds already.
+    func wait(unless isReady: @Sendable (State) -> Bool) async {
+        let id = guarded.withLock { guarded in
+            guarded.nextID += 1
+            return guarded.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isAwake = guarded.withLock { guarded in
+                    if Task.isCancelled || isReady(guarded.state) { return true }
+                    guarded.waiting[id] = continuation
+                    return false
+                }
+                if isAwake { continuation.resume() }
+            }
+        } onCancel: {
+            let waiting = guarded.withLock { $0.waiting.removeValue(forKey: id) }
+            waiting?.resume()
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import FoundationEssentials
+internal import HybridCaBLE
+internal import NIOCore
+
+/// A request for a WebSocket, with whatever a check makes of it.
+struct ProbeRequest: Sendable {
+    var method = "GET"
+    var path: String
+    var subprotocol: String? = TunnelPath.subprotocol
+    var asksForUpgrade = true
+    /// Whether a token, if there is one, stands in the request; only who opens a tunnel may be asked for it.
+    var carriesToken: Bool
+    /// Name and value of further fields.
+    var fields: [(name: String, value: String)] = []
+    let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+
+    init(_ path: String) {
+        self.path = path
+        carriesToken = path.hasPrefix("/cable/new/")
+    }
+
+    /// The request; with a token in it, it is as secret.
+    func bytes(host: String, token: TunnelToken? = nil) -> [UInt8] {
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)"]
+        if asksForUpgrade {
+            lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+            lines.append("Sec-WebSocket-Key: \(key)")
+        }
+        if let subprotocol { lines.append("Sec-WebSocket-Protocol: \(subprotocol)") }
+        lines += fields.map { "\($0.name): \($0.value)" }
+        let text = lines.joined(separator: "\r\n") + "\r\n"
+        guard carriesToken, let token else { return Array((text + "\r\n").utf8) }
+        return token.withUnsafeBytes { token in
+            let (field, ending) = ("Authorization: Bearer ".utf8, "\r\n\r\n".utf8)
+            var bytes: [UInt8] = []
+            // So that nothing is moved, which would be left behind.
+            bytes.reserveCapacity(text.utf8.count + field.count + token.count + ending.count)
+            bytes += text.utf8
+            bytes += field
+            bytes += token
+            bytes += ending
+            return bytes
+        }
+    }
+
+    /// What the relay makes of the key (RFC 6455 §4.2.2); SHA-1 secures nothing here.
+    var accept: String {
+        let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        return Data(Insecure.SHA1.hash(data: Array(text.utf8))).base64EncodedString()
+    }
+}
+
+/// The head of an answer, read without judging it.
+struct ProbeResponse: Sendable {
+    let status: Int
+    private let fields: [(name: String, value: String)]
+
+    private static let maximumLength = 16 << 10
+
+    /// The status in words, for a person; nobody's client follows a redirection.
+    var summary: String {
+        guard (300...399).contains(status), let target = values(of: "Location").first else { return "\(status)" }
+        return "\(status), a redirection to \"\(target.prefix(80))\", which clients do not follow"
+    }
+
+    /// The values of a field in their order; case of the name does not matter.
+    func values(of name: String) -> [String] {
+        fields.filter { $0.name == name.lowercased() }.map(\.value)
+    }
+
+    /// Whether a comma-separated field has an item, in either case.
+    func list(_ name: String, contains item: String) -> Bool {
+        values(of: name).flatMap { $0.split(separator: ",") }.contains { $0.trimmed.lowercased() == item }
+    }
+
+    /// Takes a head from the front of the bytes, if it is complete.
+    static func take(from bytes: inout ByteBuffer) throws(ProbeError) -> ProbeResponse? {
+        let all = bytes.readableBytesView.prefix(maximumLength)
+        guard let end = all.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            guard bytes.readableBytes < maximumLength else {
+                throw .malformed("a response head of more than \(maximumLength >> 10) KiB")
+            }
+            return nil
+        }
+        let text = String(decoding: all[all.startIndex..<end.lowerBound], as: UTF8.self)
+        bytes.moveReaderIndex(to: end.upperBound)
+        return try ProbeResponse(head: text)
+    }
+
+    private init(head: String) throws(ProbeError) {
+        var lines = head.split(separator: "\r\n")
+        guard let first = lines.first, first.hasPrefix("HTTP/1.") else { throw .malformed("no HTTP/1.1 answer") }
+        lines.removeFirst()
+        guard let word = first.split(separator: " ").dropFirst().first, word.count == 3,
+            word.allSatisfy(\.isASCII), word.allSatisfy(\.isNumber), let status = Int(word)
+        else { throw .malformed("a status line without a status") }
+        self.status = status
+        fields = lines.compactMap { line in
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            return (line[..<colon].lowercased(), String(line[line.index(after: colon)...].trimmed))
+        }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var rest = self
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return rest.drop { $0 == " " || $0 == "\t" }
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridSystemd
+
+/// Reads the body of a message into values, within `BusLimits`.
+struct MessageReader {
+    private let message: OpaquePointer
+    private let selection: BusSelection
+    private var weight = 0
+
+    /// The body of `message`, with those entries of dictionaries that are selected.
+    static func body(
+        of message: OpaquePointer,
+        _ selection: BusSelection = .everything
+    ) throws(BusError) -> [BusValue] {
+        var reader = MessageReader(message: message, selection: selection)
+        return try reader.rest(depth: 0)
+    }
+
+    private init(message: OpaquePointer, selection: BusSelection) {
+        self.message = message
+        self.selection = selection
+    }
+
+    /// All that is left of the container being read.
+    private mutating func rest(depth: Int) throws(BusError) -> [BusValue] {
+        var values: [BusValue] = []
+        while let next = try peek() {
+            values.append(try value(next, depth: depth))
+        }
+        return values
+    }
+
+    private struct Next {
+        let type: UInt8
+        let contents: String
+    }
+
+    private func peek() throws(BusError) -> Next? {
+        var type: CChar = 0
+        var contents: UnsafePointer<CChar>?
+        let result = sd_bus_message_peek_type(message, &type, &contents)
+        guard result >= 0 else { throw .malformed("unreadable message") }
+        return result == 0 ? nil : Next(type: UInt8(bitPattern: type), contents: BusMessage.text(contents))
+    }
+
+    private mutating func count(_ more: Int) throws(BusError) {
+        weight += more
+        guard weight <= BusLimits.weight else { throw .malformed("message too large") }
+    }
+
+    private mutating func value(_ next: Next, depth: Int) throws(BusError) -> BusValue {
+        guard depth < BusLimits.depth else { throw .malformed("message nested too deeply") }
+        try count(1)
+        switch next.type {
+        case UInt8(ascii: "y"): return .byte(try basic(next, UInt8(0)))
+        case UInt8(ascii: "b"): return .bool(try basic(next, Int32(0)) != 0)
+        case UInt8(ascii: "n"): return .int16(try basic(next, Int16(0)))
+        case UInt8(ascii: "q"): return .uint16(try basic(next, UInt16(0)))
+        case UInt8(ascii: "i"): return .int32(try basic(next, Int32(0)))
+        case UInt8(ascii: "u"): return .uint32(try basic(next, UInt32(0)))
+        case UInt8(ascii: "x"): return .int64(try basic(next, Int64(0)))
+        case UInt8(ascii: "t"): return .uint64(try basic(next, UInt64(0)))
+        case UInt8(ascii: "d"): return .double(try basic(next, Double(0)))
+        case UInt8(ascii: "s"): return .string(try text(next))
+        case UInt8(ascii: "o"): return .objectPath(try text(next))
+        case UInt8(ascii: "g"): return .signature(try text(next))
+        case UInt8(ascii: "a"): return try array(next, depth: depth)
+        case UInt8(ascii: "r"): return .structure(try inside(next, depth: depth))
+        case UInt8(ascii: "v"):
+            guard let inner = try inside(next, depth: depth).first else { throw .malformed("empty variant") }
+            return .variant(inner)
+        default: throw .malformed("a type that is not taken")
+        }
+    }
+
+    private func basic<Number>(_ next: Next, _ zero: Number) throws(BusError) -> Number {
+        var number = zero
+        let result = withUnsafeMutableBytes(of: &number) {
+            sd_bus_message_read_basic(message, CChar(bitPattern: next.type), $0.baseAddress)
+        }
+        guard result > 0 else { throw .malformed("unreadable number") }
+        return number
+    }
+
+    private mutating func text(_ next: Next) throws(BusError) -> String {
+        var pointer: UnsafePointer<CChar>?
+        let result = sd_bus_message_read_basic(message, CChar(bitPattern: next.type), &pointer)
+        guard result > 0, let pointer else { throw .malformed("unreadable text") }
+        let text = String(cString: pointer)
+        try count(text.utf8.count)
+        return text
+    }
+
+    private mutating func array(_ next: Next, depth: Int) throws(BusError) -> BusValue {
+        if next.contents == "y" { return .bytes(try bytes()) }
+        let contents = next.contents.utf8
+        guard contents.first == UInt8(ascii: "{"), contents.last == UInt8(ascii: "}"), contents.count >= 4 else {
+            return .array(next.contents, try inside(next, depth: depth))
+        }
+        let (key, value) = (String(contents.dropFirst().prefix(1)), String(contents.dropFirst(2).dropLast()))
+        guard let key, let value else { throw .malformed("unreadable signature") }
+        var entries: [BusEntry] = []
+        try enter(next)
+        let mayPassOver = !selection.isEverything && key == "s"
+        while let pair = try peek() {
+            try enter(pair)
+            if mayPassOver {
+                if let read = try selected(value: value, depth: depth) { entries.append(read) }
+            } else {
+                let both = try rest(depth: depth + 1)
+                guard both.count == 2 else { throw .malformed("unreadable dictionary") }
+                entries.append(BusEntry(both[0], both[1]))
+            }
+            try leave()
+        }
+        try leave()
+        return .dictionary(key, value, entries)
+    }
+
+    /// The entry that has been entered, whose key is a string; `nil` if it is not selected.
+    private mutating func selected(value signature: String, depth: Int) throws(BusError) -> BusEntry? {
+        var pointer: UnsafePointer<CChar>?
+        guard sd_bus_message_read_basic(message, CChar(UInt8(ascii: "s")), &pointer) > 0, let pointer else {
+            throw .malformed("unreadable text")
+        }
+        guard selection.contains(pointer) else {
+            guard sd_bus_message_skip(message, signature) >= 0 else { throw .malformed("unreadable dictionary") }
+            return nil
+        }
+        let key = String(cString: pointer)
+        try count(1 + key.utf8.count)
+        let value = try rest(depth: depth + 1)
+        guard value.count == 1 else { throw .malformed("unreadable dictionary") }
+        return BusEntry(.string(key), value[0])
+    }
+
+    private mutating func bytes() throws(BusError) -> [UInt8] {
+        var pointer: UnsafeRawPointer?
+        var size = 0
+        guard sd_bus_message_read_array(message, CChar(UInt8(ascii: "y")), &pointer, &size) > 0 else {
+            throw .malformed("unreadable bytes")
+        }
+        try count(size)
+        return Array(UnsafeRawBufferPointer(start: pointer, count: size))
+    }
+
+    private mutating func inside(_ next: Next, depth: Int) throws(BusError) -> [BusValue] {
+        try enter(next)
+        let values = try rest(depth: depth + 1)
+        try leave()
+        return values
+    }
+
+    private func enter(_ next: Next) throws(BusError) {
+        guard sd_bus_message_enter_container(message, CChar(bitPattern: next.type), next.contents) > 0 else {
+            throw .malformed("unreadable container")
+        }
+    }
+
+    private func leave() throws(BusError) {
+        guard sd_bus_message_exit_container(message) >= 0 else { throw .malformed("unreadable container") }
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Glibc
+
+/// A program started by this process. No shell is involved.
+///
+/// The child starts with no signal blocked. Threads that run tasks may block signals, and a child would inherit that.
+package final class ChildProcess: Sendable {
+    /// The way in which a process ended.
+    package enum Termination: Hashable, Sendable {
+        /// The process exited with this status.
+        case exited(CInt)
+        /// This signal killed the process.
+        case signaled(CInt)
+
+        /// The status that a shell reports: 128 plus the signal's number for a killed process.
+        package var shellStatus: CInt {
+            switch self {
+            case .exited(let status): status
+            case .signaled(let signal): 128 + signal
+            }
+        }
+
+        fileprivate init(waitStatus: CInt) {
+            let signal = waitStatus & 0x7F
+            self = signal == 0 ? .exited((waitStatus >> 8) & 0xFF) : .signaled(signal)
+        }
+    }
+
+    /// The reason why a program was not started.
+    package struct SpawnError: Error, Hashable, Sendable {
+        /// The system's error number, such as `ENOENT`.
+        package let code: CInt
+
+        /// The system's text for the error number.
+        package var reason: String { String(cString: strerror(code)) }
+    }
+
+    /// The origin of one of the child's three standard streams.
+    package enum Stream: Sendable {
+        case inherited
+        /// `/dev/null`.
+        case null
+        /// A duplicate of this descriptor.
+        case descriptor(CInt)
+        /// A file for output, created with mode 0600 or truncated.
+        case file(String)
+    }
+
+    /// The relation of a child to this process.
+    package enum Role: Sendable {
+        /// A user's command. It keeps the process group, the ignored signals and all descriptors that are not
+        /// close-on-exec.
+        case command
+        /// A program in the same process group, with default signal actions and no descriptors above 2. A child that
+        /// held a socket of this process would keep its connection open.
+        case helper
+        /// A helper that leads a process group: Ctrl-C at the terminal does not reach it.
+        case service
+        /// A helper that leads a session without a terminal and may outlive this process.
+        case detached
+    }
+
+    /// The process ID. It may belong to another process once this one has been reaped.
+    package let id: pid_t
+    private let termination = Locked<Termination?>(nil)
+
+    private init(id: pid_t) { self.id = id }
+
+    /// Starts `arguments[0]`, which is looked up in PATH unless it contains a slash.
+    ///
+    /// - Parameters:
+    ///   - arguments: The program and its arguments, at least one.
+    ///   - variables: Variables that replace or extend the environment of this process.
+    ///   - input: The standard input.
+    ///   - output: The standard output.
+    ///   - error: The standard error.
+    ///   - role: The relation to this process, which decides what else is inherited.
+    package static func spawn(
+        _ arguments: [String],
+        variables: [String: String] = [:],
+        input: Stream = .inherited,
+        output: Stream = .inherited,
+        error: Stream = .inherited,
+        role: Role = .helper
+    ) throws(SpawnError) -> ChildProcess {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, stream) in [(STDIN_FILENO, input), (STDOUT_FILENO, output), (STDERR_FILENO, error)] {
+            switch stream {
+            case .inherited: break
+            case .null: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+            case .descriptor(let descriptor): posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+            case .file(let path):
+                posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            }
+        }
+        if role != .command { posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        set(&attributes, for: role)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var id = pid_t()
+        let code = withCStrings(arguments) { argv in
+            withCStrings(environment(with: variables)) { envp in
+                argv.first.flatMap { $0 }.map { posix_spawnp(&id, $0, &actions, &attributes, argv, envp) }
+            }
+        }
+        guard code == 0 else { throw SpawnError(code: code ?? EINVAL) }
+        return ChildProcess(id: id)
+    }
+
+    /// Returns the way in which the process ended, or `nil` while it runs.
+    package func poll() -> Termination? {
+        termination.withLock { termination in
+            if let termination { return termination }
+            var status: CInt = 0
+            let result = waitpid(id, &status, WNOHANG)
+            // ECHILD: this process ignores SIGCHLD, so the kernel has reaped the child.
+            guard result == id || (result < 0 && errno == ECHILD) else { return nil }
+            termination = Termination(waitStatus: status)
+            return termination
+        }
+    }
+
+    /// Waits until the process ends, even if the calling task is cancelled.
+    package func wait() async -> Termination {
+        await DedicatedThread.run { self.waitBlocking() }
+    }
+
+    /// Blocks the calling thread until the process ends.
+    @discardableResult
+    package func waitBlocking() -> Termination {
+        while true {
+            if let termination = poll() { return termination }
+            // WNOWAIT leaves the process to `poll`, so that it is reaped under the lock.
+            var info = siginfo_t()
+            waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT)
+        }
+    }
+
+    /// Blocks the calling thread until the process ends or `limit` has passed.
+    package func waitBlocking(atMost limit: Duration) -> Termination? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let termination = poll() { return termination }
+            guard ContinuousClock.now < deadline else { return nil }
+            usleep(10000)
+        }
+    }
+
+    /// Sends a signal unless the process has been reaped.
+    package func send(_ signal: CInt) {
+        termination.withLock { if $0 == nil { kill(id, signal) } }
+    }
+
+    /// The value of `POSIX_SPAWN_SETSID`, which `spawn.h` defines for GNU C only.
+    private static let setSession: CShort = 0x80
+
+    private static func set(_ attributes: inout posix_spawnattr_t, for role: Role) {
+        var flags = CShort(POSIX_SPAWN_SETSIGMASK)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        if role != .command {
+            for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGALRM, SIGWINCH, SIGTSTP] {
+                sigaddset(&signals, signal)
+            }
+            posix_spawnattr_setsigdefault(&attributes, &signals)
+            flags |= CShort(POSIX_SPAWN_SETSIGDEF)
+        }
+        if role == .service {
+            posix_spawnattr_setpgroup(&attributes, 0)
+            flags |= CShort(POSIX_SPAWN_SETPGROUP)
+        }
+        if role == .detached { flags |= setSession }
+        posix_spawnattr_setflags(&attributes, flags)
+    }
+
+    private static func environment(with variables: [String: String]) -> [String] {
+        var all: [String] = []
+        var entry = environ
+        while let text = entry.pointee {
+            let line = String(cString: text)
+            let name = line.split(separator: "=", maxSplits: 1).first.map(String.init) ?? ""
+            if variables[name] == nil { all.append(line) }
+            entry += 1
+        }
+        return all + variables.map { $0.key + "=" + $0.value }
+    }
+
+    private static func withCStrings<R>(_ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
+        let pointers = texts.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}
+
+/// Two connected sockets, close-on-exec.
+package enum SocketPair {
+    /// Returns the two ends, or `nil` if the process has no descriptors left.
+    ///
+    /// Unlike pipes, sockets become close-on-exec in one step, and a write can be made without raising SIGPIPE.
+    package static func make() -> (CInt, CInt)? {
+        var pair: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else { return nil }
+        return (pair[0], pair[1])
+    }
+}

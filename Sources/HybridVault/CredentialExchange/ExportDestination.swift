@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where an export goes: a new file in a directory that is there and is not the vault's.
+struct ExportDestination {
+    private let path: String
+    private let directory: Directory
+    private let name: String
+
+    /// Looks before any key is in a buffer; what comes there meanwhile is not overwritten either.
+    init(_ path: String, vault: Directory) throws(VaultError) {
+        guard !path.isEmpty, path.utf8.last != UInt8(ascii: "/"),
+            let (folder, name) = AbsolutePath.split(path)
+        else { throw .exportNamesDirectory(path: path) }
+        self.path = path
+        self.name = name
+        do {
+            directory = try Directory.open(path: folder)
+        } catch {
+            throw .cannotWriteExport("\(folder): \(error.words)")
+        }
+        guard !directory.containsDirectory(name) else { throw .exportNamesDirectory(path: path) }
+        guard !directory.contains(name) else { throw .fileExists(path: path) }
+        // A file sync would carry the keys to every device and server that has the vault.
+        if let real = AbsolutePath.resolve(folder), let own = AbsolutePath.resolve(vault.path) {
+            guard !"\(real)/".utf8.starts(with: "\(own)/".utf8) else {
+                throw .exportIntoVault(path: path)
+            }
+        }
+    }
+
+    /// Writes the file; it is durable when this returns.
+    func write(_ bytes: [UInt8]) throws(VaultError) {
+        do {
+            try directory.writeUnnamed(name, bytes)
+        } catch .exists {
+            throw .fileExists(path: path)
+        } catch {
+            throw .cannotWriteExport("\(path): \(error.words)")
+        }
+    }
+}

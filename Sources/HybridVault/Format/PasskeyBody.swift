@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+private import FoundationEssentials
+internal import HybridAuthenticator
+internal import HybridCBOR
+internal import HybridCTAP
+
+/// The members of a passkey's record.
+///
+/// Members this version does not know stay in the map and are written back with it.
+struct PasskeyBody {
+    /// ES256 in COSE (RFC 9053 §2.1).
+    static let es256 = -7
+
+    /// All members, known or not.
+    private(set) var members: CBORMap
+
+    /// A new passkey; `order` is 1 + the highest in the vault, `created` in seconds since 1970.
+    init(_ passkey: Passkey, order: UInt64, created: UInt64) {
+        members = [
+            "id": .bytes(passkey.id.bytes),
+            "rp": .text(passkey.relyingParty.text),
+            "user": [
+                "id": .bytes(passkey.user.id.bytes),
+                "name": .text(passkey.user.name),
+                "displayName": .text(passkey.user.displayName),
+            ],
+            "alg": .integer(Self.es256),
+            "key": .bytes(Array(passkey.privateKey.rawRepresentation)),
+            "be": .boolean(passkey.isBackupEligible),
+            "order": .unsigned(order),
+            "created": .unsigned(created),
+        ]
+        // What is not there was made before there was a choice: discoverable, and without a secret.
+        if !passkey.isDiscoverable { members["rk"] = false }
+        if let secret = passkey.prfSecret { members["prf"] = .bytes(secret.withUnsafeBytes { Array($0) }) }
+    }
+
+    /// The members of a record that was read.
+    init(members: CBORMap) { self.members = members }
+
+    /// When it was made among all passkeys of the vault; 0 if unknown.
+    var order: UInt64 { if case .unsigned(let value)? = members["order"] { value } else { 0 } }
+    /// Seconds since 1970 on the clock of the device that made it; for people only.
+    var created: UInt64 { if case .unsigned(let value)? = members["created"] { value } else { 0 } }
+    /// The relying party.
+    var relyingParty: RelyingPartyID? { members["rp"]?.text.flatMap { RelyingPartyID($0) } }
+    /// Name of the credential.
+    var id: CredentialID? { members["id"]?.bytes.flatMap { CredentialID(bytes: $0) } }
+
+    /// The account.
+    var user: UserEntity? {
+        guard let user = members["user"]?.map, let id = user["id"]?.bytes.flatMap({ UserHandle(bytes: $0) }) else {
+            return nil
+        }
+        return UserEntity(id: id, name: user["name"]?.text ?? "", displayName: user["displayName"]?.text ?? "")
+    }
+
+    /// The passkey with its private key; `nil` if this version can't use it (another algorithm, or a member of
+    /// another shape).
+    var passkey: Passkey? {
+        guard members["alg"]?.integer == Self.es256, let id, let relyingParty, let user,
+            let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean,
+            let privateKey = try? P256.Signing.PrivateKey(rawRepresentation: key)
+        else { return nil }
+        // A secret of another shape comes from a later version; the key signs without it.
+        let secret = members["prf"]?.bytes.flatMap { PRFSecret(bytes: $0) }
+        return Passkey(
+            id: id,
+            relyingParty: relyingParty,
+            user: user,
+            privateKey: privateKey,
+            isBackupEligible: isBackupEligible,
+            isDiscoverable: members["rk"] != .boolean(false),
+            prfSecret: secret
+        )
+    }
+
+    /// Changes the account's names and nothing else.
+    mutating func rename(name: String, displayName: String) {
+        var user = members["user"]?.map ?? CBORMap()
+        user["name"] = .text(name)
+        user["displayName"] = .text(displayName)
+        members["user"] = .map(user)
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+
+/// Remembers which vault belongs to which path, so that an unmounted disk is not taken for a first start.
+///
+/// One file for each path, `known/<first 32 hexadecimal digits of SHA-256(path)>`: the vault ID in hexadecimal, a
+/// line feed, the path.
+struct KnownPaths {
+    private let state: String
+
+    /// Those in a state directory.
+    init(stateDirectory: String) { self.state = stateDirectory }
+
+    /// The vault ID (hexadecimal) that was last seen at a path, or at what the path leads to.
+    func vault(at path: String) -> String? {
+        guard let directory = try? Directory.open(path: state + "/known") else { return nil }
+        for spelling in Self.spellings(of: path) {
+            guard let bytes = try? directory.read(Self.fileName(spelling), limit: 8192),
+                bytes.count > 33, Array(bytes[33...]) == Array(spelling.utf8)
+            else { continue }
+            let name = String(decoding: bytes[..<32], as: UTF8.self)
+            if Hex.decode(name, length: 16, lowercaseOnly: true) != nil { return name }
+        }
+        return nil
+    }
+
+    /// Remembers a vault under every spelling of its path; nothing is written that stands there already.
+    func remember(_ identity: VaultIdentity, at path: String) throws(FileFailure) {
+        let directory = try Directory.make(path: state).makeSubdirectory("known")
+        for spelling in Self.spellings(of: path) {
+            let content = Array((identity.name + "\n" + spelling).utf8)
+            let name = Self.fileName(spelling)
+            if (try? directory.read(name, limit: 8192)) != content {
+                try directory.write(name, content, replacing: true)
+            }
+        }
+    }
+
+    private static func spellings(of path: String) -> Set<String> {
+        Set([AbsolutePath.make(path), AbsolutePath.resolve(path)].compactMap(\.self))
+    }
+
+    private static func fileName(_ spelling: String) -> String {
+        Hex.encode(Sealing.checksum(Array(spelling.utf8)).prefix(16))
+    }
+}

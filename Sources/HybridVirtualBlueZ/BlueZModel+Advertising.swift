@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridSystemBus
+
+// org.bluez.LEAdvertisingManager1.
+extension BlueZModel {
+    mutating func advertisingManager(_ call: BusMessage, now: ContinuousClock.Instant) -> Outcome {
+        guard case .objectPath(let path)? = call.body.first else { return .reply(.invalidArguments) }
+        let key = Air.Key(owner: call.sender, path: path)
+        switch call.member {
+        case "RegisterAdvertisement":
+            guard air.adverts[key] == nil, registering[key] == nil else { return .reply(.alreadyExists) }
+            guard used(on: call.path) < Int(slots[call.path] ?? 0) else { return .reply(.noFreeSlot) }
+            registering[key] = call.path
+            return .readAdvert(key)
+        case "UnregisterAdvertisement":
+            if registering.removeValue(forKey: key) != nil { return .reply(.done) }
+            guard air.adverts[key] != nil else { return .reply(.doesNotExist) }
+            remove(key, now: now)
+            answerHere()
+            return .reply(.done)
+        default:
+            return .reply(.noMethod(call))
+        }
+    }
+
+    /// Ends what `readAdvert` began, with the object's properties; those of one that could not be read are none.
+    mutating func finishRegistering(_ key: Air.Key, _ properties: ObjectTree.Properties) -> BusReply {
+        guard let adapter = registering.removeValue(forKey: key) else { return .unreadableAdvert }
+        guard let content = AdvertContent(properties) else { return .unreadableAdvert }
+        // What the kernel refuses.
+        guard isPowered(adapter), content.length <= AdvertContent.longest else { return .notRegistered }
+        advertObjects[key] = properties
+        put(key, from: adapter, content)
+        count(on: adapter)
+        answerHere()
+        return .done
+    }
+
+    private mutating func put(_ key: Air.Key, from adapter: String, _ content: AdvertContent) {
+        let address = tree.get(adapter, Names.adapter, "Address")?.text ?? ""
+        air.put(key, from: adapter, of: address, content)
+    }
+
+    /// The advert's object says that its properties have changed: it is sent anew, a broadcast from another address.
+    ///
+    /// - Returns: whether it is now sent so.
+    mutating func advertChanged(_ signal: BusMessage, now: ContinuousClock.Instant) -> Bool {
+        let key = Air.Key(owner: signal.sender, path: signal.path)
+        guard let adapter = air.adverts[key]?.adapter, var properties = advertObjects[key], signal.body.count == 3,
+            let changes = signal.body[1].fields, case .array(_, let gone) = signal.body[2]
+        else { return false }
+        properties.merge(changes) { $1 }
+        for name in gone.compactMap(\.text) {
+            properties[name] = nil
+        }
+        guard let content = AdvertContent(properties), content.length <= AdvertContent.longest else { return false }
+        advertObjects[key] = properties
+        air.remove(key, now: now)
+        put(key, from: adapter, content)
+        return true
+    }
+
+    mutating func remove(_ key: Air.Key, now: ContinuousClock.Instant) {
+        let adapter = air.adverts[key]?.adapter
+        air.remove(key, now: now)
+        advertObjects[key] = nil
+        if let adapter { count(on: adapter) }
+    }
+
+    /// Slots of an adapter that are taken.
+    private func used(on adapter: String) -> Int {
+        air.adverts.values.count { $0.adapter == adapter } + registering.values.count { $0 == adapter }
+    }
+
+    /// Tells how many slots are taken and how many are left.
+    mutating func count(on adapter: String) {
+        let active = air.adverts.values.count { $0.adapter == adapter }
+        let free = max(0, Int(slots[adapter] ?? 0) - active)
+        set(
+            adapter,
+            Names.advertisingManager,
+            ["ActiveInstances": .byte(UInt8(clamping: active)), "SupportedInstances": .byte(UInt8(clamping: free))]
+        )
+    }
+}

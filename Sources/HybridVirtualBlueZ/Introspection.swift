@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridSystemBus
+
+/// The XML with which objects describe themselves.
+enum Introspection {
+    /// Describes the object at `path`: its interfaces and the names of the objects below it.
+    static func xml(of path: String, in tree: ObjectTree) -> String {
+        var interfaces = tree.objects[path]?.keys.sorted() ?? []
+        if path == "/" { interfaces.append(BusNames.objectManager) }
+        if path == LabControl.path { interfaces.append(LabControl.interface) }
+        if !interfaces.contains(BusNames.properties), tree.objects[path] != nil {
+            interfaces.append(BusNames.properties)
+        }
+        if !interfaces.contains(BusNames.introspectable) { interfaces.append(BusNames.introspectable) }
+        let prefix = path == "/" ? "/" : path + "/"
+        let paths = tree.objects.keys + [LabControl.path]
+        let children = Set(
+            paths.filter { $0.hasPrefix(prefix) && $0 != path }.compactMap {
+                $0.dropFirst(prefix.count).split(separator: "/").first
+            }
+        )
+        let body =
+            interfaces.map { known[$0] ?? "<interface name=\"\($0)\"/>" }
+            + children.sorted().map {
+                "<node name=\"\($0)\"/>"
+            }
+        return """
+            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
+            <node>\(body.joined())</node>
+            """
+    }
+
+    /// Whether there is an object at `path`, or below it.
+    static func knows(_ path: String, in tree: ObjectTree) -> Bool {
+        path == "/" || (tree.objects.keys + [LabControl.path]).contains { $0 == path || $0.hasPrefix(path + "/") }
+    }
+
+    private static let known: [String: String] = [
+        BusNames.introspectable: interface(BusNames.introspectable, method("Introspect", out: "s")),
+        BusNames.objectManager: interface(
+            BusNames.objectManager,
+            method("GetManagedObjects", out: "a{oa{sa{sv}}}"),
+            signal("InterfacesAdded", "o", "a{sa{sv}}"),
+            signal("InterfacesRemoved", "o", "as")
+        ),
+        BusNames.properties: interface(
+            BusNames.properties,
+            method("Get", "s", "s", out: "v"),
+            method("Set", "s", "s", "v"),
+            method("GetAll", "s", out: "a{sv}"),
+            signal("PropertiesChanged", "s", "a{sv}", "as")
+        ),
+        Names.adapter: interface(
+            Names.adapter,
+            method("StartDiscovery"),
+            method("StopDiscovery"),
+            method("SetDiscoveryFilter", "a{sv}"),
+            method("GetDiscoveryFilters", out: "as"),
+            method("RemoveDevice", "o"),
+            property("Address", "s"),
+            property("AddressType", "s"),
+            property("Name", "s"),
+            property("Alias", "s", access: "readwrite"),
+            property("Class", "u"),
+            property("Powered", "b", access: "readwrite"),
+            property("PowerState", "s"),
+            property("Connectable", "b", access: "readwrite"),
+            property("Discoverable", "b", access: "readwrite"),
+            property("DiscoverableTimeout", "u", access: "readwrite"),
+            property("Pairable", "b", access: "readwrite"),
+            property("PairableTimeout", "u", access: "readwrite"),
+            property("Discovering", "b"),
+            property("UUIDs", "as"),
+            property("Modalias", "s"),
+            property("Manufacturer", "q"),
+            property("Version", "y"),
+            property("Roles", "as"),
+            property("ExperimentalFeatures", "as")
+        ),
+        Names.advertisingManager: interface(
+            Names.advertisingManager,
+            method("RegisterAdvertisement", "o", "a{sv}"),
+            method("UnregisterAdvertisement", "o"),
+            property("ActiveInstances", "y"),
+            property("SupportedInstances", "y"),
+            property("SupportedIncludes", "as"),
+            property("SupportedSecondaryChannels", "as"),
+            property("SupportedCapabilities", "a{sv}"),
+            property("SupportedFeatures", "as")
+        ),
+        Names.agentManager: interface(
+            Names.agentManager,
+            method("RegisterAgent", "o", "s"),
+            method("UnregisterAgent", "o"),
+            method("RequestDefaultAgent", "o")
+        ),
+        LabControl.interface: interface(
+            LabControl.interface,
+            method("Inject", "s", "ay", out: "s"),
+            method("InjectProperties", "a{sv}", out: "s"),
+            method("Remove", "s"),
+            method("Flood", "s", "u", "u"),
+            method("FloodCount", "s", out: "(uu)"),
+            method("SetPowered", "s", "b"),
+            method("SetBlocked", "s", "b"),
+            method("SetSlots", "s", "u"),
+            method("FailNext", "s", "s", "s"),
+            method("SwallowNext", "s"),
+            method("Vanish"),
+            method("Return"),
+            method("ActiveAdverts", out: "as")
+        ),
+    ]
+
+    private static func interface(_ name: String, _ members: String...) -> String {
+        "<interface name=\"\(name)\">\(members.joined())</interface>"
+    }
+
+    private static func method(_ name: String, _ arguments: String..., out: String? = nil) -> String {
+        let inward = arguments.map { "<arg type=\"\($0)\" direction=\"in\"/>" }.joined()
+        let outward = out.map { "<arg type=\"\($0)\" direction=\"out\"/>" } ?? ""
+        return "<method name=\"\(name)\">\(inward)\(outward)</method>"
+    }
+
+    private static func signal(_ name: String, _ arguments: String...) -> String {
+        "<signal name=\"\(name)\">\(arguments.map { "<arg type=\"\($0)\"/>" }.joined())</signal>"
+    }
+
+    private static func property(_ name: String, _ type: String, access: String = "read") -> String {
+        "<property name=\"\(name)\" type=\"\(type)\" access=\"\(access)\"/>"
+    }
+}

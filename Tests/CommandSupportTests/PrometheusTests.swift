@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CoreMetrics
+import TestSupport
+import Testing
+
+@testable import HybridCommandSupport
+
+@Suite("Metrics as Prometheus reads them")
+struct PrometheusTests {
+    @Test("the text, byte for byte")
+    func text() {
+        let registry = PrometheusRegistry(help: ["b_total": "Bees,\nand \\ \"more\"."])
+        Counter(label: "b_total", dimensions: [("z", "1"), ("a", "x")], factory: registry).increment(by: 3)
+        Counter(label: "b_total", dimensions: [("a", "q\"\\\n"), ("z", "1")], factory: registry).increment()
+        Gauge(label: "a", factory: registry).record(1.5)
+        Timer(label: "t_seconds", factory: registry).recordMilliseconds(250)
+        #expect(
+            registry.render() == """
+                # TYPE a gauge
+                a 1.5
+                # HELP b_total Bees,\\nand \\\\ "more".
+                # TYPE b_total counter
+                b_total{a="q\\"\\\\\\n",z="1"} 1
+                b_total{a="x",z="1"} 3
+                # HELP metrics_series_dropped_total Requests for a series that was not kept: too many, or its name is \
+                another type's.
+                # TYPE metrics_series_dropped_total counter
+                metrics_series_dropped_total 0
+                # TYPE t_seconds summary
+                t_seconds_sum 0.25
+                t_seconds_count 1
+
+                """
+        )
+    }
+
+    @Test("each kind of metric has its type and value")
+    func kinds() throws {
+        let registry = PrometheusRegistry()
+        let counter = Counter(label: "c_total", factory: registry)
+        counter.increment(by: 5)
+        counter.increment(by: -3)
+        counter.reset()
+        let decimal = FloatingPointCounter(label: "f_total", factory: registry)
+        for amount in [0.5, 1.25, -1, .nan, .infinity] { decimal.increment(by: amount) }
+        decimal.reset()
+        // The same series, counted in both ways.
+        Counter(label: "f_total", factory: registry).increment(by: 2)
+        let meter = Meter(label: "m", factory: registry)
+        meter.set(10)
+        meter.increment(by: 2.5)
+        meter.decrement(by: 20)
+        let gauge = Gauge(label: "g", factory: registry)
+        gauge.record(7)
+        gauge.record(-1.0)
+        let recorder = Recorder(label: "r", dimensions: [("a", "b")], factory: registry)
+        for value in [1.5, 2, -1, .nan, .infinity] { recorder.record(value) }
+        recorder.record(3)
+        let timer = Timer(label: "t", factory: registry)
+        timer.recordNanoseconds(1_500_000_000)
+        timer.recordNanoseconds(-1)
+        timer.recordSeconds(2)
+        let read = try PrometheusReader(registry.render())
+        #expect(
+            read.metrics.mapValues(\.type) == [
+                "c_total": "counter", "f_total": "counter", "m": "gauge", "g": "gauge", "r": "summary", "t": "summary",
+                PrometheusRegistry.droppedSeriesName: "counter",
+            ]
+        )
+        #expect(read["c_total"] == 5)
+        #expect(read["f_total"] == 3.75)
+        #expect(read["m"] == -7.5)
+        #expect(read["g"] == -1)
+        #expect(read["r_sum", ["a": "b"]] == 5.5)
+        #expect(read["r_count", ["a": "b"]] == 4)
+        #expect(read["t_sum"] == 3.5)
+        #expect(read["t_count"] == 2)
+        #expect(read[PrometheusRegistry.droppedSeriesName] == 0)
+    }
+
+    @Test("numbers that are none, and large ones")
+    func numbers() throws {
+        let registry = PrometheusRegistry()
+        let values: [(String, Double)] = [
+            ("nan", .nan), ("up", .infinity), ("down", -.infinity), ("tiny", 1e-300), ("huge", 1e300), ("zero", -0.0),
+            ("whole", 9_007_199_254_740_992), ("time", 1_790_000_000.25),
+        ]
+        for (name, value) in values { Gauge(label: name, factory: registry).record(value) }
+        Counter(label: "c", factory: registry).increment(by: Int64.max)
+        let text = registry.render()
+        let read = try PrometheusReader(text)
+        for (name, value) in values {
+            #expect(read[name] == value || (value.isNaN && read[name]?.isNaN == true), "\(name)")
+        }
+        #expect(text.contains("\nnan NaN\n") && text.contains("\nup +Inf\n") && text.contains("\ndown -Inf\n"))
+        #expect(text.hasPrefix("# TYPE c counter\nc 9223372036854775807\n"))
+    }
+
+    @Test("labels are the same in any order; of equal names the first holds; what may not stand in a name is replaced")
+    func labels() throws {
+        let registry = PrometheusRegistry()
+        Counter(label: "c", dimensions: [("a", "1"), ("b", "2")], factory: registry).increment()
+        Counter(label: "c", dimensions: [("b", "2"), ("a", "1"), ("a", "3")], factory: registry).increment()
+        Counter(label: "9 lives.left:now", dimensions: [("0:x-y", "v"), ("ä", "ö")], factory: registry).increment()
+        Counter(label: "", dimensions: [("", "")], factory: registry).increment()
+        let read = try PrometheusReader(registry.render())
+        #expect(read.metrics["c"]?.samples.count == 1)
+        #expect(read["c", ["a": "1", "b": "2"]] == 2)
+        #expect(read["_9_lives_left:now", ["_0_x_y": "v", "__": "ö"]] == 1)
+        #expect(read["_", ["_": ""]] == 1)
+    }
+
+    @Test("any label value and any help survives")
+    func anyText() throws {
+        var random = SeededGenerator()
+        for _ in 0..<500 {
+            let (value, help) = (random.text(), random.text())
+            let registry = PrometheusRegistry(help: ["c": help])
+            Counter(label: "c", dimensions: [("v", value), ("w", "end")], factory: registry).increment(by: 7)
+            let read = try PrometheusReader(registry.render())
+            let label = read.metrics["c"]?.samples.first?.key.labels["v"]
+            #expect(label.map { Array($0.utf8) } == Array(value.utf8), "\(random)")
+            #expect(read.metrics["c"]?.help.map { Array($0.utf8) } == Array(help.utf8), "\(random)")
+        }
+    }
+
+    @Test("past the bound series are not kept, those that are there count on, and the loss is counted")
+    func bound() throws {
+        let registry = PrometheusRegistry(maximumSeries: 3)
+        for index in [0, 1, 2, 3, 4, 0, 1, 2, 3, 4] {
+            Counter(label: "c", dimensions: [("i", "\(index)")], factory: registry).increment()
+        }
+        let read = try PrometheusReader(registry.render())
+        #expect(read.metrics["c"]?.samples.count == 3)
+        for index in 0..<3 { #expect(read["c", ["i": "\(index)"]] == 2) }
+        #expect(read[PrometheusRegistry.droppedSeriesName] == 4)
+    }
+
+    @Test("a destroyed series is gone and its place is free")
+    func destroy() throws {
+        let registry = PrometheusRegistry(maximumSeries: 1)
+        let first = Counter(label: "c", factory: registry)
+        first.increment()
+        first.destroy()
+        first.increment()
+        #expect(try PrometheusReader(registry.render()).metrics["c"] == nil)
+        let timer = Timer(label: "c", factory: registry)
+        timer.recordSeconds(1)
+        #expect(try PrometheusReader(registry.render())["c_count"] == 1)
+        timer.destroy()
+        let meter = Meter(label: "m", factory: registry)
+        meter.destroy()
+        meter.destroy()
+        Gauge(label: "g", factory: registry).record(1)
+        #expect(try PrometheusReader(registry.render())["g"] == 1)
+    }
+
+    @Test("a name belongs to one type")
+    func conflicts() throws {
+        let registry = PrometheusRegistry()
+        Counter(label: "x", factory: registry).increment()
+        Gauge(label: "x", factory: registry).record(9)
+        Timer(label: "t", factory: registry).recordSeconds(1)
+        Counter(label: "t_count", factory: registry).increment()
+        Gauge(label: "u_sum", factory: registry).record(4)
+        Recorder(label: "u", factory: registry).record(1)
+        Counter(label: PrometheusRegistry.droppedSeriesName, factory: registry).increment(by: 100)
+        let read = try PrometheusReader(registry.render())
+        #expect(read["x"] == 1)
+        #expect(read["t_count"] == 1)
+        #expect(read["u_sum"] == 4)
+        #expect(Set(read.names) == ["x", "t", "u_sum", PrometheusRegistry.droppedSeriesName])
+        #expect(read[PrometheusRegistry.droppedSeriesName] == 4)
+    }
+
+    @Test("collected metrics stand among the others; kept ones win over collected ones of the same name")
+    func collectors() throws {
+        let registry = PrometheusRegistry(help: ["b": "from the table"])
+        Counter(label: "c", factory: registry).increment()
+        registry.addCollector {
+            [
+                .gauge("b", [PrometheusSample(2, [("l", "2")]), PrometheusSample(1, [("l", "1")])]),
+                .counter("d", help: "of its own", [PrometheusSample(4), PrometheusSample(5)]),
+                .gauge("c", [PrometheusSample(9)]),
+            ]
+        }
+        let read = try PrometheusReader(registry.render())
+        #expect(read.names == ["b", "c", "d", PrometheusRegistry.droppedSeriesName])
+        #expect(read["b", ["l": "1"]] == 1)
+        #expect(read["b", ["l": "2"]] == 2)
+        #expect(read.metrics["b"]?.help == "from the table")
+        #expect(read.metrics["d"]?.help == "of its own")
+        #expect(read["d"] == 4)
+        #expect(read["c"] == 1)
+    }
+
+    @Test("nothing is lost when many threads count, make series and render at once")
+    func threads() async throws {
+        let registry = PrometheusRegistry()
+        let (tasks, rounds) = (8, 20_000)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    let counter = Counter(label: "c", factory: registry)
+                    let decimal = FloatingPointCounter(label: "f", factory: registry)
+                    let meter = Meter(label: "m", factory: registry)
+                    let timer = Timer(label: "t", factory: registry)
+                    for round in 0..<rounds {
+                        counter.increment()
+                        decimal.increment(by: 0.5)
+                        meter.increment(by: 2)
+                        meter.decrement(by: 1)
+                        timer.recordNanoseconds(500_000_000)
+                        if round % 1000 == 0 {
+                            let labels = [("round", "\(round)")]
+                            Counter(label: "d", dimensions: labels, factory: registry).increment()
+                            if task == 0 { #expect(throws: Never.self) { try PrometheusReader(registry.render()) } }
+                        }
+                    }
+                }
+            }
+        }
+        let read = try PrometheusReader(registry.render())
+        let all = Double(tasks * rounds)
+        #expect(read["c"] == all)
+        #expect(read["f"] == all / 2)
+        #expect(read["m"] == all)
+        #expect(read["t_count"] == all)
+        #expect(read["t_sum"] == all / 2)
+        #expect(read.metrics["d"]?.samples.count == rounds / 1000)
+        #expect(read.metrics["d"]?.samples.values.allSatisfy { $0 == Double(tasks) } == true)
+    }
+
+    @Test(
+        "the tests' own reader refuses what the format does not allow",
+        arguments: [
+            "a 1\n", "# TYPE a counter\na 1", "# TYPE a counter\na 1\na 1\n", "# TYPE a counter\na -1\n",
+            "# TYPE a timer\na 1\n",
+            "# TYPE a gauge\nb 1\n", "# TYPE a gauge\na{b=1} 1\n", "# TYPE a gauge\na{b=\"1\" 1\n",
+            "# TYPE a gauge\na one\n",
+            "# TYPE a gauge\na{1b=\"\"} 1\n", "# TYPE a gauge\na{b=\"\\x\"} 1\n",
+            "# TYPE a gauge\n# TYPE a gauge\na 1\n",
+            "# TYPE a gauge\n# HELP a b\na 1\n", "# TYPE a gauge\na 1\n# TYPE b gauge\nb 1\na{x=\"y\"} 1\n",
+            "# TYPE a summary\na 1\n",
+            "# TYPE a gauge\na{b=\"1\",b=\"2\"} 1\n", "# TYPE a gauge\na  1\n", "# TYPE a gauge\n\na 1\n",
+            "# TYPE ä gauge\nä 1\n",
+        ]
+    )
+    func readerIsStrict(text: String) {
+        #expect(throws: PrometheusReader.Wrong.self) { try PrometheusReader(text) }
+    }
+}
