@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-// The order below is the order of the road: what stands lower may import what stands higher, never the
-// other way round. Tests/ArchitectureTests compares this file with the table in ARCHITECTURE.md.
+// Libraries are listed bottom-up: each may depend only on those above it in this file. Tests/ArchitectureTests compares
+// this file with the table in ARCHITECTURE.md.
 
-// Set by CI: a warning of a newer compiler must not keep a user from building.
+// Set by CI only, so that warnings of newer compilers do not break users' builds.
 let strictness: [SwiftSetting] =
     Context.environment["HYBRID_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
 let settings: [SwiftSetting] =
@@ -26,8 +26,8 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -45,7 +45,7 @@ let systemLibraries: [Target] = [
         pkgConfig: "libsystemd",
         providers: [.apt(["libsystemd-dev"])]
     ),
-    // Headers alone, for the kernel's Bluetooth sockets; nothing of it is linked.
+    // Headers only, for the kernel's Bluetooth sockets; no library is linked.
     .systemLibrary(
         name: "CHybridBluetooth",
         path: "Sources/CLibraries/CHybridBluetooth",
@@ -75,7 +75,7 @@ let systemLibraries: [Target] = [
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
-    // malloc.h, which the system's own module leaves out.
+    // malloc.h, which is not part of the Glibc module.
     .systemLibrary(name: "CHybridMalloc", path: "Sources/CLibraries/CHybridMalloc"),
     .systemLibrary(
         name: "CHybridXCB",
@@ -90,6 +90,12 @@ let systemLibraries: [Target] = [
         providers: [.apt(["libpsl-dev"])]
     ),
     .systemLibrary(
+        name: "CHybridZlib",
+        path: "Sources/CLibraries/CHybridZlib",
+        pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]
+    ),
+    .systemLibrary(
         name: "CHybridOpenSSL",
         path: "Sources/CLibraries/CHybridOpenSSL",
         pkgConfig: "libcrypto",
@@ -101,14 +107,20 @@ let libraries: [Target] = [
     library("HybridPrimitives", []),
     library("HybridThreads", []),
     library("HybridCBOR", []),
-    library("HybridCTAP", ["HybridCBOR", crypto]),
+    library("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
-    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", crypto]),
+    library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
-    library("HybridQRScanning", ["CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]),
+    library(
+        "HybridQRScanning",
+        ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
+    ),
     library("HybridSystemBus", ["CHybridSystemd", "HybridThreads"]),
-    library("HybridDesktopPortal", ["HybridSystemBus"]),
-    library("HybridBLEAdvert", ["HybridCaBLE", "HybridSystemBus", "CHybridBluetooth", "HybridThreads"]),
+    library("HybridDesktopPortal", ["HybridPrimitives", "HybridSystemBus"]),
+    library(
+        "HybridBLEAdvert",
+        ["HybridPrimitives", "HybridCaBLE", "HybridSystemBus", "CHybridBluetooth", "HybridThreads"]
+    ),
     library(
         "HybridDataChannel",
         [
@@ -118,20 +130,16 @@ let libraries: [Target] = [
             nio("NIOConcurrencyHelpers"), nioSSL,
         ]
     ),
-    library("HybridAuthenticator", ["HybridCTAP", crypto]),
+    library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", crypto]),
     library(
         "HybridVault",
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
-    library("HybridPinentry", ["HybridThreads"]),
-    library("HybridCommandSupport", ["HybridThreads", "HybridPrimitives", logging, coreMetrics]),
+    library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
+    library("HybridCommandSupport", ["HybridThreads", "HybridPrimitives", argumentParser, logging, coreMetrics]),
     library(
         "HybridSession",
         ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]
-    ),
-    library(
-        "HybridCeremonySupport",
-        ["HybridSession", "HybridBLEAdvert", "HybridDataChannel", "HybridCommandSupport", argumentParser]
     ),
     library(
         "HybridRelayCore",
@@ -149,9 +157,11 @@ let libraries: [Target] = [
     library(
         "HybridLocalPage",
         [
-            "HybridThreads", "HybridQRCode", crypto, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+            "HybridPrimitives", "HybridThreads", "HybridQRCode", crypto, nio("NIOCore"), nio("NIOPosix"),
+            nio("NIOHTTP1"),
             nio("NIOConcurrencyHelpers"),
-        ]
+        ],
+        resources: [.embedInCode("Page/page.js"), .embedInCode("Page/page.css")]
     ),
     library("HybridVirtualBlueZ", ["HybridPrimitives", "HybridSystemBus", "HybridThreads"]),
 ]
@@ -160,7 +170,8 @@ let executables: [Target] = [
     executable(
         "HybridRelay",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridRelayCore", "HybridRelayCheck", "HybridCommandSupport",
+            "HybridDataChannel", "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridRelayCore",
+            "HybridRelayCheck", "HybridCommandSupport",
             "CHybridMalloc",
             nio("NIOCore"), nio("NIOPosix"), nioSSL,
             logging, coreMetrics,
@@ -172,7 +183,7 @@ let executables: [Target] = [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridQRCode",
             "HybridLocalPage", "HybridBLEAdvert",
             "HybridDataChannel", "HybridSession",
-            "HybridCeremonySupport", "HybridCommandSupport",
+            "HybridCommandSupport",
         ]
     ),
     executable(
@@ -181,7 +192,7 @@ let executables: [Target] = [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridQRScanning", "HybridDesktopPortal",
             "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridVault",
-            "HybridPinentry", "HybridSession", "HybridCeremonySupport", "HybridRelayCheck", "HybridCommandSupport",
+            "HybridPinentry", "HybridSession", "HybridRelayCheck", "HybridCommandSupport",
             crypto,
         ]
     ),
@@ -191,7 +202,7 @@ let executables: [Target] = [
             "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
             "HybridQRCode", "HybridQRScanning",
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
-            "HybridAuthenticator", "HybridSession", "HybridCeremonySupport", "HybridRelayCore", "HybridVirtualBlueZ",
+            "HybridAuthenticator", "HybridSession", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
             "HybridCommandSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"), nio("NIOPosix"),
             nio("NIOConcurrencyHelpers"),
@@ -202,6 +213,14 @@ let executables: [Target] = [
 
 let testTargets: [Target] = [
     .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+        name: "IntegrationTestSupport",
+        dependencies: [
+            "HybridPrimitives", "HybridRelayCore", "HybridSystemBus", "HybridVirtualBlueZ", nio("NIOCore"), logging,
+        ],
+        path: "Tests/IntegrationTestSupport",
+        swiftSettings: settings
+    ),
     tests("CBORTests", ["HybridCBOR", "TestSupport"]),
     tests("CTAPTests", ["HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
     tests(
@@ -216,12 +235,16 @@ let testTargets: [Target] = [
     tests("ScanInputTests", ["HybridQRCode", "CHybridPNG", "HybridSystemBus", "HybridVirtualBlueZ", "TestSupport"]),
     tests(
         "BLEAdvertTests",
-        ["HybridBLEAdvert", "HybridCaBLE", "HybridSystemBus", "HybridVirtualBlueZ", "HybridThreads", "TestSupport"]
+        [
+            "HybridPrimitives", "HybridBLEAdvert", "HybridCaBLE", "HybridSystemBus", "HybridVirtualBlueZ",
+            "HybridThreads", "IntegrationTestSupport", "TestSupport",
+        ]
     ),
     tests(
         "DataChannelTests",
         [
-            "HybridDataChannel", "HybridCaBLE", "HybridRelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+            "HybridPrimitives", "HybridDataChannel", "HybridCaBLE", "HybridRelayCore", "IntegrationTestSupport",
+            "TestSupport", nio("NIOCore"), nio("NIOPosix"),
             nio("NIOEmbedded"),
             nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
@@ -243,11 +266,15 @@ let testTargets: [Target] = [
             "TestSupport", crypto,
         ]
     ),
-    tests("CommandSupportTests", ["HybridThreads", "HybridPrimitives", "HybridCommandSupport", "TestSupport", logging, coreMetrics]),
+    tests(
+        "CommandSupportTests",
+        ["HybridThreads", "HybridPrimitives", "HybridCommandSupport", "TestSupport", logging, coreMetrics]
+    ),
     tests(
         "RelayCoreTests",
         [
-            "HybridRelayCore", "HybridCaBLE", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nio("NIOEmbedded"),
+            "HybridThreads", "HybridRelayCore", "HybridCaBLE", "IntegrationTestSupport", "TestSupport", nio("NIOCore"),
+            nio("NIOPosix"), nio("NIOEmbedded"),
             nio("NIOHTTP1"),
             nioSSL, logging,
         ]
@@ -256,7 +283,8 @@ let testTargets: [Target] = [
     tests(
         "RelayCheckTests",
         [
-            "HybridRelayCheck", "HybridRelayCore", "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto,
+            "HybridPrimitives", "HybridDataChannel", "HybridRelayCheck", "HybridRelayCore", "IntegrationTestSupport",
+            "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto,
             logging,
         ]
     ),
@@ -271,8 +299,9 @@ let testTargets: [Target] = [
     tests(
         "CeremonyTests",
         [
-            "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus", "HybridVirtualBlueZ",
-            "TestSupport", crypto,
+            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus",
+            "HybridVirtualBlueZ",
+            "IntegrationTestSupport", "TestSupport", crypto,
         ],
         exclude: ["relying_party.py"]
     ),

@@ -3,24 +3,24 @@
 import Foundation
 import PackageDescription
 
-// A package of its own, because its instrumented build must not touch the ordinary one. `scripts/fuzz` builds and
-// runs it; by itself it does not link, since libFuzzer brings the main function.
+// A separate package, because its instrumented build must not affect the ordinary one. Use `scripts/fuzz` to build and
+// run it: libFuzzer provides the main function, so the package does not link with other options.
 //
-// `Modules` holds links to the folders of ../Sources, compiled here a second time: so only this project's code is
-// instrumented, targets see what is internal, and what parsers don't need (TLS, sockets, programs) is not built.
+// `Modules` contains links to files and folders of ../Sources, which are compiled again here. Thus only this project's
+// code is instrumented, targets have access to internal members, and code without parsers is not built.
 //
-// Tools version 5.4 on purpose: later ones rename an executable's main function, and libFuzzer's is lost.
+// Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
 let measuresCoverage = ProcessInfo.processInfo.environment["HYBRID_FUZZ_COVERAGE"] != nil
 
-/// As `settings` in ../Package.swift, in the words of the compiler.
+/// The `settings` of ../Package.swift as compiler options.
 let language = [
     "-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature",
     "InternalImportsByDefault", "-enable-upcoming-feature", "MemberImportVisibility",
-    // These tools versions give no name, and what several modules share belongs to a package.
+    // This tools version does not set the name, which `package` access requires.
     "-package-name", "hybrid",
 ]
-/// Optimised, for speed and because that is what is shipped; but with the checks of a debug build.
+/// Optimization as in a release build, with the checks of a debug build.
 let speed = ["-O", "-assert-config", "Debug", "-enable-testing"]
 let instruments =
     measuresCoverage
@@ -33,7 +33,7 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
-/// A module of the project, or those of its files that are fuzzed and what they need.
+/// Returns the target for a module of the project or a part of its files.
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(
         name: name,
@@ -57,6 +57,12 @@ let modules: [Target] = [
         providers: [.apt(["libzbar-dev"])]
     ),
     .systemLibrary(
+        name: "CHybridZlib",
+        path: "Modules/CHybridZlib",
+        pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]
+    ),
+    .systemLibrary(
         name: "CHybridPNG",
         path: "Modules/CHybridPNG",
         pkgConfig: "libpng",
@@ -68,31 +74,35 @@ let modules: [Target] = [
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
+    module("HybridPrimitives", []),
     module("HybridCBOR", []),
-    module("HybridCTAP", ["HybridCBOR", crypto]),
-    module("HybridCaBLE", ["HybridCBOR", crypto, cryptoExtras]),
-    module("HybridWebAuthn", ["HybridCBOR", "HybridCTAP", "CHybridPSL", crypto]),
+    module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
+    module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     module("HybridThreads", []),
-    module("HybridQRScanning", ["CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]),
+    module(
+        "HybridQRScanning",
+        ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
+    ),
     module("HybridSystemBus", []),
     module("HybridBLEAdvert", ["HybridCaBLE", "HybridSystemBus"]),
     module(
         "HybridDataChannel",
-        ["HybridCaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"), nio("NIOWebSocket"), nio("NIOConcurrencyHelpers")]
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOHTTP1"),
+            nio("NIOWebSocket"),
+        ]
     ),
-    module("HybridLocalPage", [crypto, nio("NIOHTTP1")]),
-    module("HybridAuthenticator", ["HybridCTAP", crypto]),
+    module("HybridLocalPage", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
+    module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", crypto]),
     module(
         "HybridVault",
-        ["HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
+        ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
-    module(
-        "HybridPinentry",
-        []
-    ),
+    module("HybridPinentry", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
-        ["HybridCaBLE", crypto, nio("NIOCore"), nio("NIOConcurrencyHelpers"), logging, metrics]
+        ["HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), logging, metrics]
     ),
 ]
 
@@ -109,7 +119,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRScanning", "HybridSystemBus",
+                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRScanning",
+                "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridRelayCore", crypto, cryptoExtras,
                 logging, nio("NIOCore"),

@@ -6,10 +6,10 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// What can be set by flag, by variable (`HYBRID_TUNNEL_DOMAIN`), or in `auth.env`, which has the same names.
+/// Settings that are flags, variables such as `HYBRID_TUNNEL_DOMAIN`, or lines of `auth.env` with the variables' names.
 enum AuthSettings {
     static let tunnelDomain = Setting("tunnel-domain", .text, help: "The relay to use, by number or host name.")
-    static let vault = Setting("vault", .path, help: "Where passkeys are kept; default $XDG_DATA_HOME/hybrid/vault.")
+    static let vault = Setting("vault", .path, help: "The directory of the vault; default $XDG_DATA_HOME/hybrid/vault.")
     static let pinentry = Setting(
         "pinentry",
         .path,
@@ -32,17 +32,15 @@ enum AuthSettings {
         ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN"]
     )
 
-    /// The file of this user.
+    /// Returns the path of the user's `auth.env`.
     static func usualFile(_ environment: [String: String]) throws(CommandFailure) -> String {
-        // A relative path is to be ignored, says the XDG specification.
-        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder + "/hybrid/auth.env" }
-        guard let home = environment["HOME"], home.hasPrefix("/") else {
+        guard let path = ConfigurationFile.usualPath("auth.env", environment) else {
             throw CommandFailure("HOME is not set; set it, or XDG_CONFIG_HOME", status: .usage)
         }
-        return home + "/.config/hybrid/auth.env"
+        return path
     }
 
-    /// What holds: flags, then variables, then the file, then defaults.
+    /// Resolves the settings: flags precede variables, which precede the file, which precedes defaults.
     static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
         let environment = ProcessEnvironment.variables
         return try resolver.resolve(
@@ -52,7 +50,7 @@ enum AuthSettings {
         )
     }
 
-    /// The relay that is chosen, if one is.
+    /// Returns the tunnel domain of the chosen relay, if any.
     static func domain(_ settings: Configuration) throws(CommandFailure) -> TunnelDomain? {
         guard let named = try settings.value(tunnelDomain) else { return nil }
         guard let domain = TunnelDomain(argument: named) else {
@@ -64,33 +62,33 @@ enum AuthSettings {
         return domain
     }
 
-    /// The file of the token for the relay that is chosen, if there is one.
+    /// Returns the path of the token file for the chosen relay, if any.
     ///
-    /// A token belongs to the relay that is named beside it: one from the file goes to no other relay that a variable
-    /// or a flag names, and one from a variable to none that a flag names. A token that is itself overruled with the
-    /// relay, or given for a relay that was remembered, is meant for it.
+    /// A token belongs to the relay that is set in the same place. A token from `auth.env` is not sent to another relay
+    /// that a variable or flag names, and a token from a variable not to one that a flag names. A token from the same
+    /// place as the relay, or from one with higher precedence, belongs to that relay.
     static func tokenFile(for domain: TunnelDomain, _ settings: Configuration) throws(CommandFailure) -> String? {
         guard let file = try settings.value(tunnelTokenFile) else { return nil }
         let source = settings.source(of: tunnelTokenFile)
         guard rank(source) < rank(settings.source(of: tunnelDomain)) else { return file }
         let environment = ProcessEnvironment.variables
-        let beside = try resolver.resolve(
+        let original = try resolver.resolve(
             environment: rank(source) < rank(.variable("")) ? [:] : environment,
             file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
         )
-        if let named = try beside.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
+        if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
         StandardError.writeLine(
             "\(HybridAuth.programName): \(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another"
         )
         return nil
     }
 
-    /// The token that is in a file.
+    /// Reads the token from a file.
     static func token(_ file: String) throws(CommandFailure) -> BearerToken {
         try TokenFile.read(file, longest: BearerToken.maximumLength) { BearerToken($0) }
     }
 
-    /// What overrules has the higher rank.
+    /// Returns the precedence of a source; the higher one overrides.
     private static func rank(_ source: ConfigurationSource) -> Int {
         switch source {
         case .flag: 3

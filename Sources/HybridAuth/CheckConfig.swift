@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import HybridCeremonySupport
 internal import HybridCommandSupport
-internal import HybridPrimitives
+internal import HybridDataChannel
 
-/// `hybrid-auth check-config`: what holds where no option says otherwise, and where each value comes from.
-struct CheckConfig: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "check-config",
-        abstract: "Print every setting with its value and where it comes from.",
-        discussion: """
-            Reads variables and auth.env as scan does, and ends with the same errors. A setting without a value is no \
-            error here: setup writes the relay down.
-            """
-    )
+/// The settings of `hybrid-auth` for `check-config`, without flags.
+struct AuthSettingsCheck: CheckedSettings {
+    static let checkConfigDiscussion = """
+        Reads environment variables and auth.env as scan does, and fails with the same errors. A setting without a \
+        value is no error here, because setup saves the relay.
+        """
 
-    @Flag(help: "Print one JSON array.")
-    var json = false
-
-    func run() throws {
+    func checkedConfiguration() throws -> Configuration {
         let settings = try AuthSettings.resolve(GivenFlags())
-        try settings.checkCertificates(AuthSettings.cacert)
+        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
         if let domain = try AuthSettings.domain(settings),
             let file = try AuthSettings.tokenFile(for: domain, settings)
         {
             _ = try AuthSettings.token(file)
         }
-        guard StandardOutput.write(json ? settings.json + "\n" : settings.table) else {
-            throw CommandFailure("standard output can't be written", status: .ioError)
-        }
+        return settings
     }
 }

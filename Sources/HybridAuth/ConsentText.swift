@@ -3,21 +3,21 @@
 internal import HybridCTAP
 internal import HybridPinentry
 
-/// What stands below the RP ID when the person is asked about an account.
+/// Texts that follow the RP ID in prompts about an account.
 ///
-/// Each name out of a request has a line of its own with none of our words on it: letters that are written from right
-/// to left turn the order of what shares their line, and a name that ends like our sentence would lengthen it.
+/// Each name from a request has a line of its own, without text of this program: right-to-left letters reorder their whole
+/// line, and a name that resembles our sentence would extend it.
 enum ConsentText {
-    /// As much of several names as surely fits a line of pinentry's protocol, with everything around them.
-    private static let mostBytes = 400
+    /// Maximum length of several names together, which with their surroundings fits a line of pinentry's protocol.
+    private static let maximumBytes = 400
 
-    /// The question for a new passkey, and the word on the button that agrees.
+    /// Returns the question for a new passkey, and the label of the button that consents.
     static func creation(of account: UserEntity, replacing replaced: [UserEntity]) -> (text: String, ok: String) {
         guard let first = replaced.first else { return ("Save a passkey for this account?\n\(name(account))", "Save") }
         let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
-        let old = replaced.count == 1 ? "The old is" : "The old are"
-        var text = "Replace \(what) of this account by a new one?\n\(old) deleted for ever."
-        // Each that has another name than those before it.
+        let old = replaced.count == 1 ? "The old one is" : "The old ones are"
+        var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
+        // Each different name once.
         var named: [String] = []
         for name in replaced.map(name) where !named.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
             named.append(name)
@@ -25,7 +25,7 @@ enum ConsentText {
         var (shown, bytes) = (0, name(account).utf8.count)
         for name in named {
             bytes += name.utf8.count
-            guard shown == 0 || bytes <= mostBytes else { break }
+            guard shown == 0 || bytes <= maximumBytes else { break }
             text += "\n\(name)"
             shown += 1
         }
@@ -36,7 +36,7 @@ enum ConsentText {
         return (text, "Replace")
     }
 
-    /// The question which account to sign in with, `position` counted from 1.
+    /// Returns the question about one account to sign in with; `position` counts from 1.
     static func signIn(as account: UserEntity, _ position: Int, of count: Int) -> String {
         "Sign in as this account?\(count > 1 ? " (\(position) of \(count))" : "")\n\(name(account))"
     }
@@ -44,5 +44,30 @@ enum ConsentText {
     private static func name(_ account: UserEntity) -> String {
         let name = account.name.isEmpty ? account.displayName : account.name
         return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
+    }
+}
+
+/// The age of a code, by its own timestamp.
+///
+/// An attacker may have created a code earlier and deceived the user into scanning it; such a code is old. Because clocks
+/// differ, the age alone rejects nothing; the user is warned.
+enum CodeAge {
+    /// Age in seconds that no ordinary scan exceeds.
+    static let usual: UInt64 = 120
+
+    /// Returns the age as text.
+    static func text(_ seconds: UInt64) -> String {
+        switch seconds {
+        case 0..<120: "\(seconds) seconds"
+        case 120..<7200: "\(seconds / 60) minutes"
+        case 7200..<172_800: "\(seconds / 3600) hours"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+
+    /// Returns a warning about a code that is older than usual.
+    static func warning(_ age: UInt64?) -> String? {
+        guard let age, age > usual else { return nil }
+        return "OLD CODE: it was made \(text(age)) ago. Go on only if you have just asked for it yourself."
     }
 }

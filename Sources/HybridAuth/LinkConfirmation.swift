@@ -3,9 +3,9 @@
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPinentry
-public import HybridPrimitives
+internal import HybridPrimitives
 
-/// A failure that the person knows of, by a button pressed or a window read: it needs no other window.
+/// A failure that the user already knows, from a button or a window; it needs no other window.
 struct AlreadyShownFailure: Error {
     let failure: CommandFailure
 
@@ -14,18 +14,20 @@ struct AlreadyShownFailure: Error {
     init(_ failure: CommandFailure) { self.failure = failure }
 }
 
-/// The question that comes first when a link started the program: a page or a message can open links, too.
+/// The confirmation that comes first if a link started the program, because pages and messages can also open links.
 ///
-/// It is asked before any radio, bus or network is used, so that a link that nobody wanted learns nothing, not even
-/// that somebody is here. Nobody sees standard error then, so failures are shown the same way.
-struct LinkConfirmation {
+/// It is asked before any radio, bus or network is used, so that an unwanted link reveals nothing, not even that this
+/// device is running. The user does not see standard error, so failures are shown in a window, too.
+struct LinkConfirmation: Sendable {
     private static let title = "Sign in on another device"
-    private static let patience = Duration.seconds(60)
-    private static let mostBytes = 800
+    private static let timeout = Duration.seconds(60)
+    private static let maximumBytes = 800
 
     private let pinentry: Pinentry
 
-    /// - Parameter program: The pinentry program, or `nil` for the usual ones.
+    /// Creates a confirmation.
+    ///
+    /// - Parameter program: The pinentry program, or `nil` for the default.
     init(program: String?) throws {
         do {
             pinentry = try Pinentry(program: program)
@@ -34,10 +36,11 @@ struct LinkConfirmation {
         }
     }
 
-    /// Returns if the person wants to go on.
+    /// Returns if the user agrees; throws otherwise.
     func ask(relay: String, age: UInt64?) async throws {
-        let made = age.map { " It was made \(CodeAge.words($0)) ago." } ?? ""
+        let made = age.map { " It was made \(CodeAge.text($0)) ago." } ?? ""
         let old = CodeAge.warning(age).map { "\n\n\($0)" } ?? ""
+        let declined = AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
         do {
             let answer = try await pinentry.confirm(
                 title: Self.title,
@@ -45,38 +48,37 @@ struct LinkConfirmation {
                     + "code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
                 ok: "Go on",
                 cancel: "Decline",
-                timeout: Self.patience
+                timeout: Self.timeout
             )
-            guard answer == .yes else {
-                throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
-            }
+            guard answer == .yes else { throw declined }
         } catch let error as PinentryError {
             switch error {
-            case .cancelled: throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
-            case .timedOut: throw CommandFailure("nobody answered in time; nothing was sent", status: .temporary)
-            case .takenDown:
-                await PromptInterruption.takesPlace()
+            case .cancelled: throw declined
+            case .timedOut:
+                throw CommandFailure("the question was not answered in time; nothing was sent", status: .temporary)
+            case .interrupted:
+                await PromptInterruption.propagate()
                 throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }
         }
     }
 
-    /// Shows why nothing came of it; whether anybody reads that changes nothing.
+    /// Shows a failure; ignores whether the user reads it.
     func show(_ failure: CommandFailure) async {
         try? await pinentry.message(
             title: Self.title,
-            description: Self.shown(failure.sentence),
-            timeout: Self.patience
+            description: Self.shortened(failure.sentence),
+            timeout: Self.timeout
         )
     }
 
-    /// As much as surely fits a line of the protocol, without what a window may take for mark-up.
-    private static func shown(_ sentence: String) -> String {
+    /// Returns as much of a sentence as fits a line of the protocol, without characters of markup.
+    private static func shortened(_ sentence: String) -> String {
         var (text, bytes) = (String.UnicodeScalarView(), 0)
         for scalar in StandardError.oneLine(sentence).unicodeScalars where !"<>&".unicodeScalars.contains(scalar) {
             bytes += UTF8.width(scalar)
-            guard bytes <= mostBytes else { break }
+            guard bytes <= maximumBytes else { break }
             text.append(scalar)
         }
         return String(text)

@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// Points in time for people.
+/// Times for display.
 enum LocalTime {
-    /// Local time to the minute, from seconds since 1970.
+    /// Returns local time to the minute from seconds since 1970.
     static func text(_ seconds: UInt64) -> String {
         var time = time_t(clamping: seconds)
         var parts = tm()

@@ -7,14 +7,14 @@ internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `passkeys rename WHICH NAME`: another name for the account, here and in no other place.
+/// `passkeys rename WHICH NAME`: changes the name of an account in the vault only.
 struct PasskeysRename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",
         abstract: "Change the account's name that a passkey is shown with.",
         discussion: """
-            The site is not told, and keeps the account's ID. When it makes a passkey in place of this one, that has \
-            the site's name again.
+            The site does not learn the new name, and the account's ID stays. If the site replaces this passkey, the \
+            new one has the site's name again.
 
             \(PasskeyChoice.explanation)
             """
@@ -28,7 +28,7 @@ struct PasskeysRename: AsyncParsableCommand {
     @Argument(help: "The account's new name.")
     var name: String
 
-    @Option(help: ArgumentHelp("A new display name, too; else it stays.", valueName: "name"))
+    @Option(help: ArgumentHelp("The account's new display name; by default it stays.", valueName: "name"))
     var displayName: String?
 
     func validate() throws {
@@ -40,31 +40,31 @@ struct PasskeysRename: AsyncParsableCommand {
     func run() async throws {
         let (json, which, name, displayName) = (output.json, which, name, displayName)
         try await output.run("Rename a passkey of this vault") { vault, _ in
-            let entry = try PasskeyChoice.find(which, in: try await vault.entries())
-            guard let user = entry.user else {
+            let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
+            guard let user = passkey.user else {
                 throw CommandFailure(
                     "this version can't read that passkey, so it can't rename it; use a later one",
                     status: .notPermitted
                 )
             }
-            try await vault.rename(entry.record, name: name, displayName: displayName ?? user.displayName)
-            say("the passkey for \(PasskeyText.site(entry)) is shown as \(SafeText(quoting: name)) from now on")
-            guard json, let renamed = try await vault.entries().first(where: { $0.record == entry.record }) else {
+            try await vault.rename(passkey.record, name: name, displayName: displayName ?? user.displayName)
+            report("the passkey for \(PasskeyText.site(passkey)) is shown as \(SafeText(quoting: name)) from now on")
+            guard json, let renamed = try await vault.summaries().first(where: { $0.record == passkey.record }) else {
                 return ""
             }
-            return PasskeyJSON.plain(renamed).description
+            return PasskeyJSON.summary(renamed).description
         }
     }
 }
 
-/// `passkeys delete WHICH`: for ever, on every device.
+/// `passkeys delete WHICH`: deletes a passkey permanently on every device.
 struct PasskeysDelete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a passkey for ever, on every device.",
+        abstract: "Delete a passkey permanently on every device.",
         discussion: """
-            The site still knows its part of the passkey: remove it there, too, and make sure first that you can sign \
-            in there without it.
+            The site keeps its part of the passkey: remove it there, too. First make sure that you can sign in there \
+            without it.
 
             \(PasskeyChoice.explanation)
             """
@@ -75,26 +75,28 @@ struct PasskeysDelete: AsyncParsableCommand {
     @Argument(help: PasskeyChoice.help)
     var which: String
 
-    @Flag(help: "Don't ask whether; the PIN is asked for all the same.")
+    @Flag(help: "Skip the confirmation; the PIN is still required.")
     var yes = false
 
     func run() async throws {
         let (json, which, yes) = (output.json, which, yes)
-        try await output.run("Delete a passkey of this vault") { vault, keeper in
-            let entry = try PasskeyChoice.find(which, in: try await vault.entries())
-            if !yes { try await keeper.confirm(Self.question(entry), ok: "Delete") }
-            try await vault.delete(entry.record)
-            say("deleted the passkey for \(PasskeyText.site(entry)); remove it at the site, too")
-            return json ? PasskeyJSON.plain(entry).description : ""
+        try await output.run("Delete a passkey of this vault") { vault, prompts in
+            let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
+            if !yes { try await prompts.confirm(Self.question(passkey), ok: "Delete") }
+            try await vault.delete(passkey.record)
+            report("deleted the passkey for \(PasskeyText.site(passkey)); remove it at the site, too")
+            return json ? PasskeyJSON.summary(passkey).description : ""
         }
     }
 
-    /// The site alone on the first line, the account alone on its own, as in the questions of a scan.
-    private static func question(_ entry: VaultEntry) -> String {
-        let site = entry.relyingParty?.text ?? "A passkey that this version can't read"
+    /// Returns the question.
+    ///
+    /// As in the prompts of a scan, site and account each have a line of their own.
+    private static func question(_ passkey: PasskeySummary) -> String {
+        let site = passkey.relyingParty?.text ?? "A passkey that this version can't read"
         return
-            "\(site)\n\nDelete the passkey of this account for ever?\n\(PasskeyText.account(entry))\nIt goes on every "
-            + "device, and nothing brings it back. Without another way to sign in you lose the account.\n\n"
-            + "ID \(entry.record)"
+            "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
+            + "every device and cannot be restored. Without another way to sign in you lose the account.\n\n"
+            + "ID \(passkey.record)"
     }
 }

@@ -2,16 +2,16 @@
 
 internal import HybridVault
 
-/// The history of all devices, by passkey.
+/// The usage histories of all devices, by passkey.
 struct PasskeyHistory {
-    /// Every use, the last first.
+    /// All uses, the latest first.
     let all: [PasskeyUse]
     private let uses: [RecordID: [PasskeyUse]]
 
-    /// Reads it; what is not genuine is named on standard error.
+    /// Reads the histories and prints warnings about ignored entries.
     init(_ vault: UnlockedVault) async throws {
-        let (all, notes) = try await vault.uses()
-        for note in notes { say("left alone: \(note.path): \(note.reason)") }
+        let (all, warnings) = try await vault.uses()
+        report(warnings)
         self.all = all
         var uses: [RecordID: [PasskeyUse]] = [:]
         for use in all {
@@ -20,11 +20,11 @@ struct PasskeyHistory {
         self.uses = uses
     }
 
-    /// The uses of one passkey, the last first.
-    func uses(of entry: VaultEntry) -> [PasskeyUse] { uses[entry.record] ?? [] }
+    /// Returns the uses of one passkey, the latest first.
+    func uses(of passkey: PasskeySummary) -> [PasskeyUse] { uses[passkey.record] ?? [] }
 
-    /// When somebody signed in with a passkey last.
-    func lastUse(of entry: VaultEntry) -> UInt64? {
-        uses(of: entry).first { $0.outcome == .done && $0.operation == .signIn }?.time
+    /// Returns the time of the last successful sign-in with a passkey.
+    func lastUse(of passkey: PasskeySummary) -> UInt64? {
+        uses(of: passkey).first { $0.outcome == .done && $0.operation == .signIn }?.time
     }
 }

@@ -5,48 +5,48 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
-/// Passkeys and their uses for programs.
+/// Passkeys and their uses in JSON.
 ///
-/// Names are whole; what is not known is `null`.
+/// Names are not shortened; unknown values are `null`.
 enum PasskeyJSON {
-    /// A passkey in a list.
-    static func entry(_ entry: VaultEntry, _ history: PasskeyHistory) -> JSONText {
-        .object(members(of: entry) + [("lastUsed", history.lastUse(of: entry).map(number) ?? .null)])
+    /// Returns a passkey of a list.
+    static func row(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> JSONText {
+        .object(members(of: passkey) + [("lastUsed", history.lastUse(of: passkey).map(number) ?? .null)])
     }
 
-    /// A passkey with its history.
-    static func whole(_ entry: VaultEntry, _ history: PasskeyHistory) -> JSONText {
+    /// Returns a passkey with its usage history.
+    static func details(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> JSONText {
         .object(
-            members(of: entry) + [
-                ("lastUsed", history.lastUse(of: entry).map(number) ?? .null),
-                ("history", .list(history.uses(of: entry).map(use))),
+            members(of: passkey) + [
+                ("lastUsed", history.lastUse(of: passkey).map(number) ?? .null),
+                ("history", .array(history.uses(of: passkey).map(use))),
             ]
         )
     }
 
-    /// A passkey of which only itself is of interest.
-    static func plain(_ entry: VaultEntry) -> JSONText { .object(members(of: entry)) }
+    /// Returns a passkey without its uses.
+    static func summary(_ passkey: PasskeySummary) -> JSONText { .object(members(of: passkey)) }
 
-    /// One use.
+    /// Returns one use.
     static func use(_ use: PasskeyUse) -> JSONText {
         .object([
-            ("at", number(use.time)), ("rpId", .text(use.relyingParty.text)),
-            ("operation", .text(use.operation.rawValue)), ("outcome", .text(use.outcome.rawValue)),
-            ("passkey", use.record.map { .text($0.description) } ?? .null),
+            ("at", number(use.time)), ("rpId", .string(use.relyingParty.text)),
+            ("operation", .string(use.operation.rawValue)), ("outcome", .string(use.outcome.rawValue)),
+            ("passkey", use.record.map { .string($0.description) } ?? .null),
         ])
     }
 
-    private static func members(of entry: VaultEntry) -> [(String, JSONText)] {
+    private static func members(of passkey: PasskeySummary) -> [(String, JSONText)] {
         [
-            ("id", .text(entry.record.description)),
-            ("rpId", entry.relyingParty.map { .text($0.text) } ?? .null),
-            ("credentialId", entry.credential.map { .text(Base64URL.encode($0.bytes)) } ?? .null),
-            ("userHandle", entry.user.map { .text(Base64URL.encode($0.id.bytes)) } ?? .null),
-            ("userName", entry.user.map { .text($0.name) } ?? .null),
-            ("userDisplayName", entry.user.map { .text($0.displayName) } ?? .null),
-            ("created", entry.created == 0 ? .null : number(entry.created)), ("usable", .boolean(entry.isUsable)),
-            ("discoverable", entry.isUsable ? .boolean(entry.isDiscoverable) : .null),
-            ("prf", entry.isUsable ? .boolean(entry.hasPRFSecret) : .null),
+            ("id", .string(passkey.record.description)),
+            ("rpId", passkey.relyingParty.map { .string($0.text) } ?? .null),
+            ("credentialId", passkey.credential.map { .string(Base64URL.encode($0.bytes)) } ?? .null),
+            ("userHandle", passkey.user.map { .string(Base64URL.encode($0.id.bytes)) } ?? .null),
+            ("userName", passkey.user.map { .string($0.name) } ?? .null),
+            ("userDisplayName", passkey.user.map { .string($0.displayName) } ?? .null),
+            ("created", passkey.created == 0 ? .null : number(passkey.created)), ("usable", .boolean(passkey.isUsable)),
+            ("discoverable", passkey.isUsable ? .boolean(passkey.isDiscoverable) : .null),
+            ("prf", passkey.isUsable ? .boolean(passkey.hasPRFSecret) : .null),
         ]
     }
 

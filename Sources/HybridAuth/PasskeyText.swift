@@ -5,53 +5,53 @@ internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
-/// Passkeys and their uses as a person reads them on a terminal.
+/// Passkeys and their uses as text for a terminal.
 ///
-/// What a site chose stands at the end of its line, so that no name shifts a column or shares a line with what follows.
+/// Text that a site chose is at the end of its line, so it can neither shift a column nor imitate other fields.
 enum PasskeyText {
     private static let unknown = "-"
     private static let unusable = "(this version can't use it)"
 
-    /// One line for each, with a heading.
-    static func table(_ entries: [VaultEntry], _ history: PasskeyHistory) -> String {
-        let digits = PasskeyChoice.digitsNeeded(entries)
+    /// Returns one line for each passkey, with a heading.
+    static func table(_ passkeys: [PasskeySummary], _ history: PasskeyHistory) -> String {
+        let digits = PasskeyChoice.digitsNeeded(passkeys)
         return columns(
             ["ID", "CREATED", "LAST USED", "SITE", "ACCOUNT"],
-            entries.map { entry in
+            passkeys.map { passkey in
                 [
-                    String(entry.record.description.prefix(digits)), time(entry.created),
-                    history.lastUse(of: entry).map(LocalTime.text) ?? "never", site(entry),
-                    entry.isUsable ? account(entry) : "\(unusable) \(account(entry))",
+                    String(passkey.record.description.prefix(digits)), time(passkey.created),
+                    history.lastUse(of: passkey).map(LocalTime.text) ?? "never", site(passkey),
+                    passkey.isUsable ? account(passkey) : "\(unusable) \(account(passkey))",
                 ]
             }
         )
     }
 
-    /// Everything about one.
-    static func whole(_ entry: VaultEntry, _ history: PasskeyHistory) -> String {
+    /// Returns all properties of one passkey and its usage history.
+    static func details(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> String {
         var rows = [
-            ["site", site(entry)], ["account", account(entry)],
-            ["display name", entry.user.map { quoted($0.displayName) } ?? unknown],
-            ["created", time(entry.created)], ["ID", entry.record.description],
-            ["credential", entry.credential.map { Base64URL.encode($0.bytes) } ?? unknown],
-            ["account ID", entry.user.map { Base64URL.encode($0.id.bytes) } ?? unknown],
+            ["site", site(passkey)], ["account", account(passkey)],
+            ["display name", passkey.user.map { quoted($0.displayName) } ?? unknown],
+            ["created", time(passkey.created)], ["ID", passkey.record.description],
+            ["credential", passkey.credential.map { Base64URL.encode($0.bytes) } ?? unknown],
+            ["account ID", passkey.user.map { Base64URL.encode($0.id.bytes) } ?? unknown],
         ]
-        if entry.isUsable {
-            rows.append(["discoverable", entry.isDiscoverable ? "yes" : "no, it answers only who names it"])
-            rows.append(["prf", entry.hasPRFSecret ? "yes" : "no"])
+        if passkey.isUsable {
+            rows.append(["discoverable", passkey.isDiscoverable ? "yes" : "no, only for sites that name it"])
+            rows.append(["prf", passkey.hasPRFSecret ? "yes" : "no"])
         } else {
             rows.append(["usable", "no, a later version of this program made or changed it"])
         }
-        let uses = history.uses(of: entry)
+        let uses = history.uses(of: passkey)
         let lines = uses.map { [LocalTime.text($0.time), words($0.operation), words($0.outcome)] }
         let table = uses.isEmpty ? "no uses yet" : columns(["WHEN", "WHAT", "OUTCOME"], lines)
         return rows.map { pad($0[0], 14) + $0[1] }.joined(separator: "\n") + "\n\n" + table
     }
 
-    /// One line for each use, with a heading.
-    static func history(_ uses: some Collection<PasskeyUse>, of entries: [VaultEntry]) -> String {
-        let digits = PasskeyChoice.digitsNeeded(entries)
-        let present = Set(entries.map(\.record))
+    /// Returns one line for each use, with a heading.
+    static func history(_ uses: some Collection<PasskeyUse>, of passkeys: [PasskeySummary]) -> String {
+        let digits = PasskeyChoice.digitsNeeded(passkeys)
+        let present = Set(passkeys.map(\.record))
         return columns(
             ["WHEN", "WHAT", "OUTCOME", "PASSKEY", "SITE"],
             uses.map { use in
@@ -65,18 +65,18 @@ enum PasskeyText {
         )
     }
 
-    /// The account's name on a line of its own, as the questions show it.
-    static func account(_ entry: VaultEntry) -> String {
-        guard let user = entry.user else { return unknown }
+    /// Returns the account's name as the prompts show it.
+    static func account(_ passkey: PasskeySummary) -> String {
+        guard let user = passkey.user else { return unknown }
         let name = user.name.isEmpty ? user.displayName : user.name
         return name.isEmpty ? "(without a name)" : quoted(name)
     }
 
-    /// So many passkeys.
+    /// Returns a number of passkeys in words.
     static func count(_ count: Int) -> String { count == 1 ? "1 passkey" : "\(count) passkeys" }
 
-    /// The site, or that it can't be read.
-    static func site(_ entry: VaultEntry) -> String { entry.relyingParty?.text ?? unknown }
+    /// Returns the site, or a dash if it is unknown.
+    static func site(_ passkey: PasskeySummary) -> String { passkey.relyingParty?.text ?? unknown }
 
     private static func quoted(_ name: String) -> String { SafeText(quoting: name).description }
     private static func time(_ seconds: UInt64) -> String { seconds == 0 ? unknown : LocalTime.text(seconds) }
@@ -96,13 +96,13 @@ enum PasskeyText {
         case .unanswered: "not answered"
         case .noPasskey: "no passkey"
         case .alreadyRegistered: "already registered"
-        case .clientGone: "broken off"
+        case .clientGone: "connection lost"
         case .failed: "failed"
         case .other: "other"
         }
     }
 
-    /// Columns two spaces apart; the last is not padded.
+    /// Returns columns two spaces apart; the last one is not padded.
     private static func columns(_ heading: [String], _ rows: [[String]]) -> String {
         let lines = [heading] + rows
         let widths = heading.indices.map { column in lines.map { $0[column].unicodeScalars.count }.max() ?? 0 }

@@ -5,57 +5,45 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `hybrid-auth passkeys`: what is in the vault, and what was done with it.
+/// `hybrid-auth passkeys`: lists and changes the passkeys in the vault, and shows their usage history.
 ///
-/// Each subcommand asks for the PIN through pinentry. Names come from sites, so they are shown as the questions of a
-/// scan show them: quoted, short, and without anything that a terminal obeys.
+/// Each subcommand asks for the PIN with pinentry. Names come from sites, so they are shown as in the prompts of a
+/// scan: quoted, shortened, and without terminal control characters.
 struct PasskeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passkeys",
-        abstract: "See, rename and delete passkeys, and see when they were used.",
+        abstract: "List, rename and delete passkeys, and show when they were used.",
         subcommands: [
             PasskeysList.self, PasskeysShow.self, PasskeysRename.self, PasskeysDelete.self, PasskeysHistory.self,
         ]
     )
 }
 
-/// How a subcommand of `passkeys` answers.
+/// Options of all subcommands of `passkeys`.
 struct PasskeyOutput: ParsableArguments {
     @OptionGroup var options: VaultOptions
 
     @Flag(help: "One JSON object on standard output.")
     var json = false
 
-    /// Asks for the PIN, does something with the open vault, locks it again, and prints what there is to print.
+    /// Opens the vault with its PIN, runs `body`, locks the vault again, and prints the result of `body`, if any.
     func run(
         _ purpose: String,
         _ body: @escaping @Sendable (UnlockedVault, VaultPrompts) async throws -> String
     ) async throws {
-        let options = options
-        try await administering {
-            let vault = try options.place.open()
-            let keeper = try options.keeper()
-            let opened = try await keeper.open(vault, to: purpose).vault
-            let text: String
-            do {
-                text = try await body(opened, keeper)
-            } catch {
-                await opened.lock()
-                throw error
-            }
-            await opened.lock()
-            guard text.isEmpty || StandardOutput.writeLine(Array(text.utf8)) else {
-                throw CommandFailure("standard output can't be written; free some space", status: .ioError)
-            }
+        try await runVaultCommand {
+            var text = ""
+            try await options.withUnlockedVault(to: purpose) { text = try await body($0.vault, $0.prompts) }
+            if !text.isEmpty { try StandardOutput.writeLine(text) }
         }
     }
 }
 
-/// `passkeys list`: all of them.
+/// `passkeys list`: lists all passkeys.
 struct PasskeysList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show all passkeys, the last created first."
+        abstract: "List all passkeys, the newest first."
     )
 
     @OptionGroup var output: PasskeyOutput
@@ -63,18 +51,19 @@ struct PasskeysList: AsyncParsableCommand {
     func run() async throws {
         let json = output.json
         try await output.run("List the passkeys of this vault") { vault, _ in
-            let entries = try await vault.entries()
-            let uses = try await PasskeyHistory(vault)
+            let passkeys = try await vault.summaries()
+            let history = try await PasskeyHistory(vault)
             if json {
-                return JSONText.object([("passkeys", .list(entries.map { PasskeyJSON.entry($0, uses) }))]).description
+                return JSONText.object([("passkeys", .array(passkeys.map { PasskeyJSON.row($0, history) }))])
+                    .description
             }
-            if entries.isEmpty { say("the vault has no passkeys; a site makes one with hybrid-auth scan") }
-            return entries.isEmpty ? "" : PasskeyText.table(entries, uses)
+            if passkeys.isEmpty { report("the vault has no passkeys; a site makes one with hybrid-auth scan") }
+            return passkeys.isEmpty ? "" : PasskeyText.table(passkeys, history)
         }
     }
 }
 
-/// `passkeys show WHICH`: one of them, with its history.
+/// `passkeys show WHICH`: shows one passkey with its usage history.
 struct PasskeysShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -90,25 +79,25 @@ struct PasskeysShow: AsyncParsableCommand {
     func run() async throws {
         let (json, which) = (output.json, which)
         try await output.run("Show a passkey of this vault") { vault, _ in
-            let entries = try await vault.entries()
-            let entry = try PasskeyChoice.find(which, in: entries)
-            let uses = try await PasskeyHistory(vault)
-            if json { return PasskeyJSON.whole(entry, uses).description }
-            return PasskeyText.whole(entry, uses)
+            let passkeys = try await vault.summaries()
+            let passkey = try PasskeyChoice.find(which, in: passkeys)
+            let history = try await PasskeyHistory(vault)
+            if json { return PasskeyJSON.details(passkey, history).description }
+            return PasskeyText.details(passkey, history)
         }
     }
 }
 
-/// `passkeys history`: every request on every device, those that belong to no passkey included.
+/// `passkeys history`: shows the requests on all devices, including those without a passkey.
 struct PasskeysHistory: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Show what was asked and what came of it, the last first."
+        abstract: "Show all requests and their outcomes, the latest first."
     )
 
     @OptionGroup var output: PasskeyOutput
 
-    @Option(help: ArgumentHelp("Show at most that many.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of requests to show.", valueName: "n"))
     var last: Int?
 
     func validate() throws {
@@ -118,11 +107,11 @@ struct PasskeysHistory: AsyncParsableCommand {
     func run() async throws {
         let (json, last) = (output.json, last ?? .max)
         try await output.run("Show the history of this vault") { vault, _ in
-            let entries = try await vault.entries()
+            let passkeys = try await vault.summaries()
             let uses = try await PasskeyHistory(vault).all.prefix(last)
-            if json { return JSONText.object([("history", .list(uses.map(PasskeyJSON.use)))]).description }
-            if uses.isEmpty { say("nothing was asked yet") }
-            return uses.isEmpty ? "" : PasskeyText.history(uses, of: entries)
+            if json { return JSONText.object([("history", .array(uses.map(PasskeyJSON.use)))]).description }
+            if uses.isEmpty { report("there were no requests yet") }
+            return uses.isEmpty ? "" : PasskeyText.history(uses, of: passkeys)
         }
     }
 }

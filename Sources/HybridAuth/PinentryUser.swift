@@ -1,54 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import HybridAuthenticator
 internal import HybridCTAP
+internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
+internal import HybridSession
+internal import Synchronization
 
-/// The person at this device, asked through pinentry.
+/// The user of this device, asked through pinentry.
 ///
-/// Every question begins with the RP ID, alone on its line, because that is what the person vouches for; names out of
-/// the request stand below it, quoted and made safe, each alone on its line, too. Under a virtual radio every question says so.
+/// Each prompt begins with the RP ID on a line of its own, because that is what the user consents to. Names from the
+/// request follow, quoted and made safe, also on lines of their own. With a virtual radio each prompt contains a warning.
 struct PinentryUser: UserInteraction {
     private static let title = "Sign in on another device"
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     private let pinentry: Pinentry
-    private let way: TransportKind
+    private let transport: TransportKind
     private let age: UInt64?
     private let warning: String
 
-    /// A person who is asked about one code.
+    /// Creates the prompts for one code.
     ///
     /// - Parameters:
-    ///   - program: The pinentry program, or `nil` for the usual ones.
-    ///   - way: By which way the other device asks.
-    ///   - age: How old the code is, in seconds, if it says so.
-    ///   - virtualRadio: Whether nearness is not proved.
-    init(program: String?, way: TransportKind, age: UInt64?, virtualRadio: Bool) throws {
+    ///   - program: The pinentry program, or `nil` for the default.
+    ///   - transport: The transport that the other device uses.
+    ///   - age: Age of the code in seconds, if it has a timestamp.
+    ///   - virtualRadio: True if proximity is not proved.
+    init(program: String?, transport: TransportKind, age: UInt64?, virtualRadio: Bool) throws {
         do {
             pinentry = try Pinentry(program: program)
         } catch {
             throw CommandFailure(error.sentence, status: .unavailable)
         }
-        self.way = way
+        self.transport = transport
         self.age = age
         warning =
             (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
             + (CodeAge.warning(age).map { "\n\n\($0)" } ?? "")
     }
 
-    /// Asks for the PIN of a vault that is about to be made.
+    /// Asks for the PIN of a new vault.
     func askNewPIN(forVaultAt path: String) async throws -> PIN {
         let description =
             "A new vault for passkeys\n\n\(SafeText(quoting: path))\n\nChoose a PIN of at least \(PIN.minimumLength) "
-            + "characters. It opens the vault on this device only; nobody can recover it.\(warning)"
+            + "characters. It opens the vault on this device only and cannot be recovered.\(warning)"
         do {
             let secret = try await pinentry.getNewPIN(
                 title: Self.title,
                 description: description,
-                timeout: Self.patience
+                timeout: Self.timeout
             ) { secret in
                 guard let pin = Self.pin(secret) else { return "Type 1 to \(PIN.maximumBytes) bytes" }
                 return pin.isLongEnough ? nil : "At least \(PIN.minimumLength) characters"
@@ -58,10 +62,10 @@ struct PinentryUser: UserInteraction {
         } catch let error as PinentryError {
             switch error {
             case .cancelled, .tooManyTries:
-                throw AlreadyShownFailure("no PIN was chosen; no vault was made", status: .notPermitted)
-            case .timedOut: throw CommandFailure("nobody chose a PIN in time; no vault was made", status: .temporary)
-            case .takenDown:
-                await PromptInterruption.takesPlace()
+                throw AlreadyShownFailure("no PIN was chosen; no vault was created", status: .notPermitted)
+            case .timedOut: throw CommandFailure("no PIN was chosen in time; no vault was created", status: .temporary)
+            case .interrupted:
+                await PromptInterruption.propagate()
                 throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }
@@ -74,8 +78,8 @@ struct PinentryUser: UserInteraction {
             case .create(let site): (site, "Create a passkey for this site?")
             case .signIn(let site): (site, "Sign in to this site?")
             }
-        let made = age.map { ", with a code shown \(CodeAge.words($0)) ago" } ?? ""
-        let description = "\(site)\n\n\(what)\nAsked \(way.words)\(made).\(warning)"
+        let made = age.map { ", with a code shown \(CodeAge.text($0)) ago" } ?? ""
+        let description = "\(site)\n\n\(what)\nAsked \(transport.phrase)\(made).\(warning)"
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
         do {
@@ -85,7 +89,7 @@ struct PinentryUser: UserInteraction {
                     description: description,
                     prompt: "PIN:",
                     error: complaint,
-                    timeout: Self.patience
+                    timeout: Self.timeout
                 )
                 if let pin = Self.pin(secret) { return pin }
                 complaint = "Type the PIN, or cancel"
@@ -108,7 +112,7 @@ struct PinentryUser: UserInteraction {
                 description: "\(relyingParty)\n\n\(text)\(warning)",
                 ok: ok,
                 cancel: "Decline",
-                timeout: Self.patience
+                timeout: Self.timeout
             )
             guard answer == .yes else { throw UserRefusal.declined }
         } catch {
@@ -130,7 +134,7 @@ struct PinentryUser: UserInteraction {
                     ok: "Use",
                     notOK: accounts.count > 1 ? "Next" : nil,
                     cancel: "Decline",
-                    timeout: Self.patience
+                    timeout: Self.timeout
                 )
                 switch answer {
                 case .yes: return index
@@ -143,17 +147,17 @@ struct PinentryUser: UserInteraction {
         }
     }
 
-    func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
+    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
         let text =
             switch notice {
-            case .noPasskey: "None of the passkeys here is one that this site asks for."
-            case .alreadyRegistered: "There is a passkey for this site already; no other is needed."
+            case .noPasskey: "This device has no passkey that this site accepts."
+            case .alreadyRegistered: "This device has a passkey for this site already; no other is needed."
             }
         do {
             try await pinentry.message(
                 title: Self.title,
                 description: "\(relyingParty)\n\n\(text)\(warning)",
-                timeout: Self.patience
+                timeout: Self.timeout
             )
         } catch {
             throw await Self.refusal(error)
@@ -167,14 +171,54 @@ struct PinentryUser: UserInteraction {
     private static func refusal(_ error: any Error) async -> UserRefusal {
         switch error {
         case let refusal as UserRefusal: return refusal
-        case PinentryError.cancelled: return .declined
-        case PinentryError.takenDown:
-            // Who asked us is cancelled then, and says so instead of this.
-            await PromptInterruption.takesPlace()
-            return .declined
-        case PinentryError.timedOut: return .timedOut
-        case let error as PinentryError: return .unavailable(error.sentence)
+        case let error as PinentryError:
+            switch error {
+            case .cancelled: return .declined
+            case .timedOut: return .timedOut
+            case .interrupted:
+                // The caller is cancelled then, and reports that instead.
+                await PromptInterruption.propagate()
+                return .declined
+            default: return .unavailable(error.sentence)
+            }
         default: return .unavailable("the question could not be asked: \(error)")
         }
+    }
+}
+
+/// The transport that the other device uses, for the texts of prompts; known once it has connected.
+final class TransportKind: Sendable {
+    private let relay: String
+    private let isL2CAP = Atomic(false)
+
+    /// Creates a transport through a relay, until ``update(_:)`` reports another.
+    init(relay: String) { self.relay = relay }
+
+    /// Records the transport of the client that verified.
+    func update(_ event: AuthenticatorEvent) {
+        if case .clientVerified(over: .l2cap) = event { isL2CAP.store(true, ordering: .relaxed) }
+    }
+
+    /// The kind of the transport.
+    var kind: DataChannelKind { isL2CAP.load(ordering: .relaxed) ? .l2cap : .webSocket }
+
+    /// The phrase that follows "Asked" in a prompt.
+    var phrase: String { kind == .l2cap ? "by Bluetooth alone" : "through the relay \(relay)" }
+}
+
+/// Handling of a signal that ended a prompt and must also end this program.
+///
+/// Ctrl-C reaches all programs of the terminal. The prompt may exit before this process handles its own signal.
+enum PromptInterruption {
+    /// Returns when the task is cancelled, as after Ctrl-C.
+    ///
+    /// If the signal reached only the prompt, raises it here.
+    static func propagate() async {
+        // A second SIGINT would end this program at once, so its own signal gets time to arrive first. Cancellation ends
+        // both waits.
+        try? await Task.sleep(for: .seconds(1))
+        guard !Task.isCancelled else { return }
+        kill(getpid(), SIGINT)
+        try? await Task.sleep(for: .seconds(5))
     }
 }

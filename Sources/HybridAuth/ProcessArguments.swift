@@ -2,12 +2,11 @@
 
 internal import Glibc
 
-/// The arguments as other users see them in the process list.
+/// The arguments, which other users see in the process list.
 enum ProcessArguments {
-    /// The arguments without the program's name; those that carry a code are overwritten in the process list.
+    /// Returns the arguments without the program's name, and overwrites those with a code in the process list.
     ///
-    /// Meant to be called before anything else is done: until then everybody on the machine can read the code, which
-    /// the kernel copies there when the program is started.
+    /// Call it before anything else: until then every user of the computer can read the code.
     static func withoutTrace() -> [String] {
         let texts = CommandLine.arguments.dropFirst()
         for index in 1..<max(1, Int(CommandLine.argc)) {
@@ -20,7 +19,7 @@ enum ProcessArguments {
         return Array(texts)
     }
 
-    /// Where a code begins: the text of `--url TEXT` and `--url=TEXT`, its scheme in either case.
+    /// Returns the start of a code in `--url TEXT` or `--url=TEXT`; the scheme may be in either case.
     private static func codeStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let scheme = Array("fido:".utf8)
         guard bytes.count >= scheme.count else { return nil }

@@ -7,27 +7,27 @@ internal import HybridDesktopPortal
 internal import HybridPrimitives
 internal import HybridQRScanning
 
-/// Where the text of the QR comes from.
+/// A source of the text of a QR code.
 enum ScanInput: Sendable {
-    /// The command line.
+    /// Text on the command line.
     case text(String)
     /// One line of standard input.
     case standardInput
-    /// A picture, PNG or JPEG.
+    /// A PNG or JPEG file.
     case image(path: String)
-    /// A camera, by its device.
-    case camera(device: String, patience: Duration)
+    /// A camera, by the path of its device.
+    case camera(device: String, timeout: Duration)
     /// The screen, through the desktop's portal.
     case screen
 
-    /// How long a picture is looked at before it is given up.
-    private static let patienceWithPicture = Duration.seconds(60)
-    /// How long the person has to allow a screenshot.
-    private static let patienceWithPortal = Duration.seconds(120)
+    /// Time to search a picture.
+    private static let pictureTimeout = Duration.seconds(60)
+    /// Time for the user to allow a screenshot.
+    private static let portalTimeout = Duration.seconds(120)
 
-    /// Whether reading may take long, so that signals must be heard meanwhile.
+    /// True if reading may take long, so that signals must be handled meanwhile.
     ///
-    /// Reading from standard input blocks instead, and is ended by a signal as any program is.
+    /// Reading from standard input blocks instead, and signals have their default effect.
     var isSlow: Bool {
         switch self {
         case .text, .standardInput: false
@@ -35,15 +35,15 @@ enum ScanInput: Sendable {
         }
     }
 
-    /// Reads the code, and tells what the person should know meanwhile.
+    /// Reads the code and reports progress.
     ///
-    /// - Throws: ``CommandFailure``, and `CancellationError` when the task is cancelled.
+    /// - Throws: ``CommandFailure``; `CancellationError` if the task is cancelled.
     func offer(_ progress: ScanProgress) async throws -> QROffer {
         switch self {
         case .text(let text): try Self.offer(text)
         case .standardInput: try Self.standardInput()
         case .image(let path): try await Self.image(path, named: path)
-        case .camera(let device, let patience): try await Self.camera(device, patience, progress)
+        case .camera(let device, let timeout): try await Self.camera(device, timeout, progress)
         case .screen: try await Self.screen(progress)
         }
     }
@@ -52,7 +52,7 @@ enum ScanInput: Sendable {
 // MARK: - Text
 
 extension ScanInput {
-    /// One line of standard input, read no further than any code is long.
+    /// Reads one line of standard input, up to the maximum length of a code.
     private static func standardInput() throws -> QROffer {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -71,52 +71,41 @@ extension ScanInput {
         return try offer(String(decoding: line, as: UTF8.self))
     }
 
-    /// Reads the text of a code; spaces around it don't matter.
+    /// Parses the text of a code and ignores surrounding spaces.
     private static func offer(_ text: String) throws -> QROffer {
         let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
         do {
             return try QROffer(parsing: trimmed)
         } catch {
-            throw CommandFailure(sentence(for: error), status: .dataError)
+            throw CommandFailure(error)
         }
     }
 
     private static func offer(_ code: ScannedText) throws -> QROffer {
         try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
     }
-
-    private static func sentence(for error: QROffer.ParseError) -> String {
-        switch error {
-        case .notFIDO: "this is not a sign-in code: its text does not begin with FIDO:/"
-        case .damaged: "the code is damaged or incomplete; scan it again"
-        case .malformed(let what):
-            "the code is not one this program can use (\(what)); scan it again, or reload the page"
-        }
-    }
 }
 
 // MARK: - Pictures
 
 extension ScanInput {
-    /// Which of several codes in a picture count.
+    /// Returns true for sign-in codes; other codes in a picture are ignored.
     @Sendable private static func isSignIn(_ code: ScannedText) -> Bool { code.begins(with: "FIDO:/") }
 
     private static func image(_ path: String, named name: String) async throws -> QROffer {
         let bytes: [UInt8]
         do throws(FileReadError) {
-            bytes = try readWholeFile(path, atMost: GreyPicture.maximumFileBytes)
+            bytes = try readWholeFile(path, atMost: GrayPicture.maximumFileBytes)
         } catch {
             throw CommandFailure("\(name): \(error.sentence)", status: error == .tooLarge ? .dataError : .noInput)
         }
         let finding: CodeSearch.Finding
         do throws(CodeSearch.Failure) {
-            finding = try await CodeSearch.codes(inPicture: bytes, limit: patienceWithPicture, where: isSignIn)
+            finding = try await CodeSearch.codes(inPicture: bytes, limit: pictureTimeout, where: isSignIn)
         } catch {
             switch error {
-            case .picture(.outOfMemory):
-                throw CommandFailure("\(name): \(PictureError.outOfMemory.sentence)", status: .temporary)
-            case .picture(let error): throw CommandFailure("\(name): \(error.sentence)", status: .dataError)
-            case .tookTooLong:
+            case .picture(let error): throw CommandFailure("\(name): \(error.sentence)", status: error.status)
+            case .timedOut:
                 throw CommandFailure("\(name): the search took too long; crop it around the code", status: .dataError)
             case .cancelled: throw CancellationError()
             }
@@ -124,7 +113,7 @@ extension ScanInput {
         return try only(finding, name)
     }
 
-    /// The one code of a picture.
+    /// Returns the only sign-in code of a picture.
     private static func only(_ finding: CodeSearch.Finding, _ name: String) throws -> QROffer {
         guard let code = finding.wanted.first else {
             throw CommandFailure(
@@ -148,20 +137,19 @@ extension ScanInput {
         let file: ScreenshotFile
         do throws(PortalError) {
             guard let bus = SessionBus.address(environment) else { throw .noSessionBus }
-            file = try await ScreenshotPortal.take(on: bus, within: patienceWithPortal)
+            file = try await ScreenshotPortal.take(on: bus, within: portalTimeout)
         } catch {
             switch error {
             case .interrupted: throw CancellationError()
             case .declined: throw CommandFailure(error.sentence, status: .notPermitted)
             case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
-            case .noSessionBus, .noPortal, .noScreenshots, .failed:
-                throw CommandFailure(error.sentence, status: .unavailable)
+            default: throw CommandFailure(error.sentence, status: .unavailable)
             }
         }
-        // It shows the whole desktop, and a secret.
+        // The file shows the whole desktop, and the code is secret.
         defer {
             if !file.removeIfTemporary(environment), access(file.path, F_OK) == 0 {
-                progress.tell("screenshot-kept", "the desktop keeps the screenshot as \(file.path)")
+                progress.notify("screenshot-kept", "the desktop keeps the screenshot as \(file.path)")
             }
         }
         return try await image(file.path, named: "the screenshot")
@@ -173,20 +161,20 @@ extension ScanInput {
 extension ScanInput {
     private static func camera(
         _ device: String,
-        _ patience: Duration,
+        _ timeout: Duration,
         _ progress: ScanProgress
     ) async throws -> QROffer {
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
             code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try Camera(path: device) },
-                limit: patience,
+                limit: timeout,
                 where: isSignIn,
-                hint: { progress.tell("camera", $0.sentence) }
+                hint: { progress.notify("camera", $0.sentence) }
             )
         } catch {
             switch error {
-            case .camera(let error): throw CommandFailure(error.sentence, status: .unavailable)
+            case .camera(let error): throw CommandFailure(error)
             case .timedOut:
                 throw CommandFailure(
                     "the camera saw no sign-in code in time; try again in more light",

@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridQRScanning
 
-/// The flags that say where a code is; exactly one of them is given.
+/// The flags that name the source of the code; exactly one must be given.
 struct ScanInputOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The text of the code. Other users may see it; prefer standard input.", valueName: "FIDO:/…")
@@ -12,7 +12,7 @@ struct ScanInputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The text of the code, from a link that was opened: asks before anything else is done.",
+            "The text of the code, from a link that was opened. Asks for confirmation first.",
             valueName: "FIDO:/…"
         )
     )
@@ -23,18 +23,18 @@ struct ScanInputOptions: ParsableArguments {
     )
     var image: String?
 
-    @Flag(help: "PictureView through the camera \(Camera.usualDevice); another one is named behind it.")
+    @Flag(help: "Scan with the camera \(Camera.defaultDevice), or with the one that follows.")
     var camera = false
 
-    @Flag(help: "PictureView at this device's own screen, through the desktop's portal.")
+    @Flag(help: "Scan this device's own screen, through the desktop's portal.")
     var screen = false
 
     @Argument(
-        help: ArgumentHelp("A dash: read the text from standard input. Behind --camera, its device.", valueName: "-")
+        help: ArgumentHelp("A dash: read the text from standard input. After --camera, its device.", valueName: "-")
     )
     var argument: String?
 
-    /// Whether a link started the program.
+    /// True if a link started the program.
     var isLink: Bool { link != nil }
 
     func validate() throws {
@@ -43,7 +43,7 @@ struct ScanInputOptions: ParsableArguments {
             throw ValidationError("Unexpected argument; a dash stands for standard input.")
         }
         guard !camera || argument == nil || argument?.hasPrefix("/") == true else {
-            throw ValidationError("The camera is named by its device, such as \(Camera.usualDevice).")
+            throw ValidationError("The camera is named by its device, such as \(Camera.defaultDevice).")
         }
         let given = [url != nil, link != nil, image != nil, camera, screen, isDash].count { $0 }
         guard given == 1 else {
@@ -53,13 +53,13 @@ struct ScanInputOptions: ParsableArguments {
         }
     }
 
-    /// Where the code is.
+    /// Returns the source of the code.
     ///
-    /// - Parameter patience: How long to look through a camera.
-    func input(patience: Duration) -> ScanInput {
+    /// - Parameter cameraTimeout: Time to search with a camera.
+    func input(cameraTimeout: Duration) -> ScanInput {
         if let text = url ?? link { return .text(text) }
         if let image { return .image(path: image) }
-        if camera { return .camera(device: argument ?? Camera.usualDevice, patience: patience) }
+        if camera { return .camera(device: argument ?? Camera.defaultDevice, timeout: cameraTimeout) }
         return screen ? .screen : .standardInput
     }
 }

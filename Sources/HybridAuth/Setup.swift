@@ -8,40 +8,35 @@ internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridRelayCheck
 
-/// `hybrid-auth setup`: chooses the relay, looks whether it works, and remembers it.
+/// `hybrid-auth setup`: chooses the relay, checks it, and saves it.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Choose a relay, check it, and remember it.",
+        abstract: "Choose a relay, check it, and save it.",
         discussion: """
-            Asks on the terminal; in a script, --tunnel-domain says it, and nothing is asked. What is given here goes to \
-            auth.env in $XDG_CONFIG_HOME/hybrid, where scan looks; what else stands there stays. Running it again with \
-            the same answers changes nothing.
+            Asks on the terminal; with --tunnel-domain, as in scripts, asks nothing. Saves the settings to auth.env in \
+            $XDG_CONFIG_HOME/hybrid, which scan reads, and keeps the other settings there. Running it again with the \
+            same answers changes nothing.
             """
     )
 
     @Option(help: ArgumentHelp("The relay to use, by number or host name.", valueName: "id|host"))
     var tunnelDomain: String?
 
-    @Option(help: ArgumentHelp("A file with the relay's token, remembered too.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file with the relay's token; saved, too.", valueName: "file"))
     var tunnelTokenFile: String?
 
     @Option(
-        help: ArgumentHelp("Trust these certificates (PEM) instead of the system's; remembered too.", valueName: "file")
+        help: ArgumentHelp("Trust these certificates (PEM) instead of the system's; saved, too.", valueName: "file")
     )
     var cacert: String?
 
     @Option(
         help: ArgumentHelp("For the check: connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
-        transform: { text in
-            guard let detour = RelayDetour(text) else {
-                throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.")
-            }
-            return detour
-        }
+        transform: ConnectTo.argument
     )
-    var connectTo: RelayDetour?
+    var connectTo: ConnectTo?
 
-    @Flag(name: .customLong("no-check"), help: "Write without looking at the relay.")
+    @Flag(name: .customLong("no-check"), help: "Save without checking the relay.")
     var noCheck = false
 
     func run() async throws {
@@ -52,7 +47,7 @@ struct Setup: AsyncParsableCommand {
         if let tunnelTokenFile {
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile)))
         } else if try file.value(of: "HYBRID_TUNNEL_TOKEN_FILE") != nil, try !file.names(domain) {
-            // What one relay gave out is no other relay's to read.
+            // A token is secret from every relay but the one that issued it.
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", nil))
         }
         if let cacert { changes.append(("HYBRID_CACERT", try Self.absolute(cacert))) }
@@ -64,10 +59,10 @@ struct Setup: AsyncParsableCommand {
             if ending.signal != nil { throw CommandFailure("interrupted; nothing was written", status: .interrupted) }
             try ending.result.get()
         }
-        guard !file.holds(bytes) else { return Self.say("\(file.path) says so already; nothing to do") }
+        guard !file.holds(bytes) else { return Self.say("\(file.path) is up to date; nothing to do") }
         Self.say("to be written to \(file.path):")
         for (name, value) in changes {
-            Self.say(value.map { "  \(name)=\($0)" } ?? "  no \(name), as that token is the other relay's")
+            Self.say(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
         }
         if dialogue.isPossible, !dialogue.agree("Write it?", otherwise: true) {
             throw CommandFailure("nothing was written", status: .notPermitted)
@@ -76,14 +71,14 @@ struct Setup: AsyncParsableCommand {
         Self.say("done; hybrid-auth scan uses the relay \(domain.host)")
     }
 
-    /// What no scan could use is not written down, also where nobody looks at the relay.
+    /// Checks the given files, also with --no-check: files that no scan could use are not saved.
     private func checkFiles() throws(CommandFailure) {
         if let tunnelTokenFile, noCheck { _ = try AuthSettings.token(tunnelTokenFile) }
         guard let cacert else { return }
         do throws(TunnelError) {
             try TrustAnchors.check(cacert)
         } catch {
-            throw CommandFailure("\(cacert) holds no PEM certificate that can be read", status: .noInput)
+            throw CommandFailure(error)
         }
     }
 
@@ -95,8 +90,8 @@ struct Setup: AsyncParsableCommand {
         guard dialogue.isPossible else {
             throw CommandFailure("there is no terminal to ask on; name the relay with --tunnel-domain", status: .usage)
         }
-        Self.say("a relay passes messages on between this device and the one you sign in on, and can't read them;")
-        Self.say("ask who runs yours for its number or host name, or see hybrid-relay domain")
+        Self.say("a relay forwards messages between this device and the one you sign in on, and can't read them;")
+        Self.say("ask its operator for its number or host name, or see hybrid-relay domain")
         for _ in 0..<5 {
             guard let answer = dialogue.ask("Relay (number or host name): ") else { break }
             if answer.isEmpty { continue }
@@ -113,9 +108,9 @@ struct Setup: AsyncParsableCommand {
         )
     }
 
-    /// Returns if phones can use the relay.
+    /// Returns if authenticators can use the relay; throws otherwise.
     private func check(_ domain: TunnelDomain) async throws {
-        // With what scan will use, given here or not.
+        // The settings that scan will use, given here or not.
         var flags = GivenFlags()
         flags.set(AuthSettings.tunnelDomain, String(domain.id))
         flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
@@ -123,25 +118,20 @@ struct Setup: AsyncParsableCommand {
         let settings = try AuthSettings.resolve(flags)
         var options = CheckOptions()
         options.trustedCertificates = try settings.value(AuthSettings.cacert)
-        options.detour = connectTo
+        options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables
-        options.token = try AuthSettings.tokenFile(for: domain, settings).map(Self.token)
+        options.token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
         Self.say("checking the relay \(domain.host); this takes some seconds")
         let report: CheckReport
         do {
             report = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
-        } catch CheckFailure.unreachable(let why) {
+        } catch let error as TunnelError where error.status == .unavailable {
             throw CommandFailure(
-                "cannot reach \(domain.host): \(why); nothing was written (--no-check writes all the same)",
+                "\(error.sentence); nothing was written (--no-check writes without a check)",
                 status: .unavailable
             )
-        } catch CheckFailure.proxyUnusable(let variable) {
-            throw CommandFailure(
-                "\(variable) names no proxy that can be used; it should be http://[USER[:PASSWORD]@]HOST[:PORT]",
-                status: .configuration
-            )
-        } catch CheckFailure.certificatesUnusable(let file) {
-            throw CommandFailure("\(file) holds no PEM certificate that can be read", status: .noInput)
+        } catch let error as TunnelError {
+            throw CommandFailure(error)
         }
         switch report.verdict {
         case .conforms: Self.say("the relay works (\(report.summary))")
@@ -154,11 +144,8 @@ struct Setup: AsyncParsableCommand {
                     + "hybrid-relay check wss://\(domain.host), or use --no-check",
                 status: .unavailable
             )
-        case .incomplete where report.wantsToken:
-            throw CommandFailure(
-                "the relay wants a token, or another one; name its file with --tunnel-token-file; nothing was written",
-                status: .unavailable
-            )
+        case .incomplete where report.requiresToken:
+            throw CommandFailure("\(TunnelError.notAuthorized.sentence); nothing was written", status: .unavailable)
         case .incomplete:
             throw CommandFailure(
                 "the relay could not be checked in full; nothing was written; try later, or use --no-check",
@@ -167,11 +154,7 @@ struct Setup: AsyncParsableCommand {
         }
     }
 
-    private static func token(_ path: String) throws -> TunnelToken {
-        try TokenFile.read(path, longest: TunnelToken.maximumLength) { TunnelToken($0) }
-    }
-
-    /// A path that still leads there when the program is started elsewhere.
+    /// Returns the absolute path of an existing file.
     private static func absolute(_ path: String) throws(CommandFailure) -> String {
         guard let resolved = PathResolution.resolved(path) else {
             let error: FileReadError = errno == ENOENT ? .missing : .failed(errorNumber: errno)

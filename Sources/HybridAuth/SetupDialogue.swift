@@ -3,14 +3,14 @@
 internal import Glibc
 internal import HybridCommandSupport
 
-/// Questions on the terminal, asked on standard error and answered on standard input.
+/// Questions on the terminal: written to standard error, answered on standard input.
 struct SetupDialogue {
-    /// Whether a person can be asked.
+    /// True if there is a terminal.
     let isPossible: Bool
 
     init() { isPossible = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-    /// One line without the blanks around it; `nil` at the end of the input.
+    /// Returns one line without surrounding blanks; `nil` at the end of the input.
     func ask(_ question: String) -> String? {
         StandardError.writeText(question)
         var line: [UInt8] = []
@@ -30,7 +30,7 @@ struct SetupDialogue {
         return String(decoding: Array(text), as: UTF8.self)
     }
 
-    /// A question answered with y or n; anything else, and nothing, mean `otherwise`.
+    /// Returns the answer to a yes-or-no question; anything but y and n means `otherwise`.
     func agree(_ question: String, otherwise: Bool) -> Bool {
         guard let answer = ask("\(question) [\(otherwise ? "Y/n" : "y/N")] ") else { return false }
         switch answer.lowercased() {

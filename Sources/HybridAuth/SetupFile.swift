@@ -5,43 +5,43 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `auth.env`, changed without touching what somebody else put there.
+/// `auth.env`, with changes that keep all other lines.
 struct SetupFile {
-    /// Where it is.
+    /// Path of the file.
     let path: String
     private let old: [UInt8]?
     private let isPrivate: Bool
 
-    /// Reads the file as it is; one that does not exist yet is empty.
+    /// Reads the file; a file that does not exist counts as empty.
     ///
-    /// - Throws: ``CommandFailure`` if it can't be read, or is not of the format: it is not repaired by guesses.
+    /// - Throws: ``CommandFailure`` if it cannot be read or parsed. A malformed file is not repaired.
     init(path: String) throws(CommandFailure) {
-        // A link is kept, and what it leads to is changed.
+        // A symbolic link stays; its target is changed.
         self.path = PathResolution.resolved(path) ?? path
         var status = stat()
         guard lstat(self.path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
-            throw CommandFailure("\(path) is a link that leads nowhere; mend or remove it", status: .configuration)
+            throw CommandFailure("\(path) is a link that leads nowhere; fix or remove it", status: .configuration)
         }
         old = try Self.content(self.path)
         isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
         _ = try Self.assignments(old ?? [], self.path)
     }
 
-    /// The value of a name, if the file gives it one.
+    /// Returns the value of a name, if the file has one.
     func value(of name: String) throws(CommandFailure) -> String? {
         try Self.assignments(old ?? [], path).first { $0.name == name }?.value
     }
 
-    /// Whether this is the relay that the file names.
+    /// Returns true if the file names this relay.
     func names(_ domain: TunnelDomain) throws(CommandFailure) -> Bool {
         try value(of: "HYBRID_TUNNEL_DOMAIN").flatMap { TunnelDomain(argument: $0) }?.id == domain.id
     }
 
-    /// The bytes of the file with some values changed, added or left out; all other lines stay as they are.
+    /// Returns the bytes of the file with some values changed, added or removed; all other lines stay.
     ///
-    /// - Parameter changes: Names and values, in the order in which new ones are added; a name without a value is left
-    ///   out.
-    /// - Throws: ``CommandFailure`` for a value that the format can't say.
+    /// - Parameter changes: Names and values, in the order in which new ones are added. A name without a value is
+    ///   removed.
+    /// - Throws: ``CommandFailure`` for a value that the format cannot express.
     func changed(_ changes: [(name: String, value: String?)]) throws(CommandFailure) -> [UInt8] {
         var bytes = old ?? []
         for (name, value) in changes {
@@ -66,19 +66,19 @@ struct SetupFile {
         return bytes
     }
 
-    /// Whether the file holds these bytes already, readable by its owner alone.
+    /// Returns true if the file has these bytes already and only its owner can read it.
     func holds(_ bytes: [UInt8]) -> Bool { old == bytes && isPrivate }
 
-    /// Writes the bytes, 0600, so that a reader sees the old file or the new one, also after a power cut.
+    /// Replaces the file atomically, with mode 0600, also with respect to a power failure.
     ///
-    /// - Throws: ``CommandFailure``; also if somebody else has changed the file since it was read.
+    /// - Throws: ``CommandFailure``, also if the file was changed since it was read.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let folder = Self.folder(of: path)
         try Self.makeFolder(folder)
         let template = strdup("\(path).XXXXXX")
         defer { free(template) }
-        // mkstemp makes it 0600.
-        guard let template, case let file = mkstemp(template), file >= 0 else { throw failure("made") }
+        // mkstemp sets mode 0600.
+        guard let template, case let file = mkstemp(template), file >= 0 else { throw failure("created") }
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -89,7 +89,7 @@ struct SetupFile {
         let isWritten = written == bytes.count && fsync(file) == 0
         let error = errno
         close(file)
-        // Checking a relay and asking take their time; what was written meanwhile is not to be lost.
+        // The checks and questions take time; a change made meanwhile must not be lost.
         do throws(CommandFailure) {
             guard try Self.content(path) == old else {
                 throw CommandFailure("\(path) was changed meanwhile; run setup again", status: .temporary)
@@ -114,7 +114,7 @@ struct SetupFile {
         CommandFailure("\(path) can't be \(what): \(String(cString: strerror(errno)))", status: .ioError)
     }
 
-    /// The lines of an assignment, which may be several, replaced by one or none.
+    /// Returns the bytes with the lines of an assignment replaced by one line or none.
     private static func replacing(
         _ given: EnvironmentFile.Assignment,
         in bytes: [UInt8],
@@ -122,7 +122,7 @@ struct SetupFile {
     ) -> [UInt8] {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         let start = given.line - 1
-        // As few lines as read as this assignment by themselves.
+        // The fewest lines that parse as this assignment.
         let end = (start..<lines.count).first { last in
             let part = lines[start...last].joined(separator: [UInt8(ascii: "\n")])
             guard let read = try? EnvironmentFile(Array(part)).assignments, read.count == 1 else { return false }
@@ -133,7 +133,7 @@ struct SetupFile {
         return Array(changed.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    /// Reads both files once more: whatever was not to be changed must be as it was.
+    /// Parses both versions and throws if any other assignment differs.
     private func checkNothingLost(_ bytes: [UInt8], but names: [String]) throws(CommandFailure) {
         func others(_ bytes: [UInt8]) throws(CommandFailure) -> [[String]] {
             try Self.assignments(bytes, path).filter { !names.contains($0.name) }.map { [$0.name, $0.value] }
@@ -147,14 +147,14 @@ struct SetupFile {
         _ bytes: [UInt8],
         _ path: String
     ) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
-        do throws(EnvironmentFile.Mistake) {
+        do throws(EnvironmentFile.ParseError) {
             return try EnvironmentFile(bytes).assignments
         } catch {
             throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
         }
     }
 
-    /// What the file holds, or `nil` where there is none.
+    /// Returns the contents of the file; `nil` if it does not exist.
     private static func content(_ path: String) throws(CommandFailure) -> [UInt8]? {
         do throws(FileReadError) {
             return try readWholeFile(path, atMost: EnvironmentFile.maximumSize)
@@ -169,20 +169,20 @@ struct SetupFile {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }
 
-    /// Makes the folder and those above it, 0700 as the XDG specification says.
+    /// Creates the directory and its parents, with mode 0700 as the XDG specification requires.
     private static func makeFolder(_ path: String) throws(CommandFailure) {
         guard !path.isEmpty, mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         if errno == ENOENT {
             try makeFolder(folder(of: path))
             if mkdir(path, 0o700) == 0 { return }
         }
-        throw CommandFailure("\(path) can't be made: \(String(cString: strerror(errno)))", status: .ioError)
+        throw CommandFailure("\(path) can't be created: \(String(cString: strerror(errno)))", status: .ioError)
     }
 }
 
-/// Paths without links and dots.
+/// Resolution of symbolic links and dots in paths.
 enum PathResolution {
-    /// The path of something that exists, else `nil`.
+    /// Returns the absolute path of an existing file; `nil` if it does not exist.
     static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }

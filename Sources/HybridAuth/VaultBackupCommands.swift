@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `vault backup FILE`: the whole vault in one file.
+/// `vault backup FILE`: writes the whole vault to one file.
 struct VaultBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -20,25 +19,24 @@ struct VaultBackupCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await administering {
+        try await runVaultCommand {
             guard !file.isEmpty else {
                 throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
             }
-            let vault = try options.place.open()
-            let opened = try await options.keeper().open(vault, to: "Write a backup of this vault").vault
-            try await opened.backUp(to: file)
-            await opened.lock()
-            say("wrote \(file); it opens with the passphrase or recovery code of the vault")
+            try await options.withUnlockedVault(to: "Write a backup of this vault") { session in
+                try await session.vault.backUp(to: file)
+                report("wrote \(file); it opens with the passphrase or recovery code of the vault")
+            }
         }
     }
 }
 
-/// `vault restore FILE`: puts a backup where no vault is, or unites it with the same vault.
+/// `vault restore FILE`: restores a backup where there is no vault, or merges it into the same vault.
 struct VaultRestore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put a backup where no vault is, or unite it with the same vault.",
-        discussion: "Nothing is ever overwritten, and what was deleted stays deleted."
+        abstract: "Restore a backup, or merge it into the same vault.",
+        discussion: "Nothing is ever overwritten, and deleted passkeys stay deleted."
     )
 
     @OptionGroup var options: VaultOptions
@@ -47,40 +45,72 @@ struct VaultRestore: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await administering {
-            let (directory, state) = (try options.place.directory(), try options.place.stateDirectory())
+        try await runVaultCommand {
+            let location = try options.location.location()
             let backup = try await VaultBackup.read(file)
-            let keeper = try options.keeper()
-            switch try backup.isOfVault(at: directory, stateDirectory: state) {
+            let prompts = try options.prompts()
+            switch try backup.isOfVault(at: location) {
             case nil:
-                let secret = try await keeper.askSecret(for: file, "Restore this backup")
-                let pin = try await keeper.askNewPIN(for: directory)
-                try await keeper.confirmingForgetting { forgetting in
-                    _ = try await backup.restore(
-                        to: directory,
-                        stateDirectory: state,
-                        secret: secret,
-                        pin: pin,
-                        forgettingSeen: forgetting
-                    )
+                try await prompts.withPortableSecret(for: file, to: "Restore this backup", newPINFor: location) {
+                    _ = try await backup.restore(to: location, secret: $0, pin: $1, resettingRollbackState: $2)
                 }
-                say("restored the vault at \(directory)")
-            case true?:
-                let vault = try options.place.open()
-                let purpose = "Unite this vault with a backup of it"
-                let opened = try await keeper.open(vault, to: purpose, acceptingRecords: true).vault
-                let difference = try await opened.difference(unitedWith: backup)
-                if !difference.isEmpty {
-                    let question = "With the backup, take this vault as it is then?"
-                    try await keeper.confirm("\(question)\n\n\(VaultAccept.words(difference))", ok: "Accept")
-                }
-                let added = try await opened.unite(with: backup, expecting: difference)
-                await opened.lock()
-                if !difference.isEmpty { say("accepted: \(VaultAccept.words(difference))") }
-                say(added == 0 ? "the vault holds all of the backup already" : "added \(added) files from the backup")
-            case false?:
-                throw VaultError.backupOfAnotherVault(path: directory)
+                report("restored the vault at \(location.directory)")
+            case true?: try await merge(backup)
+            case false?: throw VaultError.backupOfAnotherVault(path: location.directory)
             }
         }
+    }
+
+    private func merge(_ backup: VaultBackup) async throws {
+        try await options.withUnlockedVault(to: "Merge a backup into this vault", acceptingRecords: true) { session in
+            let vault = session.vault
+            let difference = try await vault.difference(merging: backup)
+            if !difference.isEmpty {
+                let question = "Accept this vault as it is together with the backup?"
+                try await session.prompts.confirm("\(question)\n\n\(VaultAccept.summary(difference))", ok: "Accept")
+            }
+            let added = try await vault.merge(backup, expecting: difference)
+            if !difference.isEmpty { report("accepted: \(VaultAccept.summary(difference))") }
+            report(
+                added == 0 ? "the vault already has all of the backup" : "added \(added) files from the backup"
+            )
+        }
+    }
+}
+
+/// `vault accept`: accepts a rolled-back vault as it is.
+struct VaultAccept: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "accept",
+        abstract: "Accept a rolled-back vault as it is.",
+        discussion: """
+            Gives up missing records and accepts older ones; deleted passkeys stay deleted. Passkeys that other \
+            devices wrote under a replaced vault key are taken over.
+            """
+    )
+
+    @OptionGroup var options: VaultOptions
+
+    func run() async throws {
+        try await runVaultCommand {
+            try await options.withUnlockedVault(to: "Accept this vault as it is", acceptingRecords: true) { session in
+                let difference = try await session.vault.difference()
+                guard !difference.isEmpty else { return report("there is nothing to accept; the vault is as it was") }
+                let question = "Accept this vault as it is?\n\n\(Self.summary(difference))"
+                try await session.prompts.confirm(question, ok: "Accept")
+                report("accepted: \(Self.summary(try await session.vault.accept(expecting: difference)))")
+            }
+        }
+    }
+
+    /// Returns one line that lists the differences.
+    static func summary(_ difference: VaultDifference) -> String {
+        [
+            (difference.missing, "missing, given up"), (difference.older, "older than before"),
+            (difference.undeleted, "deleted before, and deleted again"),
+            (difference.underReplacedKey, "made or changed under a replaced key, taken over"),
+            (difference.deletedUnderReplacedKey, "deleted under a replaced key, lost permanently"),
+        ]
+        .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: "; ")
     }
 }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Glibc
 internal import HybridAuthenticator
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `hybrid-auth vault`: looks after the place where passkeys are kept.
+/// `hybrid-auth vault`: management of the vault.
 ///
-/// Each subcommand asks through pinentry, never on the command line, and changes nothing unless it says so. None of
-/// them uses the radio: they sign nothing, so nobody has to be near.
+/// Secrets are asked for with pinentry, never on the command line. No subcommand uses the radio: nothing is signed, so
+/// no proof of proximity is needed.
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
-        abstract: "PictureView after the vault that keeps the passkeys.",
+        abstract: "Manage the vault that stores the passkeys.",
         subcommands: [
             VaultInit.self, VaultStatusCommand.self, VaultChangePIN.self, VaultAddPassphrase.self,
             VaultRecoveryCode.self, VaultBackupCommand.self, VaultRestore.self, VaultRekey.self, VaultAccept.self,
@@ -23,55 +22,99 @@ struct VaultCommand: AsyncParsableCommand {
     )
 }
 
-/// Where the vault is.
+/// Option for the location of the vault.
 struct VaultLocationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("\(AuthSettings.vault.help)", valueName: "dir"))
     var vault: String?
 
-    /// Its directory: by flag, variable, `auth.env`, or the usual one.
-    func directory() throws -> String {
+    /// Returns the location from the flag, the environment, `auth.env`, or the default.
+    func location() throws -> VaultLocation {
         var flags = GivenFlags()
         flags.set(AuthSettings.vault, vault)
-        return try AuthSettings.resolve(flags).value(AuthSettings.vault) ?? BaseDirectory.data.path() + "/vault"
+        return try VaultLocation(path: try AuthSettings.resolve(flags).value(AuthSettings.vault))
     }
-    func stateDirectory() throws -> String { try BaseDirectory.state.path() }
 
-    /// Opens the vault of whichever kind it is: the radio matters to who signs, and nobody signs here.
+    /// Opens the vault, real or test: the kind matters only for signing.
     func open() throws -> Vault {
-        let (directory, state) = (try directory(), try stateDirectory())
+        let location = try location()
         do throws(VaultError) {
-            let isTest = try Vault.isTest(directory: directory, stateDirectory: state)
-            return try Vault.open(directory: directory, stateDirectory: state, virtualRadio: isTest)
+            return try Vault.open(at: location, virtualRadio: try Vault.isTest(at: location))
         } catch {
-            throw CommandFailure(error.sentence, status: error.statusOfReading)
+            throw CommandFailure(opening: error)
         }
     }
 }
 
-/// Where the vault is, and who asks.
+/// Options for the location of the vault and the prompt program.
 struct VaultOptions: ParsableArguments {
-    @OptionGroup var place: VaultLocationOptions
+    @OptionGroup var location: VaultLocationOptions
 
-    @Option(help: ArgumentHelp("The program that asks; default pinentry.", valueName: "program"))
+    @Option(help: ArgumentHelp("The prompt program; default pinentry.", valueName: "program"))
     var pinentry: String?
 
-    func keeper() throws -> VaultPrompts {
+    func prompts() throws -> VaultPrompts {
         var flags = GivenFlags()
         flags.set(AuthSettings.pinentry, pinentry)
         return try VaultPrompts(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
     }
+
+    /// Opens the vault with its PIN, runs `body`, and locks the vault again.
+    ///
+    /// - Parameters:
+    ///   - purpose: The purpose, shown in the PIN prompt.
+    ///   - acceptingRecords: True to skip the check of the records, which the user is about to accept.
+    ///   - check: Called with the vault before the PIN prompt.
+    func withUnlockedVault(
+        to purpose: String,
+        acceptingRecords: Bool = false,
+        check: (Vault) throws -> Void = { _ in },
+        _ body: (UnlockedSession) async throws -> Void
+    ) async throws {
+        let vault = try location.open()
+        try check(vault)
+        let prompts = try prompts()
+        let (unlocked, pin) = try await prompts.open(vault, to: purpose, acceptingRecords: acceptingRecords)
+        do {
+            try await body(UnlockedSession(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
+        } catch {
+            await unlocked.lock()
+            throw error
+        }
+        await unlocked.lock()
+    }
 }
 
-/// Runs the body of a subcommand: a signal takes a prompt down, and a vault's refusal ends the program.
-func administering(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let ending = await withTerminationSignals { try await body() }
-    if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+/// An unlocked vault during one command.
+struct UnlockedSession {
+    let vault: UnlockedVault
+    /// Path of the vault directory, for prompts.
+    let path: String
+    let pin: PIN
+    let prompts: VaultPrompts
+}
+
+/// Runs the body of a subcommand.
+///
+/// Signals end its prompts, and a ``VaultError`` becomes the failure of the command.
+func runVaultCommand(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let outcome = await withTerminationSignals { try await body() }
+    if outcome.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
     do {
-        try ending.result.get()
+        try outcome.result.get()
     } catch let error as VaultError {
         throw CommandFailure(error)
     }
 }
 
-/// Says on standard error what was done.
-func say(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+/// Prints one line about the outcome of a command on standard error.
+func report(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+
+/// Prints warnings about ignored files.
+func report(_ warnings: [VaultWarning]) {
+    for warning in warnings { report("ignored: \(warning.path): \(warning.reason)") }
+}
+
+extension CommandFailure {
+    /// Creates the failure of a command that could not open the vault.
+    init(opening error: VaultError) { self.init(error.sentence, status: error.statusWhenOpening) }
+}

@@ -6,11 +6,11 @@ internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
-/// The person who looks after a vault, asked through pinentry.
+/// Prompts of the vault commands, shown with pinentry.
 struct VaultPrompts: Sendable {
     private static let title = "Vault for passkeys"
-    private static let patience = Duration.seconds(120)
-    private static let tries = 3
+    private static let timeout = Duration.seconds(120)
+    private static let maximumAttempts = 3
 
     private let pinentry: Pinentry
 
@@ -22,29 +22,31 @@ struct VaultPrompts: Sendable {
         }
     }
 
-    /// Opens a vault with its PIN, asking three times at most; gives the PIN too.
+    /// Opens a vault with its PIN, which the user may try three times.
+    ///
+    /// - Returns: The unlocked vault and the PIN.
     func open(
         _ vault: Vault,
         to purpose: String,
         acceptingRecords: Bool = false
     ) async throws -> (vault: UnlockedVault, pin: PIN) {
         var complaint: String?
-        for _ in 0..<Self.tries {
+        for _ in 0..<Self.maximumAttempts {
             let pin = try await askPIN(for: vault.path, purpose, complaint)
             do throws(UnlockFailure) {
-                let opened =
+                let unlocked =
                     acceptingRecords ? try await vault.openForAcceptance(with: pin) : try await vault.open(with: pin)
-                for note in opened.notes { say("left alone: \(note.path): \(note.reason)") }
-                return (opened, pin)
+                report(unlocked.warnings)
+                return (unlocked, pin)
             } catch {
-                guard let left = error.attemptsLeft else {
-                    let cause = error.underlying as? VaultError
-                    throw CommandFailure(error.sentence, status: cause?.statusOfReading ?? .notPermitted)
-                }
-                guard left > 0 else {
+                switch error.attemptsLeft {
+                case let left? where left > 0: complaint = "Wrong PIN; \(left) more before a wait"
+                case .some:
                     throw CommandFailure("the PIN was wrong too often; wait, then try again", status: .notPermitted)
+                case nil:
+                    let status = (error.underlying as? VaultError)?.statusWhenOpening
+                    throw CommandFailure(error.sentence, status: status ?? .notPermitted)
                 }
-                complaint = "Wrong PIN; \(left) more before a wait"
             }
         }
         throw CommandFailure("the PIN was wrong; nothing was changed", status: .notPermitted)
@@ -52,30 +54,34 @@ struct VaultPrompts: Sendable {
 
     private func askPIN(for path: String, _ purpose: String, _ complaint: String?) async throws -> PIN {
         var complaint = complaint
-        for _ in 0..<Self.tries {
-            let secret = try await answered {
-                try await pinentry.getPIN(
-                    title: Self.title,
-                    description: "\(purpose)\n\n\(SafeText(quoting: path))",
-                    prompt: "PIN:",
-                    error: complaint,
-                    timeout: Self.patience
-                )
-            }
+        for _ in 0..<Self.maximumAttempts {
+            let secret = try await ask("\(purpose)\n\n\(SafeText(quoting: path))", prompt: "PIN:", complaint)
             if let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) { return pin }
             complaint = "Type the PIN, or cancel"
         }
         throw Self.nothingTyped
     }
 
-    /// Asks for a new PIN, twice.
+    private func ask(_ description: String, prompt: String, _ complaint: String?) async throws -> PinentrySecret {
+        try await mappingFailures {
+            try await pinentry.getPIN(
+                title: Self.title,
+                description: description,
+                prompt: prompt,
+                error: complaint,
+                timeout: Self.timeout
+            )
+        }
+    }
+
+    /// Asks twice for a new PIN.
     func askNewPIN(for path: String) async throws -> PIN {
-        let secret = try await answered {
+        let secret = try await mappingFailures {
             try await pinentry.getNewPIN(
                 title: Self.title,
                 description: "A new PIN for this vault on this device\n\n\(SafeText(quoting: path))\n\nAt least "
                     + "\(PIN.minimumLength) characters. It opens the vault on this device only.",
-                timeout: Self.patience
+                timeout: Self.timeout
             ) { secret in
                 guard let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) else {
                     return "Type 1 to \(PIN.maximumBytes) bytes"
@@ -87,20 +93,20 @@ struct VaultPrompts: Sendable {
         return pin
     }
 
-    /// Asks for a new passphrase, twice, with a hint at its strength.
+    /// Asks twice for a new passphrase, and tells the user if it is too weak.
     func askNewPassphrase(for path: String) async throws -> Passphrase {
         let texts = NewPINTexts(
             prompt: "Passphrase:",
             repeatPrompt: "Again:",
             mismatch: "The two are not the same; type it again"
         )
-        let secret = try await answered(choosing: "passphrase") {
+        let secret = try await mappingFailures(choosing: "passphrase") {
             try await pinentry.getNewPIN(
                 title: Self.title,
                 description: "A new passphrase for this vault\n\n\(SafeText(quoting: path))\n\nIt opens every copy of "
                     + "the vault anywhere. Five words drawn at random are enough; a sentence from a book is not.",
                 texts: texts,
-                timeout: Self.patience
+                timeout: Self.timeout
             ) { secret in
                 guard let passphrase = secret.withUnsafeBytes({ Passphrase(utf8: $0) }) else {
                     return "Type 1 to \(Passphrase.maximumBytes) bytes"
@@ -113,78 +119,87 @@ struct VaultPrompts: Sendable {
         return passphrase
     }
 
-    /// Asks for the passphrase or the recovery code, whichever the person has.
-    func askSecret(for path: String, _ purpose: String) async throws -> PortableSecret {
+    /// Asks for the passphrase or recovery code of a vault and a new PIN, and sets that PIN on this device.
+    func join(_ location: VaultLocation, to purpose: String) async throws {
+        try await withPortableSecret(for: location.directory, to: purpose, newPINFor: location) {
+            _ = try await Vault.join(at: location, secret: $0, pin: $1, resettingRollbackState: $2)
+        }
+    }
+
+    /// Asks for a passphrase or recovery code and a new PIN, then calls `body`.
+    ///
+    /// If this device's record of seen revisions is unreadable, the user is asked whether to replace it, and `body` is
+    /// called again with that permission.
+    ///
+    /// - Parameter path: Path of the file or directory that the secret opens.
+    func withPortableSecret(
+        for path: String,
+        to purpose: String,
+        newPINFor location: VaultLocation,
+        _ body: (PortableSecret, PIN, _ resettingRollbackState: Bool) async throws -> Void
+    ) async throws {
+        let secret = try await askPortableSecret(for: path, purpose)
+        let pin = try await askNewPIN(for: location.directory)
+        do {
+            try await body(secret, pin, false)
+        } catch let error as VaultError {
+            guard case .rollbackStateUnreadable = error else { throw error }
+            try await confirm(
+                "This device's record of this vault can't be read, so it is unknown whether passkeys are missing or "
+                    + "deleted ones came back. Continue with the present contents?",
+                ok: "Continue"
+            )
+            try await body(secret, pin, true)
+        }
+    }
+
+    private func askPortableSecret(for path: String, _ purpose: String) async throws -> PortableSecret {
+        let description = "\(purpose)\n\n\(SafeText(quoting: path))\n\nType its passphrase or its recovery code."
         var complaint: String?
         var mistyped: Passphrase?
-        for _ in 0..<Self.tries {
-            let secret = try await answered {
-                try await pinentry.getPIN(
-                    title: Self.title,
-                    description:
-                        "\(purpose)\n\n\(SafeText(quoting: path))\n\nType its passphrase or its recovery code.",
-                    prompt: "Secret:",
-                    error: complaint,
-                    timeout: Self.patience
-                )
-            }
-            let code = secret.withUnsafeBytes { bytes in
-                Result { () throws(RecoveryCode.Refusal) in try RecoveryCode(reading: bytes) }
-            }
+        for _ in 0..<Self.maximumAttempts {
+            let secret = try await ask(description, prompt: "Secret:", complaint)
             let passphrase = secret.withUnsafeBytes { Passphrase(utf8: $0) }
-            switch (code, passphrase) {
-            case (.success(let code), _): return .recoveryCode(code)
-            case (.failure(.mistyped), _) where mistyped == nil:
-                mistyped = passphrase
-                complaint = "The recovery code has a typing error"
-            // Typed twice, it may be a passphrase that only looks like a code.
-            case (.failure, let passphrase?): return .passphrase(passphrase)
-            case (.failure, nil): complaint = "Type the passphrase or the recovery code, or cancel"
+            do throws(RecoveryCode.ParseError) {
+                return .recoveryCode(try secret.withUnsafeBytes(Self.recoveryCode).get())
+            } catch {
+                if error == .mistyped, mistyped == nil {
+                    mistyped = passphrase
+                    complaint = "The recovery code has a typing error"
+                } else if let passphrase {
+                    // A second mismatch means a passphrase that only looks like a recovery code.
+                    return .passphrase(passphrase)
+                } else {
+                    complaint = "Type the passphrase or the recovery code, or cancel"
+                }
             }
         }
         throw Self.nothingTyped
     }
 
-    /// Shows a recovery code once, and goes on only when the person says that it is written down.
+    private static func recoveryCode(_ bytes: UnsafeRawBufferPointer) -> Result<RecoveryCode, RecoveryCode.ParseError> {
+        Result { () throws(RecoveryCode.ParseError) in try RecoveryCode(reading: bytes) }
+    }
+
+    /// Shows a recovery code once and returns if the user has written it down.
     func show(_ code: RecoveryCode, for path: String) async throws {
-        let answer = try await answered {
-            try await pinentry.confirm(
-                title: Self.title,
-                description:
-                    "The recovery code of this vault\n\n\(SafeText(quoting: path))\n\n\(code.text)\n\nWrite it on "
-                    + "paper and keep it away from this device. It is shown only now.",
-                ok: "Written down",
-                cancel: "Cancel",
-                timeout: .seconds(600)
-            )
-        }
-        guard answer == .yes else { throw Self.declined }
+        try await confirm(
+            "The recovery code of this vault\n\n\(SafeText(quoting: path))\n\n\(code.text)\n\nWrite it on paper and keep "
+                + "it away from this device. It is shown only now.",
+            ok: "Written down",
+            timeout: .seconds(600)
+        )
     }
 
-    /// Does something, and once more when a person gives up what this device remembers but can't read.
-    func confirmingForgetting(_ act: (_ forgettingSeen: Bool) async throws -> Void) async throws {
-        do {
-            try await act(false)
-        } catch let error as VaultError {
-            guard case .memoryUnreadable = error else { throw error }
-            try await confirm(
-                "What this device remembers of this vault can't be read. It can't tell whether passkeys are missing, or "
-                    + "deleted ones are back. Go on with what is there?",
-                ok: "Go on"
-            )
-            try await act(true)
-        }
-    }
-
-    /// Asks a question that a person may decline.
-    func confirm(_ question: String, ok: String) async throws {
-        let answer = try await answered {
+    /// Asks a question and returns if the user agrees.
+    func confirm(_ question: String, ok: String, timeout: Duration = Self.timeout) async throws {
+        let answer = try await mappingFailures {
             try await pinentry.confirm(
                 title: Self.title,
                 description: question,
                 ok: ok,
                 cancel: "Cancel",
-                timeout: Self.patience
+                timeout: timeout
             )
         }
         guard answer == .yes else { throw Self.declined }
@@ -193,7 +208,7 @@ struct VaultPrompts: Sendable {
     private static let declined = CommandFailure("cancelled; nothing was changed", status: .notPermitted)
     private static let nothingTyped = CommandFailure("nothing was typed; nothing was changed", status: .notPermitted)
 
-    private func answered<Answer: Sendable>(
+    private func mappingFailures<Answer: Sendable>(
         choosing what: String = "PIN",
         _ ask: () async throws -> Answer
     ) async throws -> Answer {
@@ -205,8 +220,8 @@ struct VaultPrompts: Sendable {
             case .tooManyTries:
                 throw CommandFailure("no \(what) was chosen after several tries; try again", status: .notPermitted)
             case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
-            case .takenDown:
-                await PromptInterruption.takesPlace()
+            case .interrupted:
+                await PromptInterruption.propagate()
                 throw CancellationError()
             default: throw CommandFailure(error.sentence, status: .unavailable)
             }

@@ -2,35 +2,35 @@
 
 internal import HybridCTAP
 
-/// A response, and what it stands for.
+/// A response together with the passkeys that it affects.
 struct Fulfilled<Response: Sendable>: Sendable {
     let response: Response
-    /// What was made or has signed.
+    /// The passkey that was created or used.
     let credential: CredentialID
-    /// What the new passkey replaces.
+    /// The passkeys that the new one replaces.
     var replaced: [CredentialID] = []
 }
 
-/// A request that opened the store and was answered, while nobody knows whether the client hears that.
+/// A request that unlocked the store and was answered, until it is known whether the client has the response.
 struct AnsweredRequest: Sendable {
     let store: any UnlockedCredentialStore
     let operation: RequestedOperation
-    /// How it ended if the client hears of it.
+    /// The outcome if the client receives the response.
     let outcome: ServedRequest.Outcome
     var credential: CredentialID?
     var replaced: [CredentialID] = []
-    /// Whether the answer was sent.
+    /// True if the response was sent.
     var wasSent = false
 
-    /// For whom it was.
+    /// The relying party of the operation.
     var relyingParty: RelyingPartyID {
         switch operation {
         case .create(let relyingParty), .signIn(let relyingParty): relyingParty
         }
     }
 
-    func served(wasHeard: Bool) -> ServedRequest {
-        let isLost = outcome == .done && !wasHeard
+    func served(wasDelivered: Bool) -> ServedRequest {
+        let isLost = outcome == .done && !wasDelivered
         return ServedRequest(operation, isLost ? .clientGone : outcome, credential: credential)
     }
 }

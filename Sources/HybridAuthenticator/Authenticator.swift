@@ -3,34 +3,40 @@
 internal import Crypto
 public import HybridCTAP
 
-/// The authenticator: CTAP requests in, responses out, with a person and a store of passkeys in between.
+/// An authenticator: answers CTAP requests with the consent of a user and the passkeys of a store.
 ///
-/// **Actors.** A client has sent a request through an encrypted channel. The *user* is asked through
-/// ``UserInteraction``. Passkeys lie in a ``CredentialStore``, locked.
+/// **Roles.** A client has sent a request through an encrypted channel. The *user* is asked through
+/// ``UserInteraction``. Passkeys are kept in a locked ``CredentialStore``.
 ///
-/// **Steps**, for each request anew: the user is asked for the PIN under the name of the relying party; the PIN
-/// opens the store; passkeys are looked up; the user confirms the account; a key is made or used. The store stays open
-/// until ``delivered()`` or ``ended()`` say whether the client has the answer: only then it is true what the history
-/// is told, and only then the passkey goes whose place a new one takes. Then it is locked. What the client must not
-/// learn without consent (whether there is a passkey, whether it is excluded) is told to the user first.
+/// **Steps** of each request:
+/// 1. The user enters the PIN, in a prompt that names the relying party. The PIN unlocks the store.
+/// 2. Passkeys are looked up, and the user confirms the account.
+/// 3. A key is created or used.
+/// 4. ``responseDelivered()`` or ``sessionEnded()`` reports whether the client has the response. Only then is the
+///    outcome known: it is added to the history, and a passkey that the new one replaces is deleted.
+/// 5. The store is locked.
 ///
-/// **Trust.** The relying party's ID is vouched for by the client alone, which is why the user sees it before
-/// anything happens. Requests are hostile until then: they were parsed within bounds and change nothing.
+/// The user learns first what the client must not learn without consent: that there is no passkey, or that one is
+/// excluded.
+///
+/// **Trust.** Only the client vouches for the relying party's ID. Therefore the user sees the ID before anything
+/// happens. Until then a request is untrusted: it was parsed within limits and changes nothing.
 public actor Authenticator {
-    /// How often a PIN may be tried in one request.
+    /// Number of PINs that may be tried in one request.
     public static let pinAttempts = 3
 
-    /// This model of authenticator.
+    /// Identifier of this authenticator model.
     public static let aaguid = AAGUID(
         fixed: (0x9d, 0x1c, 0x6f, 0x3a, 0x5e, 0x42, 0x4b, 0x8e, 0x8a, 0x57, 0x2f, 0x0b, 0xc4, 0x61, 0xd3, 0x70)
     )
 
-    /// What it says of itself.
+    /// The response to `authenticatorGetInfo`.
     ///
-    /// The versions are those whose rules for the two commands it keeps, as phones have it: 2.1 brought passkeys that
-    /// are not discoverable and the overwriting of those that are, 2.3 the wish for an attestation format. What these
-    /// versions have for PINs typed on the client and for managing a security key's memory has no place over hybrid.
-    /// `largeBlob` is not there, because how phones speak it over hybrid is not known for certain.
+    /// As on phones, `versions` lists those whose rules for `authenticatorMakeCredential` and
+    /// `authenticatorGetAssertion` apply here. Version 2.1 added non-discoverable passkeys and the overwriting of
+    /// discoverable ones; 2.3 added the preference for an attestation format. Their commands for PINs typed on the
+    /// client and for managing a security key's memory do not apply to hybrid transports. `largeBlob` is missing
+    /// because the behavior of phones over hybrid transports is not documented.
     public static let info = AuthenticatorInfo(
         versions: ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"],
         extensions: ["prf"],
@@ -43,43 +49,45 @@ public actor Authenticator {
 
     private let store: any CredentialStore
     private let user: any UserInteraction
-    /// The request that opened the store last, until it is known whether the client has the answer.
+    /// The last request that unlocked the store, until it is known whether the client has the response.
     private var answered: AnsweredRequest?
-    /// Whether a passkey that was to be replaced stays, because the client never showed that it has the new one.
+    /// True if a passkey that was to be replaced stays, because the client did not confirm that it has the new one.
     public private(set) var keptReplaced = false
 
-    /// Why the last request was not fulfilled, if it was not.
+    /// The failure of the last request; `nil` if it was fulfilled.
     public private(set) var lastFailure: AuthenticatorFailure?
-    /// How many requests created or used a passkey.
-    public private(set) var fulfilled = 0
-    /// Why the history could not be written to, if it could not.
+    /// Number of requests that created or used a passkey.
+    public private(set) var fulfilledCount = 0
+    /// The failure to write the history, if it failed.
     public private(set) var historyFailure: StoreFailure?
 
-    /// An authenticator over a store and a person.
+    /// Creates an authenticator for the passkeys of `store`.
     public init(store: any CredentialStore, user: any UserInteraction) {
         self.store = store
         self.user = user
     }
 
-    /// Answers one request; a cancelled task answers *cancelled* and changes nothing.
+    /// Answers one request.
+    ///
+    /// In a cancelled task the response is `CTAP2_ERR_KEEPALIVE_CANCEL`, and nothing changes.
     public func answer(_ request: CTAPRequest) async -> CTAPResponse {
-        await ended()
+        await sessionEnded()
         do throws(AuthenticatorFailure) {
             let response: CTAPResponse
             switch request {
             case .makeCredential(let request):
-                try checkPatience()
+                try checkMayPrompt()
                 response = .success(try await makeCredential(request).encoded)
             case .getAssertion(let request):
-                try checkPatience()
+                try checkMayPrompt()
                 response = .success(try await getAssertion(request).encoded)
             case .getInfo:
                 return .success(Self.info.encoded)
             case .selection:
-                // Phones serve one client at a time; there is nothing to select.
+                // Only one authenticator answers over a hybrid transport; there is nothing to select.
                 return .failure(.invalidCommand)
             }
-            fulfilled += 1
+            fulfilledCount += 1
             lastFailure = nil
             return response
         } catch {
@@ -88,55 +96,57 @@ public actor Authenticator {
         }
     }
 
-    /// The last answer was sent: the history is told, unless a passkey waits for its replacement to be heard of.
-    public func sent() async {
+    /// Reports that the last response was sent.
+    ///
+    /// The history gets its entry, unless a replaced passkey awaits ``responseDelivered()``.
+    public func responseSent() async {
         guard let request = answered else { return }
         guard request.replaced.isEmpty else {
             answered?.wasSent = true
             return
         }
         answered = nil
-        await conclude(request, wasHeard: true)
+        await finish(request, wasDelivered: true)
     }
 
-    /// The client has shown that it has the last answer: what the new passkey in it replaces is deleted now.
+    /// Reports that the client has the last response, and deletes the passkeys that the new one replaces.
     ///
-    /// An answer that was sent may still be lost on its way, and then the old passkey is the only one that the site
-    /// knows. So nothing is deleted without this call. A history that can't be written changes nothing; see ``historyFailure``.
+    /// A response that was sent may still be lost. The site then knows only the old passkey, so nothing is deleted
+    /// before this call. A failure to write the history does not throw; see ``historyFailure``.
     ///
-    /// - Throws: ``StoreFailure``; then some that were to be deleted are still there, and the new passkey is as well.
-    public func delivered() async throws(StoreFailure) {
+    /// - Throws: ``StoreFailure``. Then some passkeys that were to be deleted still exist, and so does the new one.
+    public func responseDelivered() async throws(StoreFailure) {
         guard let request = answered else { return }
         answered = nil
         do throws(StoreFailure) {
             if !request.replaced.isEmpty { try await request.store.delete(request.replaced, of: request.relyingParty) }
         } catch {
-            await conclude(request, wasHeard: true)
+            await finish(request, wasDelivered: true)
             throw error
         }
-        await conclude(request, wasHeard: true)
+        await finish(request, wasDelivered: true)
     }
 
-    /// The client hears nothing more: the history is told what came of the last request, if it was not yet.
-    public func ended() async {
+    /// Reports that the client receives nothing more, and adds the last request to the history if it is not there yet.
+    public func sessionEnded() async {
         guard let request = answered else { return }
         answered = nil
         keptReplaced = request.wasSent
-        await conclude(request, wasHeard: request.wasSent)
+        await finish(request, wasDelivered: request.wasSent)
     }
 
     /// Writes the history and locks the store.
-    private func conclude(_ request: AnsweredRequest, wasHeard: Bool) async {
+    private func finish(_ request: AnsweredRequest, wasDelivered: Bool) async {
         do throws(StoreFailure) {
-            try await request.store.record(request.served(wasHeard: wasHeard))
+            try await request.store.record(request.served(wasDelivered: wasDelivered))
         } catch {
             historyFailure = error
         }
         await request.store.lock()
     }
 
-    /// Who said no is not asked again by the same client.
-    private func checkPatience() throws(AuthenticatorFailure) {
+    /// Throws the last failure if it ended the prompts: the same client cannot ask again after a refusal.
+    private func checkMayPrompt() throws(AuthenticatorFailure) {
         if let lastFailure, lastFailure.endsPrompts { throw lastFailure }
     }
 
@@ -146,19 +156,19 @@ public actor Authenticator {
         guard request.algorithms.contains(.es256) else { throw .noSupportedAlgorithm }
         let relyingParty = request.relyingParty.id
         let operation = RequestedOperation.create(relyingParty)
-        let opened = try await verifiedStore(for: operation)
-        return try await keeping(opened, for: operation) { () async throws(AuthenticatorFailure) in
+        let unlocked = try await verifiedStore(for: operation)
+        return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let excluded = Set(request.excludeList.filter(\.isPublicKey).map(\.id))
-            let existing = try await self.passkeys(in: opened, for: relyingParty)
+            let existing = try await self.passkeys(in: unlocked, for: relyingParty)
             guard !existing.contains(where: { excluded.contains($0.id) }) else {
-                try await self.told(.alreadyRegistered, relyingParty)
+                try await self.notify(.alreadyRegistered, relyingParty)
                 throw .alreadyRegistered
             }
-            // CTAP 2.1 §6.1.2: a discoverable passkey takes the place of the account's one before.
+            // CTAP 2.1 §6.1.2: a discoverable passkey replaces an earlier one of the same account.
             let replaced = existing.filter {
                 request.residentKey && $0.isDiscoverable && $0.user.id == request.user.id
             }
-            try await self.asking { () async throws(UserRefusal) in
+            try await self.prompt { () async throws(UserRefusal) in
                 try await self.user.confirmCreation(
                     of: request.user,
                     for: relyingParty,
@@ -173,15 +183,15 @@ public actor Authenticator {
                 privateKey: P256.Signing.PrivateKey(compactRepresentable: false),
                 isBackupEligible: true,
                 isDiscoverable: request.residentKey,
-                // Also for sites that do not ask for it now: they may when they sign in.
+                // Always created: a site that does not request `prf` now may request it at sign-in.
                 prfSecret: secret
             )
-            let signing = SigningPasskey(passkey, isBackedUp: opened.isBackedUp)
+            let signing = SigningPasskey(passkey, isBackedUp: unlocked.isBackedUp)
             let response = try signing.creation(for: request)
             try self.checkCancellation()
             do throws(StoreFailure) {
-                // Durable before the client hears of it: a passkey the site knows must never be lost here.
-                try await opened.add(passkey)
+                // Durable before the client learns of it: a passkey that the site knows must not be lost here.
+                try await unlocked.add(passkey)
             } catch {
                 throw AuthenticatorFailure(error)
             }
@@ -192,32 +202,32 @@ public actor Authenticator {
     private func getAssertion(
         _ request: GetAssertionRequest
     ) async throws(AuthenticatorFailure) -> GetAssertionResponse {
-        // A silent look for passkeys would tell a client what the user has not agreed to tell.
+        // A silent request would reveal without consent whether there is a passkey.
         guard request.userPresence else { throw .silentRequest }
         let relyingParty = request.relyingPartyID
         let operation = RequestedOperation.signIn(relyingParty)
-        let opened = try await verifiedStore(for: operation)
-        return try await keeping(opened, for: operation) { () async throws(AuthenticatorFailure) in
+        let unlocked = try await verifiedStore(for: operation)
+        return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
-            let candidates = try await self.passkeys(in: opened, for: relyingParty)
+            let candidates = try await self.passkeys(in: unlocked, for: relyingParty)
                 .filter { request.allowList.isEmpty ? $0.isDiscoverable : allowed.contains($0.id) }
             guard !candidates.isEmpty else {
-                try await self.told(.noPasskey, relyingParty)
+                try await self.notify(.noPasskey, relyingParty)
                 throw .noPasskey
             }
-            let index = try await self.asking { () async throws(UserRefusal) in
+            let index = try await self.prompt { () async throws(UserRefusal) in
                 try await self.user.chooseAccount(candidates.map(\.user), for: relyingParty)
             }
             guard candidates.indices.contains(index) else { throw .declined }
             try self.checkCancellation()
-            let signing = SigningPasskey(candidates[index], isBackedUp: opened.isBackedUp)
+            let signing = SigningPasskey(candidates[index], isBackedUp: unlocked.isBackedUp)
             let response = try signing.assertion(for: request)
             return Fulfilled(response: response, credential: candidates[index].id)
         }
     }
 }
 
-// MARK: - The person and the store
+// MARK: - User and store
 
 extension Authenticator {
     private func verifiedStore(
@@ -225,15 +235,15 @@ extension Authenticator {
     ) async throws(AuthenticatorFailure) -> any UnlockedCredentialStore {
         var problem: PINProblem?
         for _ in 0..<Self.pinAttempts {
-            let asked = problem
-            let pin = try await asking { () async throws(UserRefusal) in
-                try await self.user.askPIN(for: operation, problem: asked)
+            let current = problem
+            let pin = try await prompt { () async throws(UserRefusal) in
+                try await self.user.askPIN(for: operation, problem: current)
             }
             do throws(UnlockFailure) {
                 return try await store.unlock(with: pin)
             } catch {
                 guard let attemptsLeft = error.attemptsLeft else { throw AuthenticatorFailure(error) }
-                // Another answer could not be judged before the wait is over.
+                // No PIN is judged until the wait is over, so asking again is useless.
                 guard attemptsLeft > 0 else { throw .wrongPIN }
                 problem = .wrong(attemptsLeft: attemptsLeft)
             }
@@ -241,16 +251,16 @@ extension Authenticator {
         throw .wrongPIN
     }
 
-    /// Runs `body` and keeps the store for what follows the answer, whatever that is.
-    private func keeping<Response: Sendable>(
-        _ opened: any UnlockedCredentialStore,
+    /// Runs `body` and keeps the store unlocked until the outcome of the request is recorded.
+    private func retaining<Response: Sendable>(
+        _ unlocked: any UnlockedCredentialStore,
         for operation: RequestedOperation,
         _ body: () async throws(AuthenticatorFailure) -> Fulfilled<Response>
     ) async throws(AuthenticatorFailure) -> Response {
         do throws(AuthenticatorFailure) {
             let fulfilled = try await body()
             answered = AnsweredRequest(
-                store: opened,
+                store: unlocked,
                 operation: operation,
                 outcome: .done,
                 credential: fulfilled.credential,
@@ -258,12 +268,13 @@ extension Authenticator {
             )
             return fulfilled.response
         } catch {
-            answered = AnsweredRequest(store: opened, operation: operation, outcome: error.outcome)
+            answered = AnsweredRequest(store: unlocked, operation: operation, outcome: error.outcome)
             throw error
         }
     }
 
-    private func asking<Result: Sendable>(
+    /// Runs one prompt; cancellation takes precedence over the user's answer.
+    private func prompt<Result: Sendable>(
         _ body: () async throws(UserRefusal) -> Result
     ) async throws(AuthenticatorFailure) -> Result {
         try checkCancellation()
@@ -271,26 +282,26 @@ extension Authenticator {
             return try await body()
         } catch {
             try checkCancellation()
-            switch error {
-            case .declined: throw .declined
-            case .timedOut: throw .userTimedOut
-            case .unavailable(let sentence): throw .userUnavailable(sentence)
+            throw switch error {
+            case .declined: .declined
+            case .timedOut: .userTimedOut
+            default: .userUnavailable(error.sentence)
             }
         }
     }
 
-    private func told(_ notice: Notice, _ relyingParty: RelyingPartyID) async throws(AuthenticatorFailure) {
-        try await asking { () async throws(UserRefusal) in
-            try await self.user.tell(notice, relyingParty: relyingParty)
+    private func notify(_ notice: Notice, _ relyingParty: RelyingPartyID) async throws(AuthenticatorFailure) {
+        try await prompt { () async throws(UserRefusal) in
+            try await self.user.show(notice, relyingParty: relyingParty)
         }
     }
 
     private func passkeys(
-        in opened: any UnlockedCredentialStore,
+        in unlocked: any UnlockedCredentialStore,
         for relyingParty: RelyingPartyID
     ) async throws(AuthenticatorFailure) -> [Passkey] {
         do throws(StoreFailure) {
-            return try await opened.passkeys(for: relyingParty)
+            return try await unlocked.passkeys(for: relyingParty)
         } catch {
             throw AuthenticatorFailure(error)
         }
@@ -313,7 +324,7 @@ extension AAGUID {
 }
 
 extension CredentialID {
-    /// 32 random bytes.
+    /// Returns 32 random bytes.
     static func random() -> CredentialID {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

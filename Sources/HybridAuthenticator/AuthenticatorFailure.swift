@@ -5,8 +5,11 @@ public import HybridPrimitives
 
 /// The reason why a request was not fulfilled: a sentence for the user of this device, and a CTAP status for the client.
 public struct AuthenticatorFailure: ExplainedFailure, Equatable {
+    /// Cause for programs; it never changes.
     public let code: String
+    /// Cause and remedy on one line.
     public let sentence: String
+    /// Exit status of a command that ends with this failure.
     public let status: ExitStatus
     /// The status that the client receives.
     public let ctapStatus: CTAPStatus
@@ -39,13 +42,23 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
 
     /// The user declined.
     public static let declined = AuthenticatorFailure(
-        "declined", .notPermitted, .operationDenied, "you declined", outcome: .declined, endsPrompts: true)
+        "declined",
+        .notPermitted,
+        .operationDenied,
+        "you declined",
+        outcome: .declined,
+        endsPrompts: true
+    )
 
     /// The user did not answer in time.
     public static let userTimedOut = AuthenticatorFailure(
-        "not-answered-in-time", .temporary, .userActionTimeout,
+        "not-answered-in-time",
+        .temporary,
+        .userActionTimeout,
         "the question was not answered in time; scan a new QR code to try again",
-        outcome: .unanswered, endsPrompts: true)
+        outcome: .unanswered,
+        endsPrompts: true
+    )
 
     /// The user cannot be asked.
     public static func userUnavailable(_ sentence: String) -> AuthenticatorFailure {
@@ -54,39 +67,66 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
 
     /// The client cancelled or disappeared while the user was asked.
     public static let cancelled = AuthenticatorFailure(
-        "cancelled-by-client", .temporary, .keepaliveCancel, "the other device cancelled", outcome: .clientGone)
+        "cancelled-by-client",
+        .temporary,
+        .keepaliveCancel,
+        "the other device cancelled",
+        outcome: .clientGone
+    )
 
     /// ``Authenticator/pinAttempts`` wrong PINs.
     public static let wrongPIN = AuthenticatorFailure(
-        "wrong-pin", .notPermitted, .operationDenied, "the PIN was wrong each time; nothing was signed",
-        endsPrompts: true)
+        "wrong-pin",
+        .notPermitted,
+        .operationDenied,
+        "the PIN was wrong each time; nothing was signed",
+        endsPrompts: true
+    )
 
     /// Too many wrong PINs; the store imposes a wait.
     public static func lockedOut(seconds: Int) -> AuthenticatorFailure {
         AuthenticatorFailure(
-            "locked-out", .notPermitted, .operationDenied, "too many wrong PINs; try again in \(seconds) seconds",
-            endsPrompts: true)
+            "locked-out",
+            .notPermitted,
+            .operationDenied,
+            "too many wrong PINs; try again in \(seconds) seconds",
+            endsPrompts: true
+        )
     }
 
     /// No passkey for this relying party, or none of those requested.
     public static let noPasskey = AuthenticatorFailure(
-        "no-passkey", .notPermitted, .noCredentials, "the vault has no passkey that the site accepts",
-        outcome: .noPasskey)
+        "no-passkey",
+        .notPermitted,
+        .noCredentials,
+        "the vault has no passkey that the site accepts",
+        outcome: .noPasskey
+    )
 
     /// A passkey on the exclude list exists here.
     public static let alreadyRegistered = AuthenticatorFailure(
-        "already-registered", .notPermitted, .credentialExcluded, "there is a passkey for this site already",
-        outcome: .alreadyRegistered)
+        "already-registered",
+        .notPermitted,
+        .credentialExcluded,
+        "there is a passkey for this site already",
+        outcome: .alreadyRegistered
+    )
 
     /// No algorithm of the request is supported.
     public static let noSupportedAlgorithm = AuthenticatorFailure(
-        "algorithm-not-supported", .dataError, .unsupportedAlgorithm,
-        "the site asks for key types that this authenticator does not have (it has ES256)")
+        "algorithm-not-supported",
+        .dataError,
+        .unsupportedAlgorithm,
+        "the site asks for key types that this authenticator does not have (it has ES256)"
+    )
 
     /// A request for an answer without asking the user.
     public static let silentRequest = AuthenticatorFailure(
-        "silent-request", .dataError, .unsupportedOption,
-        "the other device asked for an answer without your consent")
+        "silent-request",
+        .dataError,
+        .unsupportedOption,
+        "the other device asked for an answer without your consent"
+    )
 
     /// The store cannot be used.
     public static func storeUnusable(_ sentence: String, underlying: (any Error)? = nil) -> AuthenticatorFailure {

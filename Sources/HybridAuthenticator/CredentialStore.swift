@@ -2,7 +2,9 @@
 
 public import HybridCTAP
 
-/// A store of passkeys. It is locked until the user is verified, and again when a request ends.
+/// A store of passkeys.
+///
+/// It is locked until the user is verified, and again when a request ends.
 ///
 /// Verifying the user and unlocking the store are one act: the proof of identity (a PIN) also yields the key, so no key
 /// is ever stored unwrapped.

@@ -2,27 +2,26 @@
 
 public import Crypto
 public import HybridCTAP
+public import HybridPrimitives
 
-/// One credential with its private key.
-public struct Passkey: Sendable {
-    /// Name of the credential.
+/// A discoverable or non-discoverable credential with its private key.
+public struct Passkey: SecretMaterial, Sendable {
+    /// Identifier of the credential.
     public let id: CredentialID
-    /// The relying party it works for, and no other.
+    /// The only relying party that it works for.
     public let relyingParty: RelyingPartyID
     /// The account.
     public let user: UserEntity
-    /// The ES256 key; its bytes live in memory that swift-crypto wipes on release.
+    /// The ES256 key, in memory that swift-crypto wipes on release.
     public let privateKey: P256.Signing.PrivateKey
-    /// Whether it may exist on several devices; fixed at creation (flag BE).
+    /// True if it may exist on several devices; fixed at creation (flag BE).
     public let isBackupEligible: Bool
-    /// Whether it is offered to who signs in without saying who they are; fixed at creation.
-    ///
-    /// One that is not answers only to a client that names it.
+    /// True if a client can use it without naming it (a resident key); fixed at creation.
     public let isDiscoverable: Bool
-    /// The secret of its `prf` answers; `nil` for one that was made without.
+    /// The secret of its `prf` outputs; `nil` if it was created without one.
     public let prfSecret: PRFSecret?
 
-    /// A passkey from its parts.
+    /// Creates a passkey from its parts.
     public init(
         id: CredentialID,
         relyingParty: RelyingPartyID,
@@ -40,13 +39,4 @@ public struct Passkey: Sendable {
         self.isDiscoverable = isDiscoverable
         self.prfSecret = prfSecret
     }
-}
-
-extension Passkey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name only.
-    public var description: String { "Passkey(hidden)" }
-    /// The type's name only.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

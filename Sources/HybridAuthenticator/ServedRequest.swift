@@ -2,57 +2,40 @@
 
 public import HybridCTAP
 
-/// What became of one request, as the store's history has it.
+/// An entry of the store's history: one request and its outcome.
 ///
-/// There is one for each request that opened the store; what ended before that (a wrong PIN, a refusal to type one)
-/// leaves none, because only an opened store can be written to.
+/// Each request that unlocked the store has one. A request that ended earlier, such as with a wrong PIN, has none,
+/// because only an unlocked store can be written to.
 public struct ServedRequest: Equatable, Sendable {
-    /// How it ended.
+    /// Outcomes of a request.
     public enum Outcome: Equatable, Sendable {
-        /// It was fulfilled, and the answer was sent.
+        /// Fulfilled, and the response was sent.
         case done
-        /// The person said no.
+        /// The user declined.
         case declined
-        /// Nobody answered the question in time.
+        /// The user did not answer in time.
         case unanswered
-        /// There was no passkey to sign in with.
+        /// No passkey to sign in with.
         case noPasskey
-        /// A passkey that the site excludes was here.
+        /// The site excluded a passkey that exists here.
         case alreadyRegistered
-        /// The client went away before it could hear the answer.
+        /// The client disappeared before it could receive the response.
         case clientGone
-        /// Something else was in the way.
+        /// Any other failure.
         case failed
     }
 
-    /// What was asked for, and for whom.
+    /// The operation and its relying party.
     public let operation: RequestedOperation
-    /// How it ended.
+    /// The outcome.
     public let outcome: Outcome
-    /// The passkey that was made or has signed, also if the client never heard of it.
+    /// The passkey that was created or used, even if the client never received the response.
     public let credential: CredentialID?
 
-    /// What became of a request.
+    /// Creates an entry.
     public init(_ operation: RequestedOperation, _ outcome: Outcome, credential: CredentialID? = nil) {
         self.operation = operation
         self.outcome = outcome
         self.credential = credential
-    }
-}
-
-extension ServedRequest.Outcome {
-    /// How a request ended that was not fulfilled.
-    init(_ failure: AuthenticatorFailure) {
-        self =
-            switch failure {
-            case .declined: .declined
-            case .userTimedOut: .unanswered
-            case .noPasskey: .noPasskey
-            case .alreadyRegistered: .alreadyRegistered
-            case .cancelled: .clientGone
-            case .userUnavailable, .wrongPIN, .lockedOut, .noSupportedAlgorithm, .silentRequest, .storeUnusable,
-                .notSaved, .internalFault:
-                .failed
-            }
     }
 }

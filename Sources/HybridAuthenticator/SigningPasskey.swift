@@ -3,22 +3,24 @@
 private import Crypto
 internal import HybridCTAP
 
-/// A passkey whose use was agreed to, and what it says to a client: authenticator data, signatures, answers of extensions.
+/// A passkey that the user agreed to use; creates authenticator data, signatures and extension outputs.
 struct SigningPasskey {
     private let passkey: Passkey
     private let isBackedUp: Bool
 
-    /// - Parameter isBackedUp: Whether the passkeys of its store exist in a second place.
+    /// Creates the signer of `passkey`.
+    ///
+    /// - Parameter isBackedUp: True if the passkeys of its store also exist in a second place.
     init(_ passkey: Passkey, isBackedUp: Bool) {
         self.passkey = passkey
         self.isBackedUp = isBackedUp
     }
 
-    /// The response to the request for which it was made.
+    /// Returns the response to the request that created the passkey.
     func creation(for request: MakeCredentialRequest) throws(AuthenticatorFailure) -> MakeCredentialResponse {
         let data = authenticatorData(isNew: true)
         var response =
-            Self.givesPacked(request)
+            Self.selfAttests(request)
             ? MakeCredentialResponse(
                 authenticatorData: data,
                 selfAttestation: try sign(data, request.clientDataHash),
@@ -33,12 +35,12 @@ struct SigningPasskey {
         return response
     }
 
-    /// The response to a request to sign in with it.
+    /// Returns the response to a sign-in request.
     func assertion(for request: GetAssertionRequest) throws(AuthenticatorFailure) -> GetAssertionResponse {
         let data = authenticatorData(isNew: false)
         let signature = try sign(data, request.clientDataHash)
         let answer = request.prf?.salts(for: passkey.id).flatMap { passkey.prfSecret?.answer($0) }
-        // Who signed in without saying who they are is told by the handle alone; names stay here, as on phones.
+        // Without an allow list, the user handle alone identifies the account; names stay here, as on phones.
         let discovered = request.allowList.isEmpty
         return GetAssertionResponse(
             credential: CredentialDescriptor(id: passkey.id),
@@ -52,17 +54,17 @@ struct SigningPasskey {
         )
     }
 
-    /// Whether the answer carries a self attestation.
+    /// Returns true if the response carries a self attestation.
     ///
-    /// A client that names formats gets the first of them that is known here. Most browsers name none, whatever the
-    /// site asked for, and take the statement away themselves unless it asked for one: so they are given it.
-    private static func givesPacked(_ request: MakeCredentialRequest) -> Bool {
+    /// A client that names formats gets the first one that is supported. Most browsers name none, whatever the site
+    /// requested, and remove the statement themselves unless the site requested it. They get a self attestation.
+    private static func selfAttests(_ request: MakeCredentialRequest) -> Bool {
         guard !request.attestationFormats.isEmpty else { return true }
         let supported = Authenticator.info.attestationFormats
         return request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
     }
 
-    /// Signs what the authenticator says and the hash that was received, whatever it is a hash of.
+    /// Signs the authenticator data and the client data hash.
     private func sign(_ data: AuthenticatorData, _ hash: ClientDataHash) throws(AuthenticatorFailure) -> [UInt8] {
         do {
             return Array(try passkey.privateKey.signature(for: data.encoded + hash.bytes).derRepresentation)
@@ -74,12 +76,12 @@ struct SigningPasskey {
     private func authenticatorData(isNew: Bool) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
-        // A backup that was made before knows nothing of a passkey that is made now.
+        // An existing backup cannot contain a passkey that is created now.
         if passkey.isBackupEligible && isBackedUp && !isNew { flags.insert(.backedUp) }
         return AuthenticatorData(
             relyingPartyIDHash: passkey.relyingParty.hash,
             flags: flags,
-            // Passkeys that may live on several devices can't count their uses; 0 says so.
+            // 0 means no counter: a passkey that may exist on several devices cannot count its uses.
             signatureCount: 0,
             attestedCredential: isNew
                 ? AttestedCredential(

@@ -2,59 +2,67 @@
 
 public import HybridCTAP
 
-/// How the person is asked; pinentry in `hybrid-auth`, a script in the lab's phone.
+/// Prompts for the user: pinentry in `hybrid-auth`, a script in the lab's phone.
 ///
-/// The order is fixed by ``Authenticator``: first the PIN, which names what is asked for and by whom, then, with the
-/// store open, the account. Whoever implements this shows the relying party's ID alone and makes the other
-/// texts, which come from the request, safe to show.
+/// ``Authenticator`` fixes the order: first the PIN, in a prompt that names the operation and the relying party, then,
+/// with the store unlocked, the account. An implementation shows the relying party's ID by itself, and makes the other
+/// texts, which come from the request, safe to display.
 public protocol UserInteraction: Sendable {
-    /// Asks for the PIN; `problem` says why it is asked for again.
+    /// Asks for the PIN; `problem` is the reason for asking again.
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN
 
-    /// Asks whether a passkey for this account shall be created.
+    /// Asks for consent to create a passkey.
     ///
-    /// `replaced` are the accounts, with the names they have here, of the passkeys that are deleted then; mostly none.
+    /// - Parameters:
+    ///   - account: The account of the new passkey.
+    ///   - relyingParty: The relying party.
+    ///   - replaced: Accounts, with their names in the store, of the passkeys that are then deleted; usually none.
     func confirmCreation(
         of account: UserEntity,
         for relyingParty: RelyingPartyID,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal)
 
-    /// Asks which account to sign in with; with one account, whether. Returns its index.
+    /// Asks for the account to sign in with, or for consent if there is only one.
+    ///
+    /// - Returns: Index in `accounts`.
     func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int
 
-    /// Tells the person something that the other side learns only afterwards.
-    func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal)
+    /// Shows the user a fact before the client learns it.
+    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal)
 }
 
-/// What is asked for, and for whom.
+/// An operation that a client requests for a relying party.
 public enum RequestedOperation: Equatable, Sendable {
-    /// A new passkey.
+    /// Creation of a passkey.
     case create(RelyingPartyID)
     /// A signature.
     case signIn(RelyingPartyID)
 }
 
-/// Why a PIN is asked for again.
+/// The reason why the user is asked for the PIN again.
 public enum PINProblem: Equatable, Sendable {
-    /// It was wrong; this many attempts are left before a wait.
+    /// The PIN was wrong; this many attempts are left before a wait.
     case wrong(attemptsLeft: Int)
 }
 
-/// What a person is told before the other side is.
+/// A fact that the user learns before the client does.
 public enum Notice: Equatable, Sendable {
-    /// There is no passkey for this relying party, or none of those asked for.
+    /// No passkey for this relying party, or none of those requested.
     case noPasskey
-    /// A passkey that the site excludes is here, of this account or another.
+    /// A passkey that the site excludes exists here, for this account or another one.
     case alreadyRegistered
 }
 
-/// Why a person's answer is not a yes.
-public enum UserRefusal: Error, Equatable, Sendable {
-    /// The person said no or closed the dialog.
-    case declined
-    /// Nobody answered in time.
-    case timedOut
-    /// The person can't be asked; the sentence says why and what to do.
-    case unavailable(String)
+/// The reason why the user did not consent.
+public struct UserRefusal: Error, Hashable, Sendable {
+    /// Cause and remedy for the user.
+    public let sentence: String
+
+    /// The user declined or closed the prompt.
+    public static let declined = UserRefusal(sentence: "you declined")
+    /// The user did not answer in time.
+    public static let timedOut = UserRefusal(sentence: "the question was not answered in time")
+    /// The user cannot be asked.
+    public static func unavailable(_ sentence: String) -> UserRefusal { UserRefusal(sentence: sentence) }
 }

@@ -2,14 +2,16 @@
 
 internal import HybridSystemBus
 
-/// An adapter as GetManagedObjects tells of it.
+/// The state of an adapter, read from the reply to GetManagedObjects.
 struct AdapterState: Sendable {
     let name: AdapterName
     let isPowered: Bool
     let canAdvertise: Bool
     let hasFreeSlot: Bool
 
-    /// All adapters among BlueZ's objects, in the order of their numbers; objects of unknown shape are left out.
+    /// Returns all adapters among BlueZ's objects, sorted by number.
+    ///
+    /// Objects of unknown structure are skipped.
     static func all(in objects: BusValue) -> [AdapterState] {
         let adapters = (objects.fields ?? [:]).compactMap { path, object -> AdapterState? in
             guard let name = AdapterName(path: path), let interfaces = object.fields,
@@ -20,14 +22,14 @@ struct AdapterState: Sendable {
                 name: name,
                 isPowered: adapter["Powered"]?.flag ?? false,
                 canAdvertise: manager != nil,
-                // BlueZ takes the slots in use off SupportedInstances.
+                // BlueZ subtracts the used slots from SupportedInstances.
                 hasFreeSlot: manager.map { $0["SupportedInstances"] != .byte(0) } ?? false
             )
         }
         return adapters.sorted { $0.name.number < $1.name.number }
     }
 
-    /// Picks the adapter for `role`: the named one, else the first that is on and can do it.
+    /// Returns the adapter for `role`: the named one, or the first that is on and supports the role.
     static func choose(
         from adapters: [AdapterState],
         named wanted: AdapterName?,

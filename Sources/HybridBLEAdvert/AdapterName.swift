@@ -5,7 +5,9 @@ public struct AdapterName: Hashable, Sendable {
     /// The adapter's number.
     let number: UInt16
 
-    /// Takes `hci` and one to five digits without a leading zero; anything else is `nil`.
+    /// Creates a name from `hci` and one to five digits without a leading zero.
+    ///
+    /// Returns `nil` for any other text.
     public init?(_ text: String) {
         guard text.hasPrefix("hci") else { return nil }
         let digits = text.dropFirst(3)
@@ -18,7 +20,7 @@ public struct AdapterName: Hashable, Sendable {
         "hci\(number)"
     }
 
-    /// BlueZ's object for the adapter.
+    /// The path of BlueZ's object for the adapter.
     var path: String {
         "/org/bluez/" + text
     }
@@ -31,7 +33,7 @@ public struct AdapterName: Hashable, Sendable {
     }
 }
 
-extension AdapterName: CustomStringConvertible {
+extension AdapterName: LosslessStringConvertible {
     /// The name as the kernel and BlueZ write it.
     public var description: String { text }
 }

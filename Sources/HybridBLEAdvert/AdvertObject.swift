@@ -4,29 +4,32 @@ internal import HybridCaBLE
 internal import HybridSystemBus
 internal import HybridThreads
 
-/// The object from which bluetoothd reads what to send.
+/// The object from which bluetoothd reads the content of an advert.
 struct AdvertObject: Sendable {
-    /// Interval asked for, in milliseconds, shortest and longest alike: the kernel's own 1.28 s makes people wait.
+    /// The requested minimum and maximum interval in milliseconds.
+    ///
+    /// The kernel's default of 1.28 s makes users wait.
     static let interval: UInt32 = 100
 
-    /// Whether the service's UUID is listed as well.
+    /// True if the service's UUID is listed as well.
     ///
-    /// Left out: scanners find the advert by its service data, and four bytes of the 31 are better kept free.
+    /// It is not: scanners find the advert by its service data, and the list would take four of the 31 bytes.
     static let listsServiceUUID = false
 
     /// The properties of org.bluez.LEAdvertisement1.
     let properties: [String: BusValue]
-    /// Told when bluetoothd takes the advert off the air by itself.
+    /// Called when bluetoothd stops the advert on its own.
     let released: @Sendable () -> Void
 
-    /// - Parameter psm: where L2CAP channels are taken, if they are.
+    /// - Parameter psm: The PSM on which L2CAP channels are accepted, if any.
     init(_ advert: Advert, psm: L2CAPPSM?, withInterval: Bool, released: @escaping @Sendable () -> Void) {
         let uuid = AdvertServiceUUID.fido.fullText
         let suffix = psm.map { AdvertSuffix(psm: $0).encoded } ?? []
         let data = BusEntry(.string(uuid), .variant(.bytes(advert.bytes + suffix)))
         var properties: [String: BusValue] = [
-            // Nothing in it but the service data, no name: with the suffix, and the flags that connectable adverts may
-            // need, it has the 31 bytes that all radios send. Who can't be connected to also shows no public address.
+            // The advert contains only the service data, no name: with the suffix, and the flags that connectable
+            // adverts may need, it has the 31 bytes that all radios send. A broadcast does not reveal the public
+            // address.
             "Type": .string(psm == nil ? "broadcast" : "peripheral"),
             "ServiceData": .dictionary("s", "v", [data]),
         ]
@@ -39,7 +42,7 @@ struct AdvertObject: Sendable {
         self.released = released
     }
 
-    /// Answers a call to the object.
+    /// Returns the reply to a call of the object.
     func answer(_ call: BusMessage) -> BusReply {
         switch (call.interface, call.member) {
         case (BusNames.properties, "GetAll"):
@@ -69,22 +72,24 @@ struct AdvertObject: Sendable {
         """
 }
 
-/// The objects a radio shows to bluetoothd, and to nobody else.
+/// The objects that a radio exports.
+///
+/// Only bluetoothd can read them.
 final class RegisteredAdverts: Sendable {
     private struct State {
-        var owner: String?
+        var reader: String?
         var objects: [String: AdvertObject] = [:]
         var lastNumber = 0
     }
 
     private let state = Locked(State())
 
-    /// Names who may read the objects.
-    func admit(_ owner: String) {
-        state.withLock { $0.owner = owner }
+    /// Allows the program with this unique name to read the objects.
+    func setReader(_ reader: String) {
+        state.withLock { $0.reader = reader }
     }
 
-    /// A path that no object of this radio has had before.
+    /// Returns a path that no object of this radio has had before.
     func newPath() -> String {
         state.withLock { state in
             state.lastNumber += 1
@@ -92,15 +97,15 @@ final class RegisteredAdverts: Sendable {
         }
     }
 
-    /// Puts an object at a path, in place of the one there; `nil` removes.
+    /// Sets or replaces the object at a path; `nil` removes it.
     func put(_ object: AdvertObject?, at path: String) {
         state.withLock { $0.objects[path] = object }
     }
 
-    /// Answers a method call that came in.
+    /// Returns the reply to a received method call.
     func answer(_ call: BusMessage) -> BusReply {
-        let (owner, object) = state.withLock { ($0.owner, $0.objects[call.path]) }
-        guard call.sender == owner else {
+        let (reader, object) = state.withLock { ($0.reader, $0.objects[call.path]) }
+        guard call.sender == reader else {
             return .error(name: "org.freedesktop.DBus.Error.AccessDenied", message: "Only bluetoothd may read this.")
         }
         return object?.answer(call) ?? .unknownObject

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridCaBLE
 internal import HybridSystemBus
 
-/// One adapter of the bluetoothd that was found when the radio was opened.
+/// An adapter of the bluetoothd that was found when the radio was opened.
 ///
-/// Calls go to bluetoothd's unique name and signals count only from it, so that neither a restarted service nor
-/// anybody else on the bus can be taken for it.
+/// Calls are addressed to bluetoothd's unique name, and only signals from that name are accepted. Therefore neither a
+/// restarted service nor another program on the bus can be mistaken for it.
 struct BlueZLink: Sendable {
     let connection: BusConnection
     let owner: String
     let adapter: AdapterName
 
-    /// Signals that tell of the end of service or adapter.
-    var troubleRules: [String] {
+    /// The match rules for signals that report the end of the service or adapter.
+    var failureRules: [String] {
         [
             "type='signal',sender='\(BusNames.daemon)',interface='\(BusNames.daemon)',member='NameOwnerChanged',"
                 + "arg0='\(BlueZ.name)'",
@@ -23,7 +24,9 @@ struct BlueZLink: Sendable {
         ]
     }
 
-    /// Signals that tell of devices heard; a path that ends with a slash stands for all below it.
+    /// The match rules for signals that report devices.
+    ///
+    /// A path that ends with a slash stands for all paths below it.
     var deviceRules: [String] {
         [
             "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesAdded',"
@@ -33,12 +36,12 @@ struct BlueZLink: Sendable {
         ]
     }
 
-    /// What an event means for a radio in use; `nil` if it may go on.
-    func trouble(in event: BusConnection.Event) -> RadioError? {
+    /// Returns the failure that an event reports, or `nil` if the radio remains usable.
+    func failure(in event: BusConnection.Event) -> RadioError? {
         guard case .signal(let signal) = event else { return .bluetoothServiceGone }
         if signal.sender == BusNames.daemon, signal.isSignal(BusNames.daemon, "NameOwnerChanged") {
-            let isOurs = signal.body.count == 3 && signal.body[0].text == BlueZ.name
-            return isOurs && signal.body[2].text != owner ? .bluetoothServiceGone : nil
+            let isBlueZ = signal.body.count == 3 && signal.body[0].text == BlueZ.name
+            return isBlueZ && signal.body[2].text != owner ? .bluetoothServiceGone : nil
         }
         guard signal.sender == owner, signal.body.count >= 2 else { return nil }
         if signal.isSignal(BusNames.properties, "PropertiesChanged"), signal.path == adapter.path,
@@ -60,10 +63,22 @@ struct BlueZLink: Sendable {
         _ member: String,
         _ arguments: [BusValue] = []
     ) async throws(BusError) {
-        _ = try await connection.call(owner, adapter.path, interface, member, arguments, timeout: BlueZ.patience)
+        _ = try await connection.call(owner, adapter.path, interface, member, arguments, timeout: BlueZ.timeout)
     }
 
-    /// Calls a method that ends something; also in a cancelled task, and without caring how it went.
+    /// Returns a Boolean property of the adapter, such as `Powered`, or `nil` if it has another type.
+    func adapterFlag(_ property: String, timeout: Duration = BlueZ.timeout) async throws(BusError) -> Bool? {
+        try await connection.call(
+            owner,
+            adapter.path,
+            BusNames.properties,
+            "Get",
+            [.string(BlueZ.adapter), .string(property)],
+            timeout: timeout
+        ).first?.flag
+    }
+
+    /// Calls a method that ends something, even if the task is cancelled, and ignores the result.
     func cleanUp(_ interface: String, _ member: String, _ arguments: [BusValue] = []) async {
         _ = try? await connection.call(
             owner,
@@ -71,26 +86,83 @@ struct BlueZLink: Sendable {
             interface,
             member,
             arguments,
-            timeout: BlueZ.cleanUpPatience,
+            timeout: BlueZ.cleanUpTimeout,
             cancellable: false
         )
     }
 
-    /// What `error` of a call to the adapter means; throws on if the task was cancelled.
+    /// Returns the meaning of an error of a call to the adapter, or a `CancellationError`.
     ///
-    /// BlueZ answers a plain Failed to much that an adapter cannot do while it is off.
+    /// BlueZ replies with a plain Failed to many calls while the adapter is off.
     func explain(_ error: BusError) async -> any Error {
         if error == .cancelled { return CancellationError() }
         let meaning = RadioError(error, adapter: adapter)
-        guard case .failed = meaning else { return meaning }
-        let powered = try? await connection.call(
-            owner,
-            adapter.path,
-            BusNames.properties,
-            "Get",
-            [.string(BlueZ.adapter), .string("Powered")],
-            timeout: BlueZ.cleanUpPatience
-        )
-        return powered?.first?.flag == false ? RadioError.adapterOff(adapter) : meaning
+        guard meaning.isUnspecific else { return meaning }
+        let isPowered = try? await adapterFlag("Powered", timeout: BlueZ.cleanUpTimeout)
+        return isPowered == false ? RadioError.adapterOff(adapter) : meaning
     }
+}
+
+extension BlueZLink {
+    /// The time in which the service or adapter may disappear after the adapter has been turned off.
+    static let causeTimeout = Duration.seconds(1)
+    private static let pollInterval = Duration.milliseconds(100)
+
+    /// Returns the cause of an adapter being off.
+    ///
+    /// bluetoothd turns its adapters off before it exits, and an adapter that is unplugged is off before it is gone.
+    /// The remedy for an adapter that is off would be wrong then.
+    ///
+    /// - Returns: The error for a missing service or adapter, if either disappears within a second; otherwise `error`.
+    ///   Other errors are returned at once.
+    func cause(behind error: any Error) async -> any Error {
+        guard let off = error as? RadioError, off == .adapterOff(adapter) else { return error }
+        return await cause(behind: off)
+    }
+
+    /// Returns the cause of an adapter being off; see `cause(behind:)` above.
+    func cause(behind error: RadioError) async -> RadioError {
+        guard error == .adapterOff(adapter) else { return error }
+        let end = ContinuousClock.now + Self.causeTimeout
+        while ContinuousClock.now < end {
+            do throws(BusError) {
+                if try await adapterFlag("Powered", timeout: BlueZ.cleanUpTimeout) == true { return error }
+            } catch {
+                let worse: [RadioError] = [.bluetoothServiceGone, .adapterNotFound(adapter)]
+                let meaning = RadioError(error, adapter: adapter)
+                return worse.contains(meaning) ? meaning : .adapterOff(adapter)
+            }
+            guard (try? await Task.sleep(for: Self.pollInterval)) != nil else { break }
+        }
+        return error
+    }
+}
+
+/// Names and timeouts of BlueZ's D-Bus interface.
+///
+/// Source: BlueZ 5.66 and 5.82, doc/org.bluez.Adapter, .Device, .LEAdvertisement, .LEAdvertisingManager.
+enum BlueZ {
+    static let name = "org.bluez"
+    static let adapter = "org.bluez.Adapter1"
+    static let device = "org.bluez.Device1"
+    static let advertisement = "org.bluez.LEAdvertisement1"
+    static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+
+    /// The properties read from signals: the state of an adapter, the adverts of a device.
+    static let scanProperties = BusSelection(
+        [adapter, "Powered", device, "ServiceData", "RSSI"] + AdvertServiceUUID.allCases.map(\.fullText)
+    )
+    /// The properties read from all objects to choose an adapter and to report its state.
+    static let adapterProperties = BusSelection(
+        [adapter, "Powered", "PowerState", "Modalias", advertisingManager, "SupportedInstances"]
+    )
+
+    /// The timeout of a call.
+    ///
+    /// bluetoothd may have to wait for the controller.
+    static let timeout = Duration.seconds(10)
+    /// The timeout of a clean-up call.
+    ///
+    /// The end of the bus connection cleans up as well.
+    static let cleanUpTimeout = Duration.seconds(3)
 }

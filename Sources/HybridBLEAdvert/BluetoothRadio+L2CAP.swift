@@ -4,23 +4,27 @@ public import HybridCaBLE
 internal import HybridSystemBus
 
 extension BluetoothRadio {
-    /// Begins to take L2CAP channels on this adapter, under a number that the kernel chooses.
+    /// Starts to accept L2CAP channels on this adapter, with a PSM that the kernel chooses.
     ///
     /// - Throws: ``L2CAPError``.
     public func listener() async throws(L2CAPError) -> L2CAPListener {
         try L2CAPListener.start(at: try await ownAddress())
     }
 
-    /// The way to who sent an advert, to be asked for while the scan that heard it goes on.
+    /// Returns the route to the sender of an advert.
+    ///
+    /// To be called while the scan that received it is in progress.
     ///
     /// - Throws: ``L2CAPError``.
-    public func route(to heard: ReceivedAdvert, psm: L2CAPPSM) async throws(L2CAPError) -> L2CAPRoute {
+    public func route(to advert: ReceivedAdvert, psm: L2CAPPSM) async throws(L2CAPError) -> L2CAPRoute {
         let own = try await ownAddress()
-        guard let other = await address(heard.device.path, BlueZ.device) else { throw .addressUnknown }
+        guard let other = await address(advert.device.path, BlueZ.device) else { throw .addressUnknown }
         return L2CAPRoute(from: own, to: other, psm: psm)
     }
 
-    /// A virtual bus must not lead to a real radio: what it tells is made up.
+    /// Returns the adapter's address.
+    ///
+    /// Fails on a virtual bus, whose devices are simulated, so that it never leads to a real radio.
     private func ownAddress() async throws(L2CAPError) -> DeviceAddress {
         guard !isVirtual else { throw .virtualRadio }
         guard let own = await address(link.adapter.path, BlueZ.adapter) else { throw .addressUnknown }
@@ -34,7 +38,7 @@ extension BluetoothRadio {
             BusNames.properties,
             "GetAll",
             [.string(interface)],
-            timeout: BlueZ.patience
+            timeout: BlueZ.timeout
         )
         let properties = answer?.first?.fields
         return DeviceAddress(text: properties?["Address"]?.text, type: properties?["AddressType"]?.text)

@@ -1,59 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCaBLE
+internal import HybridPrimitives
 package import HybridSystemBus
 
 /// A Bluetooth adapter, used through BlueZ's D-Bus interface.
 ///
-/// Who takes part: the phone's side puts 20 encrypted bytes on the air, the desktop's side listens for them, and
-/// on each machine bluetoothd, which owns the radio, is asked over the system bus. Hearing the advert proves that
-/// the phone is near, as far as radio waves prove that; everything else in a ceremony could come from anywhere.
+/// The authenticator advertises 20 encrypted bytes, and the client scans for them. On each device bluetoothd owns the
+/// radio and is called over the system bus. A received advert proves that the authenticator is near, as far as radio
+/// can prove that. Everything else in a ceremony could come from anywhere.
 ///
-/// The steps: `open` finds bluetoothd and an adapter that is on. `withAdvert` exports an object that bluetoothd
-/// reads, and the advert is on the air until the body ends. `withScan` starts discovery and hands every piece of
-/// service data under the two UUIDs to the body, which tries to decrypt it. Both undo what they did before they
-/// return, also when they throw or the task is cancelled; and since all of it hangs on one connection, bluetoothd
-/// undoes it when the process dies.
+/// `open` finds bluetoothd and an adapter that is on. `withAdvert` exports an object that bluetoothd reads, and the
+/// advert is sent until the body ends. `withScan` starts discovery and passes all service data under the two UUIDs to
+/// the body, which tries to decrypt it. Both clean up before they return, also if they throw or the task is cancelled.
+/// All of it depends on one bus connection, so bluetoothd cleans up when the process dies.
 ///
-/// An advert may also lead to an L2CAP channel, over which the two talk without a network. Channels are the kernel's and
-/// not BlueZ's: `listener` and `route` ask BlueZ for addresses alone. There are none on a virtual bus.
+/// An advert can also announce an L2CAP channel, over which the devices communicate without a network. Channels belong
+/// to the kernel: `listener` and `route` ask BlueZ only for addresses. There are none on a virtual bus.
 ///
-/// Whom to trust: the bus daemon vouches for names; root alone may own `org.bluez` on a system bus. On a bus that
-/// is not the system's own (`isVirtual`) anybody may play bluetoothd, and an advert proves nothing. Adverts are
-/// bytes from strangers.
+/// The bus daemon guarantees names, and only root can own `org.bluez` on a system bus. On any other bus (`isVirtual`)
+/// every program can pose as bluetoothd, and an advert proves nothing. Adverts come from unauthenticated senders.
 public final class BluetoothRadio: Sendable {
-    /// What the radio is for.
+    /// The purpose for which a radio is opened.
     public enum Role: Sendable {
-        /// Sends adverts: the phone's side.
+        /// Sends adverts, as an authenticator does.
         case advertiser
-        /// Listens for adverts: the desktop's side.
+        /// Receives adverts, as a client does.
         case scanner
     }
 
     /// The adapter in use.
     public let adapter: AdapterName
-    /// Whether the bus is not the system's own, so that hearing an advert proves nothing about where the phone is.
+    /// True if the bus is not the system's own, so that a received advert does not prove that the phone is near.
     public let isVirtual: Bool
 
     let link: BlueZLink
-    private let shelf: RegisteredAdverts
-    /// How it was opened, for when it must be again.
+    private let registeredAdverts: RegisteredAdverts
+    /// The arguments with which the radio was opened, for `reopened`.
     private let origin: (adapter: AdapterName?, role: Role, address: BusAddress)
 
-    private init(link: BlueZLink, shelf: RegisteredAdverts, origin: (AdapterName?, Role, BusAddress)) {
+    private init(link: BlueZLink, registeredAdverts: RegisteredAdverts, origin: (AdapterName?, Role, BusAddress)) {
         self.link = link
-        self.shelf = shelf
+        self.registeredAdverts = registeredAdverts
         self.origin = origin
         adapter = link.adapter
-        isVirtual = !link.connection.isSystemsOwn
+        isVirtual = !link.connection.isSystemBus
     }
 
-    /// Finds bluetoothd and an adapter on the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, else the system's own.
+    /// Finds bluetoothd and an adapter on the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
     ///
     /// - Parameters:
-    ///   - adapter: the adapter to use; `nil` picks the first that is on, for an advertiser rather one with a free
-    ///     advertising slot.
-    ///   - role: what it is for.
+    ///   - adapter: The adapter to use; `nil` selects the first that is on, for an advertiser preferably one with a
+    ///     free advertising slot.
+    ///   - role: The purpose.
     public static func open(adapter: AdapterName?, for role: Role) async throws(RadioError) -> BluetoothRadio {
         try await open(adapter: adapter, for: role, on: .system)
     }
@@ -64,20 +63,24 @@ public final class BluetoothRadio: Sendable {
         for role: Role,
         on address: BusAddress
     ) async throws(RadioError) -> BluetoothRadio {
-        let shelf = RegisteredAdverts()
+        let registeredAdverts = RegisteredAdverts()
         let connection: BusConnection
         do throws(BusError) {
-            connection = try await BusConnection.connect(to: address, reading: BlueZ.hearing, handler: shelf.answer)
+            connection = try await BusConnection.connect(
+                to: address,
+                reading: BlueZ.scanProperties,
+                handler: registeredAdverts.answer
+            )
         } catch {
             throw RadioError(error)
         }
         do throws(RadioError) {
             let (owner, objects) = try await findObjects(connection)
             let adapter = try AdapterState.choose(from: AdapterState.all(in: objects), named: wanted, for: role)
-            shelf.admit(owner)
+            registeredAdverts.setReader(owner)
             return BluetoothRadio(
                 link: BlueZLink(connection: connection, owner: owner, adapter: adapter),
-                shelf: shelf,
+                registeredAdverts: registeredAdverts,
                 origin: (wanted, role, address)
             )
         } catch {
@@ -86,18 +89,18 @@ public final class BluetoothRadio: Sendable {
         }
     }
 
-    /// How long to wait before Bluetooth is looked for again.
-    private static let pause = Duration.milliseconds(500)
+    /// The time between two attempts to reopen the radio.
+    private static let retryInterval = Duration.milliseconds(500)
 
-    /// Waits until Bluetooth can be used again, after it was switched off, unplugged or restarted: a new radio.
+    /// Waits until Bluetooth is usable again after it was turned off, unplugged or restarted, and returns a new radio.
     ///
-    /// An adapter that was not named when this one was opened may be another then.
+    /// If no adapter was named when this radio was opened, the new one may use another adapter.
     ///
-    /// - Throws: `RadioError` if it fails in a way that does not pass by itself, `CancellationError`.
+    /// - Throws: `RadioError` for a failure that does not pass by itself, `CancellationError`.
     public func reopened() async throws -> BluetoothRadio {
         while true {
-            // Nothing can be listened to where the bus or the service itself may be away.
-            try await Task.sleep(for: Self.pause)
+            // Polling, because there may be no bus or service that could send a signal.
+            try await Task.sleep(for: Self.retryInterval)
             do throws(RadioError) {
                 return try await Self.open(adapter: origin.adapter, for: origin.role, on: origin.address)
             } catch {
@@ -106,71 +109,72 @@ public final class BluetoothRadio: Sendable {
         }
     }
 
-    /// bluetoothd's unique name and its objects.
+    /// Returns bluetoothd's unique name and its objects.
     static func findObjects(_ connection: BusConnection) async throws(RadioError) -> (owner: String, objects: BusValue)
     {
         do throws(BusError) {
-            // Asked by its well-known name first, because that makes the bus start bluetoothd where it can.
+            // The call to the well-known name makes the bus start bluetoothd if it can.
             let objects = try await connection.call(
                 BlueZ.name,
                 "/",
                 BusNames.objectManager,
                 "GetManagedObjects",
-                reading: BlueZ.adapters,
-                timeout: BlueZ.patience
+                reading: BlueZ.adapterProperties,
+                timeout: BlueZ.timeout
             )
-            guard let owner = try await connection.owner(of: BlueZ.name), let table = objects.first else {
+            guard let owner = try await connection.owner(of: BlueZ.name), let tree = objects.first else {
                 throw .refused(name: "org.freedesktop.DBus.Error.NameHasNoOwner", message: "")
             }
-            return (owner, table)
+            return (owner, tree)
         } catch {
             throw RadioError(error)
         }
     }
 
-    /// Runs `body` with `advert` on the air; it is off the air before this returns or throws.
+    /// Runs `body` while `advert` is sent.
     ///
-    /// With `listener`, whoever hears the advert can connect there; the adapter's own address may be on the air then.
+    /// Sending stops before this function returns or throws.
     ///
-    /// - Throws: `RadioError` if it cannot be sent, `CancellationError`, or what `body` throws. That the radio
-    ///   fails later does not end `body`; `ActiveAdvert.waitUntilGone` tells.
+    /// With `listener`, devices that receive the advert can connect there. The advert may be sent from the adapter's
+    /// public address then.
+    ///
+    /// - Throws: `RadioError` if the advert cannot be sent, `CancellationError`, or the error that `body` throws. A
+    ///   later failure of the radio does not end `body`; `ActiveAdvert.waitUntilGone` reports it.
     public func withAdvert<R: Sendable>(
         _ advert: Advert,
-        leadingTo listener: L2CAPListener? = nil,
+        listener: L2CAPListener? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ActiveAdvert) async throws -> R
     ) async throws -> R {
-        try await withAdvert(advert, naming: listener?.psm, isolation: isolation, body)
+        try await withAdvert(advert, psm: listener?.psm, isolation: isolation, body)
     }
 
-    /// Runs `body` with `advert` and a channel's number behind it on the air, whether anybody listens there or not.
+    /// Runs `body` while `advert` is sent with the PSM of an L2CAP channel, even if no socket listens there.
     package func withAdvert<R: Sendable>(
         _ advert: Advert,
-        naming psm: L2CAPPSM?,
+        psm: L2CAPPSM?,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ActiveAdvert) async throws -> R
     ) async throws -> R {
-        let live = try await ActiveAdvert.start(advert, psm: psm, on: link, shelf: shelf)
-        do {
-            let result = try await body(live)
-            await live.withdraw()
-            return result
-        } catch {
-            await live.withdraw()
-            throw error
+        let active = try await ActiveAdvert.start(advert, psm: psm, on: link, registeredAdverts: registeredAdverts)
+        return try await withCleanup {
+            await active.withdraw()
+        } of: {
+            try await body(active)
         }
     }
 
-    /// Runs `body` with the adverts a scan hears; the scan is over before this returns or throws.
+    /// Runs `body` with the adverts that a scan receives.
+    ///
+    /// The scan ends before this function returns or throws.
     ///
     /// - Parameters:
-    ///   - wanted: picks those that `body` is given. It is asked of every advert as it comes in, on the bus
-    ///     connection's thread, and must not block: so strangers' adverts, however many, never queue up with the one
-    ///     that is looked for.
-    ///   - isolation: where `body` runs.
-    ///   - body: is given the adverts.
-    /// - Throws: `RadioError` if scanning cannot start, `CancellationError`, or what `body` throws. That the radio
-    ///   fails later comes out of the sequence.
+    ///   - wanted: A filter for the adverts passed to `body`. It runs on the bus connection's thread for every advert
+    ///     and must not block. Unrelated adverts, however many, therefore never queue up before the wanted one.
+    ///   - isolation: The isolation of `body`.
+    ///   - body: The closure that receives the adverts.
+    /// - Throws: `RadioError` if scanning cannot start, `CancellationError`, or the error that `body` throws. A later
+    ///   failure of the radio is thrown by the sequence.
     public func withScan<R: Sendable>(
         for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool = { _ in true },
         isolation: isolated (any Actor)? = #isolation,
@@ -179,7 +183,9 @@ public final class BluetoothRadio: Sendable {
         try await Scan.run(on: link, for: wanted, isolation: isolation, body)
     }
 
-    /// Gives the connection to the bus back, and with it all that is on the air; again is harmless.
+    /// Closes the bus connection, which ends all adverts and scans.
+    ///
+    /// Idempotent.
     public func close() async {
         await link.connection.close()
     }

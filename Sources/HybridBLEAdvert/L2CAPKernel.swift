@@ -6,33 +6,35 @@ internal import HybridCaBLE
 
 /// The kernel's L2CAP sockets, which need no privilege and no pairing.
 ///
-/// Source: Linux, net/bluetooth/l2cap_sock.c. A socket whose addresses are of an LE kind speaks LE credit-based flow
-/// control; binding to number 0 takes a free one of 0x80 to 0xFF.
+/// Source: Linux, net/bluetooth/l2cap_sock.c. A socket with LE addresses uses LE credit-based flow control. Binding to
+/// PSM 0 assigns a free PSM from 0x80 to 0xFF.
 enum L2CAPKernel {
-    /// The largest packet that we take, in bytes; what is longer comes in several.
+    /// The maximum length of a received packet, in bytes.
+    ///
+    /// The peer splits longer data into several packets.
     private static let ownLargestPacket: UInt16 = 4096
-    /// The least that every device takes (Core Specification, volume 3, part A, 4.22).
+    /// The packet length that every device accepts (Core Specification, volume 3, part A, 4.22).
     private static let leastPacket = 23
 
-    /// A socket on our own adapter.
+    /// Returns a socket on our own adapter.
     static func socket(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, CInt) {
         let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let number = Glibc.socket(AF_BLUETOOTH, kind, BTPROTO_L2CAP)
-        guard number >= 0 else { throw .failed(words(errno)) }
+        guard number >= 0 else { throw .system(errno) }
         let descriptor = SocketDescriptor(number)
         var address = own.socketAddress(psm: 0)
-        // Noise protects what is said; pairing would ask the user a question that has nothing to do with it.
+        // Noise protects the data. Pairing would ask the user an unrelated question.
         var security = bt_security(level: UInt8(BT_SECURITY_LOW), key_size: 0)
         var largest = ownLargestPacket
         guard withSocketAddress(&address, { bind(number, $0, $1) }) == 0,
             setsockopt(number, SOL_BLUETOOTH, BT_SECURITY, &security, socklen_t(MemoryLayout.size(ofValue: security)))
                 == 0,
             setsockopt(number, SOL_BLUETOOTH, BT_RCVMTU, &largest, socklen_t(MemoryLayout.size(ofValue: largest))) == 0
-        else { throw .failed(words(errno)) }
+        else { throw .system(errno) }
         return (descriptor, number)
     }
 
-    /// A listening socket and the number that the kernel gave it.
+    /// Returns a listening socket and the PSM that the kernel has assigned.
     static func listener(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, psm: UInt16) {
         let (descriptor, number) = try socket(at: own)
         var address = sockaddr_l2()
@@ -40,24 +42,26 @@ enum L2CAPKernel {
         let isNamed = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &length) }
         }
-        guard listen(number, 4) == 0, isNamed == 0 else { throw .failed(words(errno)) }
+        guard listen(number, 4) == 0, isNamed == 0 else { throw .system(errno) }
         return (descriptor, UInt16(littleEndian: address.l2_psm))
     }
 
-    /// Begins to connect; 0, or -1 and `errno`.
+    /// Starts to connect.
+    ///
+    /// Returns 0, or -1 and sets `errno`.
     static func connect(_ number: CInt, to other: DeviceAddress, _ psm: L2CAPPSM) -> CInt {
         var address = other.socketAddress(psm: psm.rawValue)
         return withSocketAddress(&address) { Glibc.connect(number, $0, $1) }
     }
 
-    /// What became of an attempt to connect: 0, or the error's number.
+    /// Returns the result of a connection attempt: 0 or the error number.
     static func pendingError(_ number: CInt) -> CInt {
         var error: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
         return getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno
     }
 
-    /// How much the other device takes at once; known a moment after the connection.
+    /// Returns the maximum packet length of the other device, which is known a moment after the connection.
     static func largestPacket(_ number: CInt) async throws -> Int {
         for _ in 0..<40 {
             var largest: UInt16 = 0
@@ -67,12 +71,7 @@ enum L2CAPKernel {
             }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw L2CAPError.failed("the other device does not say how much it takes")
-    }
-
-    /// The system's words for an error.
-    static func words(_ error: CInt) -> String {
-        String(cString: strerror(error))
+        throw L2CAPError.failed("the other device does not report its maximum packet length")
     }
 
     private static func withSocketAddress(

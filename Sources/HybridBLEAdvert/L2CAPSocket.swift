@@ -5,12 +5,14 @@ private import Glibc
 public import HybridCaBLE
 internal import HybridSystemBus
 
-/// A connected L2CAP channel over Bluetooth LE: packets either way, in order, each of up to a size of the other's choice.
+/// A connected L2CAP channel over Bluetooth LE.
 ///
-/// The link is neither paired nor encrypted, and nobody at its other end has proved anything.
+/// It carries ordered packets in both directions, up to a size that the receiver chooses.
+///
+/// The link is neither paired nor encrypted, and the peer is unauthenticated.
 public final class L2CAPSocket: Sendable {
     let descriptor: SocketDescriptor
-    /// Most bytes of one packet that the other device takes.
+    /// The maximum packet length of the other device, in bytes.
     public let largestPacket: Int
 
     init(_ descriptor: SocketDescriptor, largestPacket: Int) {
@@ -18,16 +20,16 @@ public final class L2CAPSocket: Sendable {
         self.largestPacket = largestPacket
     }
 
-    /// Gives the socket away, which doesn't block; the taker closes it.
+    /// Releases the socket, which is nonblocking, to the caller, who closes it.
     ///
-    /// - Returns: `nil` the second time.
+    /// - Returns: The descriptor; `nil` the second time.
     public func handOver() -> CInt? { descriptor.handOver() }
 
-    /// Closes it, unless it was given away.
+    /// Closes the socket unless it was handed over.
     public func close() { descriptor.close() }
 }
 
-/// The way to a device that was heard.
+/// The route to a device that sent an advert.
 public struct L2CAPRoute: Sendable {
     private let own: DeviceAddress
     private let other: DeviceAddress
@@ -44,37 +46,40 @@ public struct L2CAPRoute: Sendable {
         let (descriptor, _) = try L2CAPKernel.socket(at: own)
         let socket = try await descriptor.use { number in
             guard L2CAPKernel.connect(number, to: other, psm) == 0 || errno == EINPROGRESS else {
-                throw L2CAPError.failed(L2CAPKernel.words(errno))
+                throw L2CAPError.system(errno)
             }
             switch await SocketDescriptor.wait(for: .writable, on: number, atMost: limit) {
             case .ready: break
             case .timedOut: throw L2CAPError.timedOut
             case .abandoned:
                 try Task.checkCancellation()
-                throw L2CAPError.failed(L2CAPKernel.words(EMFILE))
+                throw L2CAPError.system(EMFILE)
             }
             let error = L2CAPKernel.pendingError(number)
-            guard error == 0 else { throw error == ETIMEDOUT ? .timedOut : L2CAPError.failed(L2CAPKernel.words(error)) }
+            guard error == 0 else {
+                throw error == ETIMEDOUT ? .timedOut : L2CAPError.system(error)
+            }
             return L2CAPSocket(descriptor, largestPacket: try await L2CAPKernel.largestPacket(number))
         }
-        guard let socket else { throw L2CAPError.failed(L2CAPKernel.words(EBADF)) }
+        guard let socket else { throw L2CAPError.system(EBADF) }
         return socket
     }
 }
 
-/// A socket that takes L2CAP channels from whoever is near.
+/// A socket that accepts L2CAP channels from any device nearby.
 public final class L2CAPListener: Sendable {
     private let descriptor: SocketDescriptor
     private let knownPacket: Int?
-    /// The number to connect to; the kernel chose it.
+    /// The PSM to connect to, chosen by the kernel.
     public let psm: L2CAPPSM
 
-    /// - Parameter largestPacket: for sockets that are not the radio's, which don't tell.
+    /// - Parameter largestPacket: The maximum packet length, for sockets that are not L2CAP sockets and do not report
+    ///   it.
     init(_ descriptor: SocketDescriptor, psm: L2CAPPSM, largestPacket: Int? = nil) {
         (self.descriptor, self.psm, knownPacket) = (descriptor, psm, largestPacket)
     }
 
-    /// Takes over a listening socket of another kind that keeps packets apart, such as `AF_UNIX`'s.
+    /// Adopts a listening socket of another kind that preserves packet boundaries, such as one of `AF_UNIX`.
     package convenience init(adopting number: CInt, psm: L2CAPPSM, largestPacket: Int) {
         self.init(SocketDescriptor(number), psm: psm, largestPacket: largestPacket)
     }
@@ -98,7 +103,7 @@ public final class L2CAPListener: Sendable {
                         let largest = try await largestPacket(accepted)
                         return L2CAPSocket(descriptor, largestPacket: largest)
                     } catch is L2CAPError {
-                        // Somebody who has gone again, which says nothing about those who come after.
+                        // This peer has already disconnected. Others may follow.
                         descriptor.close()
                         continue
                     }
@@ -110,13 +115,13 @@ public final class L2CAPListener: Sendable {
                         continue
                     }
                     try Task.checkCancellation()
-                    throw L2CAPError.failed(L2CAPKernel.words(EMFILE))
+                    throw L2CAPError.system(EMFILE)
                 case EINTR, ECONNABORTED: continue
-                case let error: throw L2CAPError.failed(L2CAPKernel.words(error))
+                case let error: throw L2CAPError.system(error)
                 }
             }
         }
-        guard let socket else { throw L2CAPError.failed(L2CAPKernel.words(EBADF)) }
+        guard let socket else { throw L2CAPError.system(EBADF) }
         return socket
     }
 
@@ -125,6 +130,33 @@ public final class L2CAPListener: Sendable {
         return try await L2CAPKernel.largestPacket(number)
     }
 
-    /// Takes no more; again is harmless.
+    /// Stops accepting channels.
+    ///
+    /// Idempotent.
     public func close() { descriptor.close() }
+}
+
+/// The reason why there is no L2CAP channel.
+///
+/// A ceremony continues through the relay, so these errors are seldom fatal.
+public struct L2CAPError: Error, Hashable, Sendable {
+    /// The cause in a few reason.
+    public let reason: String
+
+    /// The bus is not the system's own.
+    ///
+    /// Its devices are simulated and unrelated to the kernel's radio.
+    public static let virtualRadio = L2CAPError(reason: "the radio is virtual")
+    /// BlueZ does not report the device's address.
+    public static let addressUnknown = L2CAPError(
+        reason: "the Bluetooth service does not report the other device's address"
+    )
+    /// The device did not answer in time.
+    public static let timedOut = L2CAPError(reason: "the other device did not answer in time")
+
+    /// The kernel rejects the operation.
+    public static func failed(_ reason: String) -> L2CAPError { L2CAPError(reason: reason) }
+
+    /// The kernel rejects the operation with an error number.
+    static func system(_ code: CInt) -> L2CAPError { failed(String(cString: strerror(code))) }
 }

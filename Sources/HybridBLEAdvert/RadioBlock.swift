@@ -2,17 +2,19 @@
 
 internal import Glibc
 
-/// What keeps an adapter from being switched on (rfkill).
+/// A block that keeps an adapter from being turned on (rfkill).
 public enum RadioBlock: Sendable, Equatable {
-    /// A program, such as a desktop's aeroplane mode; another can undo it.
-    case byProgram
-    /// A switch of the machine, or its firmware.
-    case bySwitch
+    /// A program has blocked the adapter, such as a desktop's airplane mode. Another program can unblock it.
+    case soft
+    /// A hardware switch or the firmware has blocked the adapter.
+    case hard
 
-    /// Where Linux shows its switches (Documentation/ABI/stable/sysfs-class-rfkill).
+    /// The directory in which Linux lists its switches (Documentation/ABI/stable/sysfs-class-rfkill).
     static let kernelSwitches = "/sys/class/rfkill"
 
-    /// Looks at the switches of the kernel; `nil` if none blocks this adapter.
+    /// Reads the kernel's switches.
+    ///
+    /// Returns `nil` if none blocks the adapter.
     init?(of adapter: AdapterName, in folder: String) {
         guard let entries = opendir(folder) else { return nil }
         defer { closedir(entries) }
@@ -21,19 +23,19 @@ public enum RadioBlock: Sendable, Equatable {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.hasPrefix("rfkill"), Self.word("\(folder)/\(name)/name") == adapter.text else { continue }
-            if Self.word("\(folder)/\(name)/hard") == "1" {
-                found = .bySwitch
-            } else if Self.word("\(folder)/\(name)/soft") == "1" {
-                found = found ?? .byProgram
+            guard name.hasPrefix("rfkill"), Self.line("\(folder)/\(name)/name") == adapter.text else { continue }
+            if Self.line("\(folder)/\(name)/hard") == "1" {
+                found = .hard
+            } else if Self.line("\(folder)/\(name)/soft") == "1" {
+                found = found ?? .soft
             }
         }
         guard let found else { return nil }
         self = found
     }
 
-    /// The first line of a short file.
-    private static func word(_ path: String) -> String? {
+    /// Returns the first line of a short file.
+    private static func line(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -1,63 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the Bluetooth radio cannot be used, each cause apart.
-public enum RadioError: Error, Equatable, Sendable {
-    /// No system bus answers.
-    case noSystemBus
-    /// bluetoothd is not on the bus.
-    case noBluetoothService
-    /// bluetoothd knows no adapter.
-    case noAdapter
-    /// There is no adapter of this name.
-    case adapterNotFound(AdapterName)
-    /// The adapter is switched off or blocked.
-    case adapterOff(AdapterName)
-    /// The bus or bluetoothd refuses this user; with their words.
-    case notPermitted(String)
-    /// Other programs use all the adverts the adapter can send at one time.
-    case noFreeAdvertisingSlot(AdapterName)
-    /// bluetoothd went away while it was in use.
-    case bluetoothServiceGone
-    /// bluetoothd did not answer in time.
-    case timedOut
-    /// This program broke off what it had asked for; nothing is known of the radio.
-    case interrupted
-    /// Anything else; with bluetoothd's words.
-    case failed(String)
+public import HybridPrimitives
 
-    /// Whether it may pass by itself or by what the user does: Bluetooth was switched off, an adapter unplugged, the
-    /// service restarted.
-    public var mayPass: Bool {
-        switch self {
-        case .noBluetoothService, .noAdapter, .adapterNotFound, .adapterOff, .bluetoothServiceGone, .timedOut: true
-        case .noSystemBus, .notPermitted, .noFreeAdvertisingSlot, .interrupted, .failed: false
-        }
+/// The reason why Bluetooth cannot be used.
+public struct RadioError: ExplainedFailure, Hashable {
+    /// The stable code of the failure.
+    public let code: String
+    /// The cause and the remedy in one line.
+    public let sentence: String
+    /// The exit status of a command that ends with this failure.
+    public let status: ExitStatus
+    /// True if the cause may disappear by itself or by an action of the user: Bluetooth was switched off, an adapter
+    /// was unplugged, the service was restarted.
+    public let mayPass: Bool
+
+    private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable, mayPass: Bool = false) {
+        self.code = code
+        self.sentence = sentence
+        self.status = status
+        self.mayPass = mayPass
     }
 
-    /// One line that says the cause and the remedy.
-    public var sentence: String {
-        switch self {
-        case .noSystemBus:
-            "no D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS"
-        case .noBluetoothService:
-            "the Bluetooth service is not running; install bluez and start it: systemctl start bluetooth"
-        case .noAdapter:
-            "no Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list"
-        case .adapterNotFound(let adapter):
-            "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are"
-        case .adapterOff(let adapter):
-            "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on"
-        case .notPermitted(let words):
-            "this user may not use Bluetooth (\(words)); the D-Bus policy forbids it, see docs/bluetooth.md"
-        case .noFreeAdvertisingSlot(let adapter):
+    /// No system bus answers.
+    public static let noSystemBus = RadioError(
+        "no-system-bus",
+        "no D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS"
+    )
+
+    /// bluetoothd is not on the bus.
+    public static let noBluetoothService = RadioError(
+        "no-bluetooth-service",
+        "the Bluetooth service is not running; install bluez and start it: systemctl start bluetooth",
+        mayPass: true
+    )
+
+    /// bluetoothd has no adapter.
+    public static let noAdapter = RadioError(
+        "no-adapter",
+        "no Bluetooth adapter was found; plug one in, or check it with: bluetoothctl list",
+        mayPass: true
+    )
+
+    /// No adapter has this name.
+    public static func adapterNotFound(_ adapter: AdapterName) -> RadioError {
+        RadioError(
+            "adapter-not-found",
+            "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are",
+            mayPass: true
+        )
+    }
+
+    /// The adapter is switched off or blocked.
+    public static func adapterOff(_ adapter: AdapterName) -> RadioError {
+        RadioError(
+            "adapter-off",
+            "Bluetooth is off (\(adapter)); switch it on: rfkill unblock bluetooth, then bluetoothctl power on",
+            mayPass: true
+        )
+    }
+
+    /// The bus or bluetoothd rejects this user, with this message.
+    public static func notPermitted(_ message: String) -> RadioError {
+        RadioError(
+            "bluetooth-not-permitted",
+            "this user may not use Bluetooth (\(message)); the D-Bus policy forbids it, see docs/bluetooth.md"
+        )
+    }
+
+    /// Other programs use all advertising slots of the adapter.
+    public static func noFreeAdvertisingSlot(_ adapter: AdapterName) -> RadioError {
+        RadioError(
+            "no-advertising-slot",
             "other programs use every advertising slot of \(adapter); stop one of them, or name another adapter"
-        case .bluetoothServiceGone:
-            "the Bluetooth service stopped; see journalctl -u bluetooth, and try again"
-        case .timedOut:
-            "the Bluetooth service did not answer in time; restart it: systemctl restart bluetooth"
-        case .interrupted: "Bluetooth was interrupted before it had answered; try again"
-        case .failed(let words):
-            "Bluetooth failed (\(words)); see journalctl -u bluetooth"
-        }
+        )
+    }
+
+    /// bluetoothd disappeared while it was in use.
+    public static let bluetoothServiceGone = RadioError(
+        "bluetooth-service-gone",
+        "the Bluetooth service stopped; see journalctl -u bluetooth, and try again",
+        mayPass: true
+    )
+
+    /// bluetoothd did not answer in time.
+    public static let timedOut = RadioError(
+        "bluetooth-timed-out",
+        "the Bluetooth service did not answer in time; restart it: systemctl restart bluetooth",
+        status: .temporary,
+        mayPass: true
+    )
+
+    /// This program cancelled its own request; the state of the radio is unknown.
+    public static let interrupted = RadioError(
+        "bluetooth-interrupted",
+        "Bluetooth was interrupted before it had answered; try again",
+        status: .temporary
+    )
+
+    /// Any other failure, with bluetoothd's message.
+    public static func failed(_ message: String) -> RadioError {
+        RadioError("bluetooth-failed", "Bluetooth failed (\(message)); see journalctl -u bluetooth")
     }
 }

@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 internal import HybridSystemBus
 
-/// What can be told about Bluetooth without using it: whether bus and service are there, and in which state adapters are.
+/// The state of Bluetooth: bus, service and adapters.
+///
+/// Found without using the radio.
 public struct RadioInspection: Sendable {
-    /// An adapter, on or not.
+    /// The state of an adapter.
     public struct Adapter: Sendable {
-        /// Its name.
+        /// The adapter's name.
         public let name: AdapterName
-        /// Whether it is on.
+        /// True if the adapter is on.
         public let isPowered: Bool
-        /// What blocks it, if anything does.
+        /// The block that keeps the adapter off, if any.
         public let block: RadioBlock?
-        /// Whether it can send adverts, and has a slot left for one.
+        /// True if the adapter can send adverts and has a free slot.
         public let canAdvertise: Bool
     }
 
-    /// Whether the bus is not the system's own.
+    /// True if the bus is not the system's own.
     public let isVirtual: Bool
-    /// bluetoothd's version, such as `5.66`, if it tells.
+    /// The version of bluetoothd, such as `5.66`, if it is known.
     public let serviceVersion: String?
-    /// All adapters, in the order of their numbers.
+    /// All adapters, sorted by number.
     public let adapters: [Adapter]
 
-    /// Asks the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, else the system's own.
-    public static func look() async throws(RadioError) -> RadioInspection {
+    /// Inspects the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
+    public static func inspect() async throws(RadioError) -> RadioInspection {
         let connection = try await bus()
-        do throws(RadioError) {
+        return try await withCleanup {
+            await connection.close()
+        } of: { () throws(RadioError) in
             let (_, objects) = try await BluetoothRadio.findObjects(connection)
-            let inspection = RadioInspection(isVirtual: !connection.isSystemsOwn, objects: objects)
-            await connection.close()
-            return inspection
-        } catch {
-            await connection.close()
-            throw error
+            return RadioInspection(isVirtual: !connection.isSystemBus, objects: objects)
         }
     }
 
-    /// Connects to the bus alone and returns whether it is not the system's own.
+    /// Connects to the bus only.
+    ///
+    /// Returns true if it is not the system's own.
     public static func reachBus() async throws(RadioError) -> Bool {
         let connection = try await bus()
-        let isVirtual = !connection.isSystemsOwn
+        let isVirtual = !connection.isSystemBus
         await connection.close()
         return isVirtual
     }
@@ -55,11 +57,11 @@ public struct RadioInspection: Sendable {
 
     init(isVirtual: Bool, objects: BusValue, kernelSwitches: String = RadioBlock.kernelSwitches) {
         self.isVirtual = isVirtual
-        /// Older bluetoothds (5.66 is one) tell of blocks only where experiments are allowed, newer ones (5.82) always; the
-        /// kernel always does, of real adapters.
+        // The kernel reports blocks of real adapters. Newer versions of bluetoothd (5.82) report them too, older ones
+        // (5.66) only in experimental mode.
         func block(_ name: AdapterName, _ power: String?) -> RadioBlock? {
-            let kernels = isVirtual ? nil : RadioBlock(of: name, in: kernelSwitches)
-            return power == "off-blocked" ? kernels ?? .byProgram : kernels
+            let kernelBlock = isVirtual ? nil : RadioBlock(of: name, in: kernelSwitches)
+            return power == "off-blocked" ? kernelBlock ?? .soft : kernelBlock
         }
         let fields = (objects.fields ?? [:]).compactMapValues { $0.fields?[BlueZ.adapter]?.fields }
         adapters = AdapterState.all(in: objects).map { state in
@@ -74,69 +76,62 @@ public struct RadioInspection: Sendable {
         serviceVersion = fields.values.lazy.compactMap { $0["Modalias"]?.text }.compactMap(Self.version).first
     }
 
-    /// The version in an adapter's device ID.
+    /// Returns the version in an adapter's device ID.
     ///
-    /// bluetoothd gives itself out as the Linux Foundation's product 0246 with its own version, unless its main.conf has
-    /// another `DeviceID`: `usb:v1D6Bp0246d0542` is 5.66 (BlueZ's src/main.c and lib/uuid-helper.c).
+    /// bluetoothd identifies itself as the Linux Foundation's product 0246 with its own version, unless its main.conf
+    /// sets another `DeviceID`: `usb:v1D6Bp0246d0542` is 5.66 (BlueZ's src/main.c and lib/uuid-helper.c).
     static func version(modalias: String) -> String? {
         let prefix = "usb:v1D6Bp0246d"
-        let digits = modalias.dropFirst(prefix.utf8.count)
-        guard modalias.hasPrefix(prefix), digits.utf8.count == 4, let number = UInt16(digits, radix: 16),
-            digits.first != "+"
+        guard modalias.hasPrefix(prefix), let version = Hex.decode(modalias.dropFirst(prefix.utf8.count), length: 2)
         else { return nil }
-        return "\(number >> 8).\(number & 0xFF)"
+        return "\(version[0]).\(version[1])"
     }
 }
 
 extension BluetoothRadio {
-    /// Scans until any device at all is heard, whatever it sends; `nil` if none is in this time.
+    /// Scans until any device is received, whatever it sends.
     ///
-    /// - Returns: how long it took.
+    /// - Returns: The time until the first device, or `nil` if there is none within `limit`.
     /// - Throws: `RadioError` if scanning cannot start or the radio fails, `CancellationError`.
     public func firstDevice(within limit: Duration) async throws -> Duration? {
-        let heard = OneShot<Result<Void, RadioError>>()
+        let result = OneShot<Result<Void, RadioError>>()
         let link = self.link
         let observation: BusConnection.Observation
         do throws(BusError) {
-            observation = try await link.connection.observe(link.troubleRules + link.deviceRules) { event in
-                if let trouble = link.trouble(in: event) { heard.set(.failure(trouble)) }
-                if link.tellsOfDevice(event) { heard.set(.success(())) }
+            observation = try await link.connection.observe(link.failureRules + link.deviceRules) { event in
+                if let failure = link.failure(in: event) { result.set(.failure(failure)) }
+                if link.reportsDevice(event) { result.set(.success(())) }
             }
         } catch {
             throw await link.explain(error)
         }
+        defer { link.connection.stopObserving(observation) }
         let start = ContinuousClock.now
-        do {
-            try await withScan { _ in
-                await withTaskGroup(of: Void.self) { group in
-                    group.addTask { _ = await heard.wait() }
-                    group.addTask { try? await Task.sleep(for: limit) }
-                    await group.next()
-                    group.cancelAll()
-                }
+        try await withScan { _ in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { _ = await result.wait() }
+                group.addTask { try? await Task.sleep(for: limit) }
+                await group.next()
+                group.cancelAll()
             }
-        } catch {
-            link.connection.stopObserving(observation)
-            throw error
         }
-        link.connection.stopObserving(observation)
         try Task.checkCancellation()
-        switch heard.current {
+        switch result.current {
         case .success?: return start.duration(to: .now)
-        case .failure(let trouble)?: throw trouble
+        case .failure(let failure)?: throw failure
         case nil: return nil
         }
     }
 }
 
 extension BlueZLink {
-    /// Whether a signal says that a device of this adapter was heard.
-    fileprivate func tellsOfDevice(_ event: BusConnection.Event) -> Bool {
+    /// Returns true if a signal reports that this adapter has received a device.
+    fileprivate func reportsDevice(_ event: BusConnection.Event) -> Bool {
         guard case .signal(let signal) = event, signal.sender == owner, let first = signal.body.first?.text else {
             return false
         }
         if signal.isSignal(BusNames.objectManager, "InterfacesAdded") { return first.hasPrefix(adapter.path + "/") }
-        // A device that is forgotten loses its signal strength, which is no sign of life.
+        // When a device is removed, its signal strength is invalidated. Such a signal contains no values.
         return signal.isSignal(BusNames.properties, "PropertiesChanged") && first == BlueZ.device
             && signal.path.hasPrefix(adapter.path + "/") && signal.body.dropFirst().first?.fields?.isEmpty == false
     }

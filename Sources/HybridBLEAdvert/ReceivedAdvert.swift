@@ -3,24 +3,28 @@
 public import HybridCaBLE
 internal import HybridSystemBus
 
-/// Service data that has the shape of an advert; whether it is for us only its decryption tells.
+/// Service data in the form of an advert.
+///
+/// Only decryption shows whether it is meant for this client.
 public struct ReceivedAdvert: Sendable {
     /// The first 20 bytes.
     public let advert: Advert
-    /// What follows them, unauthenticated; CTAP 2.3 puts a CBOR map there.
+    /// The bytes after the first 20, which are unauthenticated.
+    ///
+    /// In CTAP 2.3 they are a CBOR map.
     public let suffix: [UInt8]
     /// The UUID under which the bytes were sent.
     public let serviceUUID: AdvertServiceUUID
-    /// Signal strength in dBm, if the radio told.
+    /// The signal strength in dBm, if known.
     public let rssi: Int?
-    /// Who sent it.
+    /// The sender.
     let device: ScannedDevice
 
-    /// Reads the properties of a Device1 object; there may be an advert under each of the UUIDs.
+    /// Returns the adverts in the properties of a Device1 object: at most one under each UUID.
     static func all(in properties: [String: BusValue], of device: ScannedDevice) -> [ReceivedAdvert] {
         guard let services = properties["ServiceData"]?.fields else { return [] }
         var rssi: Int?
-        // 127 is the controller's word for "not available".
+        // 127 means "not available".
         if case .int16(let strength) = properties["RSSI"], strength != 127 { rssi = Int(strength) }
         return AdvertServiceUUID.allCases.compactMap { uuid in
             let name = uuid.fullText
@@ -37,9 +41,9 @@ public struct ReceivedAdvert: Sendable {
     }
 }
 
-/// BlueZ's object for a device that was heard.
+/// BlueZ's object for a device.
 ///
-/// Its path has the device's address in it, so it is shown to nobody.
+/// The path contains the device's address, so it is never shown.
 struct ScannedDevice: Sendable {
     let path: String
 }

@@ -4,19 +4,23 @@ internal import HybridCaBLE
 internal import HybridSystemBus
 internal import HybridThreads
 
-/// A scan under way: turns what bluetoothd says of devices into adverts, and passes on those that are wanted.
+/// A scan in progress.
+///
+/// It extracts adverts from bluetoothd's signals about devices and passes on the wanted ones.
 final class Scan: Sendable {
-    /// One device's data, so that what has just been passed on is not passed on again at once.
+    /// Data that identifies a repeated advert.
     private struct Sighting: Hashable {
         let device: String
         let uuid: UInt16
         let data: [UInt8]
     }
 
-    /// The same bytes of the same device are passed on once in this time.
-    private static let repetition = Duration.seconds(1)
-    /// Most sightings remembered; somebody who sends on what is wanted must not fill the memory.
-    private static let memory = 1024
+    /// The minimum time after which the same bytes of the same device are passed on again.
+    private static let minimumInterval = Duration.seconds(1)
+    /// The maximum number of stored sightings.
+    ///
+    /// An attacker who repeats a wanted advert must not exhaust the memory.
+    private static let maximumSightings = 1024
 
     let adverts: AdvertSequence
 
@@ -36,7 +40,7 @@ final class Scan: Sendable {
         self.sink = sink
     }
 
-    /// Runs `body` with a scan that ends before this returns or throws.
+    /// Runs `body` with a scan that ends before this function returns or throws.
     static func run<R: Sendable>(
         on link: BlueZLink,
         for wanted: @escaping @Sendable (ReceivedAdvert) -> Bool,
@@ -46,7 +50,7 @@ final class Scan: Sendable {
         let scan = Scan(link: link, for: wanted)
         let observation: BusConnection.Observation
         do throws(BusError) {
-            observation = try await link.connection.observe(link.troubleRules + link.deviceRules) { scan.take($0) }
+            observation = try await link.connection.observe(link.failureRules + link.deviceRules) { scan.handle($0) }
         } catch {
             throw await link.explain(error)
         }
@@ -64,12 +68,12 @@ final class Scan: Sendable {
 
     private func start() async throws {
         do throws(BusError) {
-            // No UUID filter: BlueZ loses adverts with it, and knows them only by service data. DuplicateData asks
-            // for a signal with every advert heard, not only when something changed.
+            // No UUID filter, because BlueZ loses adverts with it and matches only listed UUIDs. DuplicateData requests
+            // a signal for every received advert, not only when the data has changed.
             let filter = BusValue.properties(["Transport": .string("le"), "DuplicateData": .bool(true)])
             try await link.call(BlueZ.adapter, "SetDiscoveryFilter", [filter])
             try await startDiscovery()
-            try await takeKnown()
+            try await readKnownDevices()
         } catch {
             throw await link.explain(error)
         }
@@ -77,30 +81,20 @@ final class Scan: Sendable {
 
     /// Starts discovery.
     ///
-    /// Of two programs that ask bluetoothd 5.66 for it at the same instant, one gets no answer, although it scans for
-    /// both then: so who waited for nothing looks whether it does.
+    /// If two programs start discovery at the same instant, bluetoothd 5.66 answers only one of them, although it then
+    /// scans for both. Therefore a timeout is no failure if bluetoothd is discovering.
     private func startDiscovery() async throws(BusError) {
         do throws(BusError) {
             try await link.call(BlueZ.adapter, "StartDiscovery")
         } catch {
-            guard error == .timedOut, await isDiscovering() else { throw error }
+            guard error == .timedOut, (try? await link.adapterFlag("Discovering")) == true else { throw error }
         }
     }
 
-    private func isDiscovering() async -> Bool {
-        let answer = try? await link.connection.call(
-            link.owner,
-            link.adapter.path,
-            BusNames.properties,
-            "Get",
-            [.string(BlueZ.adapter), .string("Discovering")],
-            timeout: BlueZ.patience
-        )
-        return answer?.first?.flag == true
-    }
-
-    /// Takes the devices that bluetoothd knew before we subscribed; what comes twice is dropped.
-    private func takeKnown() async throws(BusError) {
+    /// Reads the devices that bluetoothd knew before the subscription.
+    ///
+    /// Duplicates are dropped.
+    private func readKnownDevices() async throws(BusError) {
         let objects: [BusValue]
         do throws(BusError) {
             objects = try await link.connection.call(
@@ -108,14 +102,15 @@ final class Scan: Sendable {
                 "/",
                 BusNames.objectManager,
                 "GetManagedObjects",
-                reading: BlueZ.hearing
+                reading: BlueZ.scanProperties
             )
-        } catch .malformed {
-            // More strangers than are read at one time: whoever still sends is told of again.
+        } catch {
+            // Too many devices for one message. Those that are still sending are reported again by signals.
+            guard error.kind == .malformed else { throw error }
             return
         }
         for (path, object) in objects.first?.fields ?? [:] {
-            take(object.fields?[BlueZ.device]?.fields, of: path)
+            handle(object.fields?[BlueZ.device]?.fields, of: path)
         }
     }
 
@@ -123,49 +118,84 @@ final class Scan: Sendable {
         link.connection.stopObserving(observation)
         sink.finish()
         await link.cleanUp(BlueZ.adapter, "StopDiscovery")
-        // bluetoothd 5.82 keeps the filter, and with it whoever set it: when they leave the bus, it ends everybody's
-        // discovery, for it takes theirs for the last one. No filter is kept by an empty one.
+        // bluetoothd 5.82 keeps the filter and the client that has set it. When that client disconnects, bluetoothd
+        // takes its discovery for the last one and ends that of all clients. An empty filter is not kept.
         await link.cleanUp(BlueZ.adapter, "SetDiscoveryFilter", [.properties([:])])
     }
 
-    private func take(_ event: BusConnection.Event) {
-        if let trouble = link.trouble(in: event) {
-            sink.yield(.failure(trouble))
+    private func handle(_ event: BusConnection.Event) {
+        if let failure = link.failure(in: event) {
+            sink.yield(.failure(failure))
             sink.finish()
             return
         }
         guard case .signal(let signal) = event, signal.sender == link.owner, signal.body.count >= 2 else { return }
         if signal.isSignal(BusNames.objectManager, "InterfacesAdded"), let path = signal.body[0].text {
-            take(signal.body[1].fields?[BlueZ.device]?.fields, of: path)
+            handle(signal.body[1].fields?[BlueZ.device]?.fields, of: path)
         } else if signal.isSignal(BusNames.properties, "PropertiesChanged"), signal.body[0].text == BlueZ.device {
-            take(signal.body[1].fields, of: signal.path)
+            handle(signal.body[1].fields, of: signal.path)
         }
     }
 
-    private func take(_ properties: [String: BusValue]?, of device: String) {
-        // Another adapter's devices may be told of as well: somebody else scans there.
+    private func handle(_ properties: [String: BusValue]?, of device: String) {
+        // If another client scans on another adapter, that adapter's devices may be reported as well.
         guard let properties, device.hasPrefix(link.adapter.path + "/") else { return }
-        for heard in ReceivedAdvert.all(in: properties, of: ScannedDevice(path: device))
-        where isWanted(heard) && isDue(heard, from: device) {
-            sink.yield(.success(heard))
+        for advert in ReceivedAdvert.all(in: properties, of: ScannedDevice(path: device))
+        where isWanted(advert) && isDue(advert) {
+            sink.yield(.success(advert))
         }
     }
 
-    private func isDue(_ heard: ReceivedAdvert, from device: String) -> Bool {
+    private func isDue(_ received: ReceivedAdvert) -> Bool {
         let sighting = Sighting(
-            device: device,
-            uuid: heard.serviceUUID.rawValue,
-            data: heard.advert.bytes + heard.suffix
+            device: received.device.path,
+            uuid: received.serviceUUID.rawValue,
+            data: received.advert.bytes + received.suffix
         )
         let now = ContinuousClock.now
         return sightings.withLock { sightings in
-            if let last = sightings[sighting], now - last < Self.repetition { return false }
-            if sightings.count >= Self.memory {
-                sightings = sightings.filter { now - $0.value < Self.repetition }
-                if sightings.count >= Self.memory { sightings = [:] }
+            if let last = sightings[sighting], now - last < Self.minimumInterval { return false }
+            if sightings.count >= Self.maximumSightings {
+                sightings = sightings.filter { now - $0.value < Self.minimumInterval }
+                if sightings.count >= Self.maximumSightings { sightings = [:] }
             }
             sightings[sighting] = now
             return true
         }
+    }
+}
+
+/// The wanted adverts that a scan receives, until the radio fails or the task is cancelled.
+///
+/// Only one task may iterate, and only inside the body of `BluetoothRadio.withScan`. If the consumer falls more than 64
+/// adverts behind, the oldest are dropped; phones repeat theirs. Unwanted adverts do not count.
+public struct AdvertSequence: AsyncSequence, Sendable {
+    /// A received advert.
+    public typealias Element = ReceivedAdvert
+    /// The reason why the radio stopped.
+    public typealias Failure = RadioError
+
+    static let backlog = 64
+
+    let stream: AsyncStream<Result<ReceivedAdvert, RadioError>>
+
+    /// The iterator of the sequence.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        var base: AsyncStream<Result<ReceivedAdvert, RadioError>>.AsyncIterator
+
+        /// The next advert; `nil` when the scan has ended or the task is cancelled.
+        public mutating func next() async throws(RadioError) -> ReceivedAdvert? {
+            try await next(isolation: nil)
+        }
+
+        /// The next advert; `nil` when the scan has ended or the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RadioError) -> ReceivedAdvert? {
+            try await base.next(isolation: actor)?.get()
+        }
+    }
+
+    /// Creates an iterator.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(base: stream.makeAsyncIterator())
     }
 }

@@ -5,7 +5,7 @@ private import Glibc
 internal import HybridSystemBus
 internal import HybridThreads
 
-/// A socket's number, closed once, when nobody uses it any more.
+/// An owned socket descriptor, which is closed once, after its last use.
 final class SocketDescriptor: Sendable {
     private struct State {
         var number: CInt?
@@ -15,12 +15,14 @@ final class SocketDescriptor: Sendable {
 
     private let state: Locked<State>
 
-    /// Takes the number over.
+    /// Takes ownership of a descriptor.
     init(_ number: CInt) { state = Locked(State(number: number)) }
 
     deinit { close() }
 
-    /// Runs `body` with the number, which stays good as long; `nil` after `close`.
+    /// Runs `body` with the descriptor, which stays open during the call.
+    ///
+    /// Returns `nil` after `close`.
     func use<Result>(_ body: (CInt) async throws -> Result) async rethrows -> Result? {
         let number = state.withLock { state -> CInt? in
             guard !state.isClosed, let number = state.number else { return nil }
@@ -32,9 +34,9 @@ final class SocketDescriptor: Sendable {
         return try await body(number)
     }
 
-    /// Gives the number away; the taker closes it.
+    /// Transfers ownership to the caller.
     ///
-    /// - Returns: `nil` if it is closed, given away or in use.
+    /// - Returns: The descriptor, or `nil` if it is closed, handed over or in use.
     func handOver() -> CInt? {
         state.withLock { state in
             guard !state.isClosed, state.users == 0 else { return nil }
@@ -43,7 +45,9 @@ final class SocketDescriptor: Sendable {
         }
     }
 
-    /// Closes it, at once or when its last use ends; again is harmless.
+    /// Closes the descriptor, at once or when its last use ends.
+    ///
+    /// Idempotent.
     func close() { closeIfUnused { $0.isClosed = true } }
 
     private func closeIfUnused(_ change: (inout State) -> Void) {
@@ -58,7 +62,7 @@ final class SocketDescriptor: Sendable {
 
     // MARK: - Waiting
 
-    /// What the kernel must say of a socket.
+    /// The event to wait for.
     enum Event {
         case readable
         case writable
@@ -66,7 +70,7 @@ final class SocketDescriptor: Sendable {
         fileprivate var bits: CShort { CShort(self == .readable ? POLLIN : POLLOUT) }
     }
 
-    /// How a wait ended.
+    /// The result of a wait.
     enum Wait {
         case ready
         case timedOut
@@ -74,9 +78,9 @@ final class SocketDescriptor: Sendable {
         case abandoned
     }
 
-    /// Waits on a thread of its own until the socket is ready, for at most `limit`.
+    /// Waits on a dedicated thread until the socket is ready, for at most `limit`.
     static func wait(for event: Event, on number: CInt, atMost limit: Duration) async -> Wait {
-        guard let alarm = Alarm() else { return .abandoned }
+        guard let waker = Waker() else { return .abandoned }
         return await withTaskCancellationHandler {
             await DedicatedThread.run(otherwise: .abandoned) {
                 let deadline = ContinuousClock.now + limit
@@ -86,7 +90,7 @@ final class SocketDescriptor: Sendable {
                     let milliseconds = CInt(min(left / .milliseconds(1) + 1, 3_600_000))
                     var descriptors = [
                         pollfd(fd: number, events: event.bits, revents: 0),
-                        pollfd(fd: alarm.descriptor, events: CShort(POLLIN), revents: 0),
+                        pollfd(fd: waker.descriptor, events: CShort(POLLIN), revents: 0),
                     ]
                     let count = poll(&descriptors, nfds_t(descriptors.count), left == .zero ? 0 : milliseconds)
                     if descriptors[1].revents != 0 { return .abandoned }
@@ -95,28 +99,7 @@ final class SocketDescriptor: Sendable {
                 }
             }
         } onCancel: {
-            alarm.ring()
+            waker.wake()
         }
     }
-}
-
-/// Ends a wait in another thread: one of two connected sockets, which becomes readable for good.
-private final class Alarm: Sendable {
-    let descriptor: CInt
-    private let other: CInt
-
-    /// `nil` when there are no descriptors left.
-    init?() {
-        var pair: [CInt] = [-1, -1]
-        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { return nil }
-        (descriptor, other) = (pair[0], pair[1])
-    }
-
-    deinit {
-        close(descriptor)
-        close(other)
-    }
-
-    func ring() { shutdown(other, CInt(SHUT_RDWR)) }
 }

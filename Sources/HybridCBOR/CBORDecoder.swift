@@ -1,39 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not the CBOR that was asked for.
-public enum CBORError: Error, Equatable, Sendable {
+/// A reason why input is not acceptable CBOR.
+public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The input ends inside an item.
-    case truncated
+    public static let truncated = CBORError("truncated")
     /// Bytes follow the item.
-    case trailingBytes
+    public static let trailingBytes = CBORError("trailingBytes")
     /// Items are nested deeper than ``CBORLimits/depth``.
-    case tooDeep
+    public static let tooDeep = CBORError("tooDeep")
     /// There are more items than ``CBORLimits/items``, or the input is longer than ``CBORLimits/bytes``.
-    case tooLarge
-    /// An indefinite length.
-    case indefiniteLength
-    /// A tag, a reserved value, or a simple value other than false, true, null and undefined.
-    case unsupported
-    /// A text string that is not UTF-8.
-    case invalidUTF8
-    /// The same key twice in one map.
-    case duplicateKey
-    /// An integer or length in a longer form than needed (strict mode).
-    case notShortest
-    /// Map keys out of canonical order (strict mode).
-    case keyOrder
+    public static let tooLarge = CBORError("tooLarge")
+    /// The input contains an indefinite length.
+    public static let indefiniteLength = CBORError("indefiniteLength")
+    /// The input contains a tag, a reserved value, or a simple value other than false, true, null and undefined.
+    public static let unsupported = CBORError("unsupported")
+    /// A text string is not UTF-8.
+    public static let invalidUTF8 = CBORError("invalidUTF8")
+    /// A map contains a key twice.
+    public static let duplicateKey = CBORError("duplicateKey")
+    /// An integer or length is not in its shortest form (strict mode).
+    public static let notShortest = CBORError("notShortest")
+    /// Map keys are not in canonical order (strict mode).
+    public static let keyOrder = CBORError("keyOrder")
+
+    /// The error's name.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 }
 
 /// Bounds of the decoder.
 public struct CBORLimits: Sendable {
-    /// How deep items may be nested; CTAP2 allows 4, extension outputs of real phones need a few more.
+    /// Maximum nesting depth.
+    ///
+    /// CTAP2 allows 4; extension outputs of real phones need a few more.
     public var depth: Int
-    /// How many items there may be in all.
+    /// Maximum number of items in total.
     public var items: Int
-    /// How long the input may be, in bytes.
+    /// Maximum input length in bytes.
     public var bytes: Int
 
-    /// Bounds that every CTAP message keeps.
+    /// Creates bounds.
+    ///
+    /// Every CTAP message stays within the default values.
     public init(depth: Int = 16, items: Int = 16384, bytes: Int = 1 << 20) {
         self.depth = depth
         self.items = items
@@ -41,13 +50,13 @@ public struct CBORLimits: Sendable {
     }
 }
 
-/// Reads CBOR from a stranger.
+/// A decoder for untrusted CBOR.
 public struct CBORDecoder {
-    /// How much is forgiven.
+    /// Strictness of the decoder.
     public enum Mode: Sendable {
-        /// CTAP2 canonical form only.
+        /// Accepts CTAP2 canonical form only.
         case strict
-        /// Any key order and longer forms of integers and lengths, as phones send them.
+        /// Also accepts any key order and longer forms of integers and lengths, as sent by real phones.
         case lenient
     }
 
@@ -63,7 +72,7 @@ public struct CBORDecoder {
         self.limits = limits
     }
 
-    /// Reads exactly one item that fills the input.
+    /// Decodes one item that fills the input.
     public static func decode(
         _ bytes: some Sequence<UInt8>,
         mode: Mode,
@@ -74,9 +83,11 @@ public struct CBORDecoder {
         return value
     }
 
-    /// Reads one item at the start of the input and tells how many bytes it took.
+    /// Decodes one item at the start of the input.
     ///
-    /// Authenticator data needs it: a COSE key stands there without a length of its own.
+    /// Authenticator data contains a COSE key without a length of its own.
+    ///
+    /// - Returns: The item, the number of bytes that it takes, and the length of the input.
     public static func decodePrefix(
         _ bytes: some Sequence<UInt8>,
         mode: Mode,
@@ -89,10 +100,11 @@ public struct CBORDecoder {
         return (value, (decoder.position, input.count))
     }
 
-    /// The bytes of one value of a map, as they stand in a map that fills the input; `nil` if it is none, or has no such
-    /// key.
+    /// Returns the original encoding of one value of a map that fills the input.
     ///
-    /// What was written in another way than ours, and is passed on, must not be written anew.
+    /// A value that is passed on must keep its bytes, even if they are not in canonical form.
+    ///
+    /// - Returns: `nil` if the input is not a map or does not contain the key.
     public static func encodedValue(
         of key: CBORValue,
         inMap bytes: some Sequence<UInt8>,
@@ -141,7 +153,7 @@ public struct CBORDecoder {
     }
 
     private mutating func array(count: UInt64, depth: Int) throws(CBORError) -> CBORValue {
-        // Every element takes at least one byte, so a count beyond the rest of the input is a lie.
+        // Every element takes at least one byte, so the count cannot exceed the rest of the input.
         guard count <= UInt64(input.count - position) else { throw .truncated }
         var elements: [CBORValue] = []
         for _ in 0..<count { elements.append(try item(depth: depth + 1)) }
@@ -157,7 +169,7 @@ public struct CBORDecoder {
             let key = try item(depth: depth + 1)
             let range = start..<position
             if mode == .strict, let previous {
-                // Equal encodings are neither before nor after each other; they are told apart as duplicates.
+                // Equal encodings do not precede each other; `insert` reports them as duplicates.
                 if CanonicalOrder.precedes(input[range], input[previous]) { throw .keyOrder }
             }
             previous = range

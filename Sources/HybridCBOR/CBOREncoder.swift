@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes CTAP2 canonical CBOR (CTAP 2.2 §8).
+/// An encoder for CTAP2 canonical CBOR (CTAP 2.2 §8).
 public enum CBOREncoder {
-    /// The canonical bytes of a value.
+    /// Returns the canonical encoding of a value.
     public static func encode(_ value: CBORValue) -> [UInt8] {
         var output: [UInt8] = []
         append(value, to: &output)
         return output
     }
 
-    /// The canonical bytes of a map.
+    /// Returns the canonical encoding of a map.
     public static func encode(_ map: CBORMap) -> [UInt8] { encode(.map(map)) }
 
     private static func append(_ value: CBORValue, to output: inout [UInt8]) {
@@ -59,9 +59,9 @@ public enum CBOREncoder {
     }
 }
 
-/// The order of keys in a canonical map: lower major type first, then the shorter encoding, then by bytes.
+/// The order of keys in a canonical map: by major type, then by length of the encoding, then by bytes.
 enum CanonicalOrder {
-    /// Whether one encoded key stands before another.
+    /// Returns true if the encoded key `left` precedes `right`.
     static func precedes(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         let majors = (left.first.map { $0 >> 5 } ?? 0, right.first.map { $0 >> 5 } ?? 0)
         if majors.0 != majors.1 { return majors.0 < majors.1 }

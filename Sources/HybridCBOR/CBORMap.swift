@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The entries of a CBOR map, each key once.
+/// A CBOR map with unique keys.
 ///
-/// The order of insertion is kept for iteration and ignored for equality; encoding sorts canonically.
+/// Iteration follows insertion order. Equality ignores the order, and encoding sorts canonically.
 public struct CBORMap: Sendable {
     private var order: [CBORValue] = []
     private var values: [CBORValue: CBORValue] = [:]
 
-    /// An empty map.
+    /// Creates an empty map.
     public init() {}
 
-    /// The number of entries.
+    /// Number of entries.
     public var count: Int { order.count }
-    /// Whether there is no entry.
+    /// True if the map has no entries.
     public var isEmpty: Bool { order.isEmpty }
-    /// The keys in the order they came.
+    /// Keys in insertion order.
     public var keys: [CBORValue] { order }
 
-    /// The value of a key; setting `nil` removes the entry.
+    /// Accesses the value of a key.
+    ///
+    /// Assigning `nil` removes the entry.
     public subscript(key: CBORValue) -> CBORValue? {
         get { values[key] }
         set {
@@ -29,12 +31,14 @@ public struct CBORMap: Sendable {
         }
     }
 
-    /// The entries in the order they came.
+    /// Entries in insertion order.
     public var entries: [(key: CBORValue, value: CBORValue)] {
         order.compactMap { key in values[key].map { (key, $0) } }
     }
 
-    /// Adds an entry; `false`, and no change, if the key is there already.
+    /// Adds an entry.
+    ///
+    /// - Returns: `false` if the key exists already; the map is unchanged then.
     mutating func insert(_ value: CBORValue, forKey key: CBORValue) -> Bool {
         guard values[key] == nil else { return false }
         self[key] = value
@@ -43,14 +47,16 @@ public struct CBORMap: Sendable {
 }
 
 extension CBORMap: Hashable {
-    /// Equal entries, whatever their order.
+    /// Returns true if both maps have equal entries, in any order.
     public static func == (left: CBORMap, right: CBORMap) -> Bool { left.values == right.values }
-    /// Hashes the entries, whatever their order.
+    /// Hashes the entries independently of their order.
     public func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }
 
 extension CBORMap: ExpressibleByDictionaryLiteral {
-    /// A map; a key that comes twice keeps its last value.
+    /// Creates a map.
+    ///
+    /// A repeated key keeps its last value.
     public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) {
         for (key, value) in elements { self[key] = value }
     }

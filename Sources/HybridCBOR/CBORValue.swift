@@ -2,14 +2,13 @@
 
 /// One CBOR data item (RFC 8949) as CTAP2 uses it.
 ///
-/// CTAP2 speaks a canonical subset: shortest integers, definite lengths, map keys in one fixed order, no
-/// tags, at most four levels of nesting. ``CBOREncoder`` writes that subset and nothing else.
-/// ``CBORDecoder`` reads it in one of two modes: *strict*, for what this project seals itself and for what the
-/// specification demands, and *lenient*, for what real phones send.
+/// CTAP2 uses a canonical subset: shortest integers, definite lengths, a fixed order of map keys, no tags, and at most
+/// four levels of nesting. ``CBOREncoder`` writes this subset only. ``CBORDecoder`` has two modes: *strict* accepts this
+/// subset only, *lenient* accepts what real phones send.
 ///
-/// Both ends of a ceremony are strangers, so the decoder bounds depth, element counts and lengths by what
-/// is really there, refuses duplicate keys, indefinite lengths and trailing bytes in both modes, and never
-/// allocates by a length it has only read about.
+/// Input is untrusted. The decoder bounds depth, number of items and lengths by the bytes that are present. Both modes
+/// reject duplicate keys, indefinite lengths and trailing bytes. No length is used for an allocation before it is
+/// checked.
 public indirect enum CBORValue: Sendable {
     /// An integer from 0 to 2⁶⁴−1 (major type 0).
     case unsigned(UInt64)
@@ -33,7 +32,7 @@ public indirect enum CBORValue: Sendable {
     case float(CBORFloat)
 }
 
-/// A floating-point number as it stands in CBOR; its width and bits are kept, as CTAP2 asks.
+/// A floating-point number with its original width and bits, which CTAP2 requires to be preserved.
 public enum CBORFloat: Hashable, Sendable {
     /// Two bytes.
     case half(UInt16)
@@ -44,10 +43,10 @@ public enum CBORFloat: Hashable, Sendable {
 }
 
 extension CBORValue: Hashable {
-    /// Whether two items have the same canonical bytes.
+    /// Returns true if two items have the same canonical encoding.
     ///
-    /// Swift calls texts equal that Unicode calls equivalent, such as the two ways to write é; CBOR compares
-    /// bytes, so such texts are different values and different keys.
+    /// Swift's `String` treats canonically equivalent texts as equal, such as the two encodings of é. CBOR compares bytes,
+    /// so such texts are different values and different keys.
     public static func == (left: CBORValue, right: CBORValue) -> Bool {
         switch (left, right) {
         case (.unsigned(let left), .unsigned(let right)): left == right
@@ -63,7 +62,7 @@ extension CBORValue: Hashable {
         }
     }
 
-    /// Hashes kind and content, texts by their bytes.
+    /// Hashes kind and content; texts by their bytes.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .unsigned(let value):
@@ -95,12 +94,12 @@ extension CBORValue: Hashable {
 }
 
 extension CBORValue {
-    /// An integer of either sign.
+    /// Returns an integer item of either sign.
     public static func integer(_ value: Int) -> CBORValue {
         value >= 0 ? .unsigned(UInt64(value)) : .negative(UInt64(-1 - value))
     }
 
-    /// The integer, if it is one and fits.
+    /// The integer, if the item is one and fits into `Int`.
     public var integer: Int? {
         switch self {
         case .unsigned(let value): Int(exactly: value)
@@ -109,30 +108,32 @@ extension CBORValue {
         }
     }
 
-    /// The bytes of a byte string.
+    /// Contents of a byte string, or `nil` for another item.
     public var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
-    /// The text of a text string.
+    /// Contents of a text string, or `nil` for another item.
     public var text: String? { if case .text(let value) = self { value } else { nil } }
-    /// The elements of an array.
+    /// Elements of an array, or `nil` for another item.
     public var array: [CBORValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The entries of a map.
+    /// The map, or `nil` for another item.
     public var map: CBORMap? { if case .map(let value) = self { value } else { nil } }
-    /// The truth value of `true` and `false`.
+    /// The Boolean, or `nil` for another item.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
 }
 
 extension CBORValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// An integer.
+    /// Creates an integer item.
     public init(integerLiteral value: Int) { self = .integer(value) }
-    /// A text string.
+    /// Creates a text string.
     public init(stringLiteral value: String) { self = .text(value) }
-    /// `true` or `false`.
+    /// Creates `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: CBORValue...) { self = .array(elements) }
-    /// A map; a key that comes twice keeps its last value.
+    /// Creates a map.
+    ///
+    /// A repeated key keeps its last value.
     public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) {
         var map = CBORMap()
         for (key, value) in elements { map[key] = value }

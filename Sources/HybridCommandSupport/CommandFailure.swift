@@ -3,24 +3,26 @@
 private import Glibc
 public import HybridPrimitives
 
-/// Why a command ends without having done its work: one sentence for a person, one status for a script.
-public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
+/// The failure with which a command ends: one sentence for users, a code and an exit status for scripts.
+public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertible {
     /// Cause and remedy; becomes one line on standard error.
     public let sentence: String
-    /// The cause for programs: lower-case words with hyphens between them, never another.
+    /// The cause for programs: lower-case words joined by hyphens.
+    ///
+    /// It never changes.
     public let code: String
-    /// The exit code.
+    /// The exit status.
     public let status: ExitStatus
-    /// What else a program may want to know, by name.
+    /// Further facts for programs, by name.
     public let details: [String: String]
 
-    /// Puts a failure together; the sentence needs no program name and no newline.
+    /// Creates a failure.
     ///
     /// - Parameters:
-    ///   - sentence: the cause, and behind the first semicolon the remedy.
-    ///   - code: the cause's name; the status's where it has none of its own.
-    ///   - status: the exit code.
-    ///   - details: what else a program may want to know, by name.
+    ///   - sentence: Cause, and after the first semicolon the remedy; without program name and newline.
+    ///   - code: The cause's name; by default that of the status.
+    ///   - status: The exit status.
+    ///   - details: Further facts for programs, by name.
     public init(_ sentence: String, code: String? = nil, status: ExitStatus, details: [String: String] = [:]) {
         self.sentence = sentence
         self.code = code ?? status.name
@@ -33,21 +35,6 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.init(failure.sentence, code: failure.code, status: failure.status)
     }
 
-    /// The sentence's first part: the cause.
-    public var message: String { parts.message }
-    /// What to do, where there is something to do.
-    public var remedy: String? { parts.remedy }
-
-    private var parts: (message: String, remedy: String?) {
-        let bytes = Array(sentence.utf8)
-        guard
-            let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
-        else { return (sentence, nil) }
-        return (
-            String(decoding: bytes[..<cut], as: UTF8.self), String(decoding: bytes[(cut + 2)...], as: UTF8.self)
-        )
-    }
-
     /// The sentence.
     public var description: String { sentence }
 
@@ -55,5 +42,22 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     public func exit(program: String) -> Never {
         StandardError.writeLine("\(program): \(sentence)")
         Glibc.exit(status.rawValue)
+    }
+}
+
+extension ExplainedFailure {
+    /// The cause: the sentence up to its first semicolon.
+    public var message: String { cut.message }
+    /// The remedy, if the sentence has one.
+    public var remedy: String? { cut.remedy }
+
+    private var cut: (message: String, remedy: String?) {
+        let bytes = Array(sentence.utf8)
+        guard
+            let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
+        else { return (sentence, nil) }
+        return (
+            String(decoding: bytes[..<cut], as: UTF8.self), String(decoding: bytes[(cut + 2)...], as: UTF8.self)
+        )
     }
 }

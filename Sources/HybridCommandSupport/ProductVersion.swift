@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The version of all programs (https://semver.org).
+/// The version of all programs (https://semver.org); a file of its own because `scripts/package` reads it.
 public enum ProductVersion {
-    /// As CHANGELOG.md has it.
+    /// The version as in CHANGELOG.md.
     public static let text = "0.1.0"
 }

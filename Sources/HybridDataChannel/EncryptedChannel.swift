@@ -2,38 +2,38 @@
 
 public import HybridCaBLE
 
-/// The secret channel over a message channel, after the handshake.
+/// The encrypted channel over a message channel, after the handshake.
 ///
-/// One task sends and one receives; the two may be different tasks.
+/// One task sends and one receives; these may be different tasks.
 public actor EncryptedChannel {
     private let transport: any MessageChannel
     private var crypter: ChannelCrypter
-    /// Whether a sealed message may not have gone out: the other end counts, and could open none that comes after it.
+    /// True if a sealed message may not have been sent.
+    ///
+    /// The peer counts messages, so it could open none that follows.
     private var isBrokenOff = false
 
-    /// A channel that takes over the keys of a handshake.
+    /// Creates a channel that takes over the keys of a handshake.
     public init(over transport: any MessageChannel, keys: consuming ChannelKeys) {
         self.transport = transport
         self.crypter = keys.open()
     }
 
-    /// Seals and sends the phone's first message, which has no type byte.
+    /// Seals and sends the authenticator's first message, which has no type byte.
     ///
     /// - Throws: ``TunnelError``, `FrameError`, `CancellationError`.
     public func send(_ message: PostHandshakeMessage) async throws {
         try await sendPlaintext(message.encoded)
     }
 
-    /// Seals and sends a message.
-    ///
-    /// Where that fails, or is broken off, nothing more is sent.
+    /// Seals and sends a message; after a failure or a cancellation, no further message is sent.
     ///
     /// - Throws: ``TunnelError``, `FrameError`, `CancellationError`.
     public func send(_ message: ChannelMessage) async throws {
         try await sendPlaintext(message.encoded)
     }
 
-    /// Receives and opens the phone's first message.
+    /// Receives and opens the authenticator's first message.
     ///
     /// - Throws: ``TunnelError``, `PostHandshakeMessage.ParseError`.
     public func receivePostHandshake() async throws -> PostHandshakeMessage {
@@ -48,8 +48,8 @@ public actor EncryptedChannel {
     }
 
     private func sendPlaintext(_ plaintext: [UInt8]) async throws {
-        // What is sealed is counted, so a task that is not to send any more stops before: the goodbye that another task
-        // sends then can be opened.
+        // Sealing advances the counter. A canceled task stops before that, so that the peer can still open the shutdown
+        // message of another task.
         try Task.checkCancellation()
         guard !isBrokenOff else { throw TunnelError.connectionLost }
         let frame = try crypter.sealer.seal(plaintext)

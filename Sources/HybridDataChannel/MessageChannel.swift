@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How messages travel between the two ends of a ceremony, once they found each other.
+/// An ordered channel for messages between client and authenticator.
 ///
-/// The channel keeps order and knows nothing of keys or commands. There are two: ``WebSocketTunnel`` through a relay, and
-/// ``L2CAPChannel`` by Bluetooth alone. They differ in one thing: a WebSocket says where a message ends, an L2CAP stream
-/// only hints at it. So a receiver is *offered* bytes and takes or refuses them: the WebSocket offers exactly one
-/// candidate for each message, and a refusal ends the channel; L2CAP offers one for each possible end.
+/// The channel knows nothing of keys or commands. There are two: ``WebSocketTunnel`` through a relay, and
+/// ``L2CAPChannel`` over Bluetooth alone. A WebSocket marks where a message ends; an L2CAP stream only hints at it. So
+/// a receiver is *offered* bytes and accepts or rejects them. The WebSocket offers exactly one candidate for each
+/// message, and a rejection ends the channel; L2CAP offers one candidate for each possible end.
 public protocol MessageChannel: Sendable {
     /// Sends one message; returns when there is room for the next.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
     func send(_ message: WireMessage) async throws
 
-    /// Waits for the next message that `accept` takes; its result is returned.
+    /// Waits for the next message that `accept` takes, and returns its result.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
     func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted
@@ -23,6 +23,6 @@ public struct WireMessage: Hashable, Sendable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// Takes the bytes as they are.
+    /// Creates a message from its bytes, which are not checked.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }

@@ -3,20 +3,22 @@
 internal import HybridPrimitives
 internal import NIOCore
 
-/// A request with a secret in it on its way out: wiped when it is written, or can't be.
+/// An outgoing request that contains a secret; wiped once it is written or cannot be.
 ///
-/// By then whoever sent it has let go of it; as long as somebody had not, a copy would be wiped in its place.
+/// No other owner may hold the buffer by then; otherwise a copy would be wiped in its place.
 final class SecretRequest {
-    /// The request; zeros when it was written.
+    /// The request; zeros once it is written.
     private(set) var bytes: ByteBuffer
 
-    /// An empty request with room for so many bytes, which then are not moved: what is moved is left behind.
+    /// Creates an empty request with room for `capacity` bytes.
+    ///
+    /// A request that outgrew it would leave a copy behind.
     init(capacity: Int, _ allocator: ByteBufferAllocator) { bytes = allocator.buffer(capacity: capacity) }
 
     func append(_ more: some Sequence<UInt8>) { bytes.writeBytes(more) }
     func append(_ more: StaticString) { bytes.writeStaticString(more) }
 
-    /// Sends it towards the network.
+    /// Sends the request towards the network.
     func write(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in

@@ -1,98 +1,335 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a tunnel could not be opened, or ended before its work was done; each cause a case of its own, because
-/// each has another remedy.
+public import HybridPrimitives
+
+/// The reason why a tunnel could not be opened, or ended before its work was done.
 ///
-/// Hosts are named as a person knows them, with the detour that leads there, if there is one.
-public enum TunnelError: Error, Equatable, Sendable {
-    // The way to the relay.
+/// Hosts are named with the `--connect-to` override that applies to them, if there is one.
+public struct TunnelError: ExplainedFailure, Hashable {
+    /// The cause for programs.
+    public let code: String
+    /// Cause and remedy.
+    public internal(set) var sentence: String
+    /// The exit status of a command that ends with this error.
+    public let status: ExitStatus
+    /// Code of the close frame (RFC 6455 §7.4) that ended the tunnel, if one did.
+    public private(set) var closeCode: UInt16?
 
-    /// The relay's name can't be resolved.
-    case hostNotFound(String)
-    /// Nothing listens there.
-    case connectionRefused(String)
-    /// The network does not reach it; the text is the system's.
-    case unreachable(host: String, reason: String)
-    /// A step took too long.
-    case timedOut(host: String, TunnelStage)
-    /// The relay, or somebody on the way, hung up in this step.
-    case hungUp(host: String, TunnelStage)
-
-    // The proxy on that way, named by host and port.
-
-    /// A variable names no proxy that can be used; its value is not shown.
-    case proxySettingUnusable(variable: String, why: ProxySettingFault)
-    /// The proxy's name can't be resolved.
-    case proxyNotFound(String)
-    /// Nothing listens there.
-    case proxyConnectionRefused(String)
-    /// The network does not reach it; the text is the system's.
-    case proxyUnreachable(proxy: String, reason: String)
-    /// It did not answer in time.
-    case proxySilent(String)
-    /// It hung up before it answered.
-    case proxyHungUp(String)
-    /// It wants to know who asks.
-    case proxyWantsAuthentication(String)
-    /// It does not take the user and password that it was given.
-    case proxyRefusesAuthentication(String)
-    /// It opens no way to the relay, and answers with this HTTP status.
-    case proxyRefused(proxy: String, status: Int)
-    /// Its answer breaks the protocol; the text says how.
-    case proxyMisbehaved(proxy: String, how: String)
-
-    // TLS.
-
-    /// The relay's certificate is not signed by a trusted authority; `issuer` is who it says has issued it.
-    case certificateNotTrusted(host: String, issuer: String?)
-    /// The relay's certificate is signed by nobody but itself.
-    case certificateSelfSigned(host: String)
-    /// The relay's certificate is no longer valid, by this device's clock.
-    case certificateExpired(host: String)
-    /// The relay's certificate is not valid yet, by this device's clock.
-    case certificateNotYetValid(host: String)
-    /// The relay's certificate is for other names.
-    case certificateForOtherHost(String)
-    /// TLS failed for another reason; the text is the library's.
-    case tlsFailed(String)
-    /// The file of trusted certificates can't be used.
-    case trustAnchorsUnusable(String)
-
-    // The relay's answer.
-
-    /// The relay does not know the tunnel: it expired, is taken, or never was.
-    case tunnelNotFound
-    /// The relay wants a token, or another one.
-    case notAuthorised
-    /// The relay is full or shutting down.
-    case relayBusy
-    /// The relay answered with another HTTP status.
-    case refused(status: Int)
-    /// The relay sends elsewhere in a way that is not followed.
-    case redirectRefused(host: String, RedirectFault)
-    /// One relay sends to the next without end; the host is the last that was asked.
-    case tooManyRedirects(host: String)
-    /// The relay's answer breaks the protocol; the text says how.
-    case relayMisbehaved(String)
-
-    // The tunnel.
-
-    /// The other end or the relay closed the tunnel with this code.
-    case closed(code: UInt16)
-    /// The relay takes no more data.
-    case stalled
-    /// The connection ended without a word.
-    case connectionLost
-    /// A message was offered and refused.
-    case messageRefused
+    private init(_ code: String, _ status: ExitStatus, _ sentence: String) {
+        (self.code, self.status, self.sentence) = (code, status, sentence)
+    }
 }
 
-/// The steps of opening a tunnel.
-public enum TunnelStage: String, Sendable {
-    /// Finding and reaching the relay.
-    case connecting
-    /// The TLS handshake.
-    case securing
-    /// The WebSocket request.
-    case upgrading
+// MARK: - The connection to the relay
+
+extension TunnelError {
+    /// Steps of opening a tunnel.
+    public enum Stage: String, Sendable {
+        /// Name resolution and TCP.
+        case connecting
+        /// The TLS handshake.
+        case securing
+        /// The WebSocket request.
+        case upgrading
+    }
+
+    /// The relay's name cannot be resolved.
+    public static func hostNotFound(_ host: String) -> Self {
+        Self(
+            "relay-host-not-found",
+            .unavailable,
+            "the relay \(host) has no address; check the network and the tunnel domain"
+        )
+    }
+    /// The relay's host rejects the TCP connection.
+    public static func connectionRefused(_ host: String) -> Self {
+        Self(
+            "relay-connection-refused",
+            .unavailable,
+            "the relay \(host) refused the connection; check that it is running"
+        )
+    }
+    /// The network does not reach the relay; `reason` is the system's text.
+    public static func unreachable(host: String, reason: String) -> Self {
+        Self("relay-unreachable", .unavailable, "the relay \(host) can't be reached (\(reason)); check the network")
+    }
+    /// A step timed out.
+    public static func timedOut(host: String, _ stage: Stage) -> Self {
+        Self("relay-timed-out", .temporary, "the relay \(host) did not answer in time (\(stage.rawValue)); try again")
+    }
+    /// The relay, or a machine on the path to it, closed the connection during a step.
+    public static func disconnected(host: String, _ stage: Stage) -> Self {
+        Self(
+            "relay-hung-up",
+            .temporary,
+            stage == .securing
+                ? "\(host) closed the connection before TLS began; the relay may be overloaded, or the network may "
+                    + "block it"
+                : "\(host) closed the connection without an answer; check that it is a tunnel relay"
+        )
+    }
+}
+
+// MARK: - The proxy, named by host and port
+
+extension TunnelError {
+    /// A variable names no proxy that can be used; its value is not shown.
+    public static func proxySettingUnusable(variable: String, why: ProxySettingError) -> Self {
+        Self("proxy-setting-unusable", .configuration, "\(variable) \(why.complaint)")
+    }
+    /// The proxy's name cannot be resolved.
+    public static func proxyNotFound(_ proxy: String) -> Self {
+        Self("proxy-host-not-found", .unavailable, "the proxy \(proxy) has no address; check HTTPS_PROXY")
+    }
+    /// The proxy's host rejects the TCP connection.
+    public static func proxyConnectionRefused(_ proxy: String) -> Self {
+        Self("proxy-connection-refused", .unavailable, "the proxy \(proxy) refused the connection; check HTTPS_PROXY")
+    }
+    /// The network does not reach the proxy; `reason` is the system's text.
+    public static func proxyUnreachable(proxy: String, reason: String) -> Self {
+        Self(
+            "proxy-unreachable",
+            .unavailable,
+            "the proxy \(proxy) can't be reached (\(reason)); check the network and HTTPS_PROXY"
+        )
+    }
+    /// The proxy did not answer in time.
+    public static func proxySilent(_ proxy: String) -> Self {
+        Self(
+            "proxy-silent",
+            .temporary,
+            "the proxy \(proxy) did not answer in time; try again, or connect without it"
+        )
+    }
+    /// The proxy closed the connection before it answered.
+    public static func proxyDisconnected(_ proxy: String) -> Self {
+        Self(
+            "proxy-hung-up",
+            .unavailable,
+            "the proxy \(proxy) closed the connection before it answered; check that it is an HTTP proxy"
+        )
+    }
+    /// The proxy requires credentials.
+    public static func proxyWantsAuthentication(_ proxy: String) -> Self {
+        Self(
+            "proxy-wants-authentication",
+            .unavailable,
+            "the proxy \(proxy) requires a user and a password; put them into HTTPS_PROXY: "
+                + "http://USER:PASSWORD@HOST:PORT"
+        )
+    }
+    /// The proxy rejects the credentials that were sent.
+    public static func proxyRefusesAuthentication(_ proxy: String) -> Self {
+        Self(
+            "proxy-refuses-authentication",
+            .unavailable,
+            "the proxy \(proxy) rejected the user and password in HTTPS_PROXY; check them and their percent-encoding"
+        )
+    }
+    /// The proxy opens no connection to the relay and answers with an HTTP status.
+    public static func proxyRefused(proxy: String, status: Int) -> Self {
+        Self(
+            "proxy-refused",
+            .unavailable,
+            "the proxy \(proxy) does not allow the connection to the relay (HTTP status \(status)); ask its operator"
+        )
+    }
+    /// The proxy's answer breaks the protocol; `how` says in which way.
+    public static func proxyMisbehaved(proxy: String, how: String) -> Self {
+        Self(
+            "proxy-misbehaved",
+            .unavailable,
+            "the proxy \(proxy) broke the protocol: \(how); check that it is an HTTP proxy"
+        )
+    }
+}
+
+// MARK: - TLS
+
+extension TunnelError {
+    /// No trusted authority signed the relay's certificate; `issuer` is the name of the issuer that it claims.
+    public static func certificateNotTrusted(host: String, issuer: String?) -> Self {
+        Self(
+            "certificate-not-trusted",
+            .unavailable,
+            issuer.map {
+                "the certificate for \(host) is not trusted: it was issued by \"\($0)\"; if that is your own authority, "
+                    + "or that of a network that intercepts TLS and that you trust, name its certificate with --cacert"
+            } ?? "the certificate for \(host) is not trusted and names no issuer; contact the relay's operator"
+        )
+    }
+    /// The relay's certificate is self-signed.
+    public static func certificateSelfSigned(host: String) -> Self {
+        Self(
+            "certificate-self-signed",
+            .unavailable,
+            "the certificate for \(host) is not trusted: it is self-signed; if the relay is your own, name the "
+                + "certificate with --cacert"
+        )
+    }
+    /// The relay's certificate is no longer valid, by this computer's clock.
+    public static func certificateExpired(host: String) -> Self {
+        Self(
+            "certificate-expired",
+            .unavailable,
+            "the certificate for \(host) has expired; check this computer's clock, or contact the relay's operator"
+        )
+    }
+    /// The relay's certificate is not valid yet, by this computer's clock.
+    public static func certificateNotYetValid(host: String) -> Self {
+        Self(
+            "certificate-not-yet-valid",
+            .unavailable,
+            "the certificate for \(host) is not valid yet; check this computer's clock"
+        )
+    }
+    /// The relay's certificate is for other names.
+    public static func certificateForOtherHost(_ host: String) -> Self {
+        Self(
+            "certificate-for-other-host",
+            .unavailable,
+            "the relay's certificate is not for \(host); check the tunnel domain, or contact the relay's operator"
+        )
+    }
+    /// TLS failed for another reason; `text` is the library's.
+    public static func tlsFailed(_ text: String) -> Self {
+        Self(
+            "tls-failed",
+            .unavailable,
+            "TLS with the relay failed: \(text); try again, or contact the relay's operator"
+        )
+    }
+    /// The file of trusted certificates cannot be used.
+    public static func trustAnchorsUnusable(_ path: String) -> Self {
+        Self(
+            "cacert-unusable",
+            .noInput,
+            "\(path) can't be read as certificates (PEM); name another file with --cacert"
+        )
+    }
+}
+
+// MARK: - The relay's answer
+
+extension TunnelError {
+    /// The relay does not know the tunnel: it expired, is taken, or never existed (HTTP status 404).
+    public static let tunnelNotFound = Self(
+        "tunnel-not-found",
+        .temporary,
+        "the relay does not know the tunnel: it has expired or is taken; try again with a new code"
+    )
+    /// The relay requires a token, or another one (HTTP status 401).
+    public static let notAuthorized = Self(
+        "relay-token-refused",
+        .unavailable,
+        "the relay requires a valid token; name its file with --tunnel-token-file"
+    )
+    /// The relay is full or shutting down (HTTP status 429 or 503).
+    public static let relayBusy = Self(
+        "relay-busy",
+        .unavailable,
+        "the relay is full or shutting down; try again in a minute"
+    )
+    /// The relay answered with another HTTP status.
+    public static func refused(status: Int) -> Self {
+        Self(
+            "relay-refused",
+            .unavailable,
+            "the relay refused with HTTP status \(status); check that it is a tunnel relay"
+        )
+    }
+    /// Returns the error for an HTTP status that opens no tunnel and is not a redirection.
+    static func refusal(status: UInt) -> Self {
+        switch status {
+        case 404: .tunnelNotFound
+        case 401: .notAuthorized
+        case 429, 503: .relayBusy
+        default: .refused(status: Int(status))
+        }
+    }
+    /// The relay redirects in a way that is not followed.
+    public static func redirectRefused(host: String, _ why: RedirectError) -> Self {
+        Self(
+            "redirection-refused",
+            .unavailable,
+            "\(host) redirects \(why.target), which is not followed; contact the relay's operator"
+        )
+    }
+    /// Too many redirections follow each other; `host` was asked last.
+    public static func tooManyRedirects(host: String) -> Self {
+        Self(
+            "too-many-redirections",
+            .unavailable,
+            "there are too many redirections, the last by \(host); contact the operator of the first relay"
+        )
+    }
+    /// The relay's answer breaks the protocol; `how` says in which way.
+    public static func relayMisbehaved(_ how: String) -> Self {
+        Self("relay-misbehaved", .dataError, "the relay broke the protocol: \(how); check that it is a tunnel relay")
+    }
+}
+
+// MARK: - The open tunnel
+
+extension TunnelError {
+    /// The other end or the relay closed the tunnel with this code.
+    public static func closed(code: UInt16) -> Self {
+        var error = Self(
+            "tunnel-closed",
+            .temporary,
+            "the tunnel was closed (code \(code)); try again with a new code"
+        )
+        error.closeCode = code
+        return error
+    }
+    /// The relay accepts no more data.
+    public static let stalled = Self(
+        "relay-stalled",
+        .temporary,
+        "the relay stopped accepting data; try again with a new code"
+    )
+    /// The connection ended without a close frame.
+    public static let connectionLost = Self(
+        "connection-lost",
+        .temporary,
+        "the connection to the relay was lost; try again with a new code"
+    )
+    /// A message was offered and rejected.
+    public static let messageRefused = Self(
+        "message-refused",
+        .dataError,
+        "a message could not be decrypted; try again with a new code"
+    )
+}
+
+/// The reason why a variable names no proxy that can be used.
+public struct ProxySettingError: Error, Hashable, Sendable {
+    fileprivate let complaint: String
+
+    /// Not `[http://][USER[:PASSWORD]@]HOST[:PORT]`.
+    public static let malformed = Self(
+        complaint: "names no proxy; it should be http://HOST:PORT, with USER:PASSWORD@ in front of HOST if needed"
+    )
+    /// A kind of proxy that is not supported, such as `socks5`; letters and digits, at most 16.
+    public static func otherKind(_ kind: String) -> Self {
+        Self(complaint: "names a proxy of the kind \(kind); only http proxies can be used")
+    }
+}
+
+/// The reason why a redirection is not followed.
+public struct RedirectError: Error, Hashable, Sendable {
+    fileprivate let target: String
+
+    /// There is no `Location`, or more than one.
+    public static let noTarget = Self(target: "without a target")
+    /// The target cannot be parsed.
+    public static let malformed = Self(target: "to something that is no web address")
+    /// The target is neither `https` nor `wss`.
+    public static let notSecure = Self(target: "to a target without TLS")
+    /// The target has a port other than 443.
+    public static let otherPort = Self(target: "to a port other than 443")
+    /// The target is an IP address instead of a name.
+    public static let address = Self(target: "to an IP address instead of a name")
+    /// The target is in this computer's own network, and the relay itself is not.
+    public static let local = Self(target: "into this computer's own network")
 }

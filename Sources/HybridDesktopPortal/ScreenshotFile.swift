@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridPrimitives
 
-/// A picture of the screen as the portal left it.
+/// The file that the portal has written.
 public struct ScreenshotFile: Hashable, Sendable {
-    /// Where it is.
+    /// The file's path.
     public let path: String
 
-    /// Reads a `file:` URI of this machine (RFC 8089); `nil` for everything else.
+    /// Creates a file from a local `file:` URI (RFC 8089).
+    ///
+    /// Returns `nil` for anything else.
     public init?(uri: String) {
         let bytes = Array(uri.utf8)
         let scheme = Array("file:".utf8)
@@ -24,7 +27,7 @@ public struct ScreenshotFile: Hashable, Sendable {
         self.path = text
     }
 
-    /// The bytes with every `%XX` replaced; `nil` where a percent sign stands without two digits.
+    /// Returns the bytes with every `%XX` replaced, or `nil` if a percent sign is not followed by two digits.
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var rest = bytes
@@ -33,7 +36,7 @@ public struct ScreenshotFile: Hashable, Sendable {
                 result.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+            guard let high = rest.popFirst().flatMap(Hex.value), let low = rest.popFirst().flatMap(Hex.value) else {
                 return nil
             }
             result.append(high << 4 | low)
@@ -41,20 +44,12 @@ public struct ScreenshotFile: Hashable, Sendable {
         return result
     }
 
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
-
-    /// Removes the file if the portal wrote it to a folder for what is temporary; `false` if it stays.
+    /// Removes the file if the portal wrote it to a directory for temporary files.
     ///
-    /// Some desktops keep every screenshot among the person's pictures; those are the person's to delete.
+    /// Some desktops keep every screenshot among the user's pictures, which only the user should delete.
     ///
-    /// - Parameter environment: Where `TMPDIR`, `XDG_RUNTIME_DIR`, `XDG_CACHE_HOME` and `HOME` stand.
+    /// - Parameter environment: The variables `TMPDIR`, `XDG_RUNTIME_DIR`, `XDG_CACHE_HOME` and `HOME`.
+    /// - Returns: False if the file is kept.
     public func removeIfTemporary(_ environment: [String: String]) -> Bool {
         var folders = ["/tmp", "/var/tmp"]
         folders += ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"].compactMap { environment[$0] }

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 public import HybridSystemBus
 
-/// A picture of the screen, asked of the desktop's portal (XDG Desktop Portal, `org.freedesktop.portal.Screenshot`).
+/// Screenshots through the XDG Desktop Portal (`org.freedesktop.portal.Screenshot`).
 ///
-/// Who takes part: this **program**, which may not look at the screen itself; the **portal**, a service on the session
-/// bus, which asks the **person** in a window of its own if it wants to, and writes a file; and everybody else on that
-/// bus, who is not believed.
+/// This program cannot access the screen. The portal, a service on the session bus, can ask the user in a window of its
+/// own, and writes a file. No other program on the bus is trusted.
 ///
-/// 1. The program draws a random token, which makes the path of the request that is to be, and listens there.
-/// 2. It calls `Screenshot`. The portal answers with the request's path, and much later, in a signal, with a number
-///    (0 done, 1 the person declined, 2 other) and the file's URI. Only the portal's own signals count.
-/// 3. On time-out and cancellation it calls `Close`, so that the portal takes its window down.
+/// 1. The program draws a random token, which determines the path of the future request, and subscribes to signals
+/// there.
+/// 2. It calls `Screenshot`. The portal replies with the request's path. Later it sends a signal with a number (0 done,
+/// 1 declined by the user, 2 other) and the file's URI. Only signals of the portal itself are accepted.
+/// 3. On timeout and cancellation the program calls `Close`, so that the portal closes its window.
 public enum ScreenshotPortal {
     static let name = "org.freedesktop.portal.Desktop"
     static let path = "/org/freedesktop/portal/desktop"
     static let interface = "org.freedesktop.portal.Screenshot"
     static let requestInterface = "org.freedesktop.portal.Request"
 
-    /// Asks for a picture of all screens.
+    /// Requests a screenshot of all screens.
     ///
     /// - Parameters:
     ///   - address: The session bus.
-    ///   - limit: How long the person has to agree.
-    /// - Returns: The file that the portal wrote.
+    ///   - limit: The time that the user has to agree.
+    /// - Returns: The file that the portal has written.
     public static func take(on address: BusAddress, within limit: Duration) async throws(PortalError) -> ScreenshotFile
     {
         let connection: BusConnection
@@ -32,13 +33,10 @@ public enum ScreenshotPortal {
         } catch {
             throw error == .cancelled ? .interrupted : .noSessionBus
         }
-        do throws(PortalError) {
-            let file = try await take(over: connection, within: limit)
+        return try await withCleanup {
             await connection.close()
-            return file
-        } catch {
-            await connection.close()
-            throw error
+        } of: { () throws(PortalError) in
+            try await take(over: connection, within: limit)
         }
     }
 
@@ -57,7 +55,7 @@ public enum ScreenshotPortal {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
         let rule = "type='signal',interface='\(requestInterface)',member='Response',path='\(request)'"
         do throws(BusError) {
-            // Before the call: a portal that need not ask answers at once.
+            // Subscribed before the call, because a portal that does not ask the user answers at once.
             _ = try await connection.observe([rule]) { event in
                 switch event {
                 case .signal(let message):
@@ -76,7 +74,7 @@ public enum ScreenshotPortal {
                 throw BusError.malformed("the portal is too old")
             }
         } catch {
-            // The portal may have got the call all the same.
+            // The portal may have received the call nevertheless.
             if error == .cancelled { connection.send(name, request, requestInterface, "Close") }
             throw PortalError(error)
         }
@@ -107,20 +105,20 @@ public enum ScreenshotPortal {
         throw .interrupted
     }
 
-    /// Where the answer to a request will come from, as the portal's documentation says.
+    /// Returns the path of a request, as the portal's documentation defines it.
     static func requestPath(of uniqueName: String, _ token: String) -> String {
         let sender = uniqueName.utf8.drop { $0 == UInt8(ascii: ":") }
             .map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "_") : $0 }
         return "\(path)/request/\(String(decoding: sender, as: UTF8.self))/\(token)"
     }
 
-    /// A name that nobody else on the bus can guess.
+    /// Returns a token that no other program on the bus can guess.
     private static func token() -> String {
         var generator = SystemRandomNumberGenerator()
         return "hybrid" + String(generator.next(), radix: 16) + String(generator.next(), radix: 16)
     }
 
-    /// Reads an answer: a number and a dictionary.
+    /// Reads the body of a response: a number and a dictionary.
     private static func file(of body: [BusValue]) throws(PortalError) -> ScreenshotFile {
         switch body.first {
         case .uint32(0)?: break
@@ -134,55 +132,14 @@ public enum ScreenshotPortal {
     }
 }
 
-/// Why there is no picture of the screen.
-public enum PortalError: Error, Hashable, Sendable {
-    /// Nothing answers as a session bus.
-    case noSessionBus
-    /// There is no portal on the bus, and none that could be started.
-    case noPortal
-    /// The portal takes no screenshots: its desktop's part is missing.
-    case noScreenshots
-    /// The person said no.
-    case declined
-    /// Nobody answered in time.
-    case timedOut
-    /// The portal failed; with the reason.
-    case failed(String)
-    /// The task was cancelled.
-    case interrupted
-
-    /// One line that says the cause and the remedy.
-    public var sentence: String {
-        switch self {
-        case .noSessionBus: "there is no session bus; run this inside a desktop session, or use --image"
-        case .noPortal: "this desktop has no portal; install xdg-desktop-portal, or use --image with a screenshot"
-        case .noScreenshots:
-            "this desktop's portal takes no screenshots; install its backend (such as xdg-desktop-portal-gnome), or use "
-                + "--image with a screenshot"
-        case .declined: "you did not allow the screenshot"
-        case .timedOut: "nobody allowed the screenshot in time"
-        case .failed(let reason): "no screenshot: \(reason)"
-        case .interrupted: "interrupted"
-        }
-    }
-
-    init(_ error: BusError) {
-        switch error {
-        case .notReachable: self = .noSessionBus
-        case .refused(let name, let message):
-            switch name {
-            case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
-                self = .noPortal
-            case "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownInterface",
-                "org.freedesktop.DBus.Error.UnknownObject":
-                self = .noScreenshots
-            case "org.freedesktop.portal.Error.NotAllowed", "org.freedesktop.portal.Error.Cancelled": self = .declined
-            default: self = .failed(message.isEmpty ? name : message)
-            }
-        case .timedOut: self = .failed("the desktop's portal does not answer")
-        case .disconnected: self = .failed("the session bus went away")
-        case .cancelled: self = .interrupted
-        case .malformed(let reason): self = .failed(reason)
-        }
+/// The bus of a desktop session.
+public enum SessionBus {
+    /// Returns the address of the session bus: `DBUS_SESSION_BUS_ADDRESS`, or the standard socket in `XDG_RUNTIME_DIR`.
+    ///
+    /// Returns `nil` if neither variable is set.
+    public static func address(_ environment: [String: String]) -> BusAddress? {
+        if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return BusAddress(address) }
+        guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return nil }
+        return BusAddress("unix:path=\(folder)/bus")
     }
 }

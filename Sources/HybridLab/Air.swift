@@ -2,8 +2,6 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
-internal import HybridPrimitives
-internal import HybridSystemBus
 internal import HybridVirtualBlueZ
 
 /// Runs a command with a virtual Bluetooth radio in place of the system's.
@@ -12,16 +10,16 @@ struct Air: AsyncParsableCommand {
         commandName: "air",
         abstract: "Run a command on a private bus with a virtual Bluetooth service.",
         discussion: """
-            The command and all it starts find the bus in DBUS_SYSTEM_BUS_ADDRESS. The adapters hci0, hci1 and so on \
-            hear each other. The exit status is the command's; 128 and the signal's number if it was killed, 127 if \
-            it was not found.
+            The command and its child processes find the bus in DBUS_SYSTEM_BUS_ADDRESS. The adapters hci0, hci1 and \
+            so on receive each other's adverts. The exit status is that of the command: 128 plus the signal's number \
+            if it was killed, 127 if it was not found.
             """
     )
 
-    @Option(help: "How many adapters there are, 1 to 16.")
+    @Option(help: "The number of adapters, 1 to 16.")
     var adapters = 2
 
-    @Flag(name: .customLong("no-loopback"), help: "An adapter does not hear its own adverts.")
+    @Flag(name: .customLong("no-loopback"), help: "Adapters do not receive their own adverts.")
     var noLoopback = false
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -34,24 +32,13 @@ struct Air: AsyncParsableCommand {
 
     func run() async throws {
         SignalForwarding.install()
-        let bus: PrivateBus
-        do throws(PrivateBusError) {
-            bus = try await PrivateBus.start()
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
-        }
         let settings = AirSettings(adapters: adapters, loopback: !noLoopback)
-        let code: ExitCode
-        do {
-            code = try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
+        let code = try await LabEnvironment.withBus { bus in
+            try await VirtualBlueZ.serve(on: bus.busAddress, settings) {
                 StandardError.writeLine("VIRTUAL RADIO on \(bus.address)")
                 return await WrappedCommand.run(command, ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
             }
-        } catch {
-            await bus.close()
-            throw (error as? BusError).map(CommandFailure.init(privateBus:)) ?? error as any Error
         }
-        await bus.close()
         throw code
     }
 }

@@ -1,57 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
+internal import Glibc
 
-/// Hands SIGINT, SIGTERM and SIGHUP on to the command, so that it is the one to decide how to end.
+/// Forwards SIGINT, SIGTERM and SIGHUP to the command, which decides how to end.
 ///
-/// What the terminal sends reaches the command by itself, being in the same process group, and is not sent twice.
+/// The command is in the same process group. A signal from the terminal reaches it directly and is not forwarded.
 enum SignalForwarding {
     private struct State {
         var child: pid_t = 0
-        var waiting: CInt = 0
+        var pending: CInt = 0
     }
 
-    // Written before a handler is installed or by aligned single words only, which is all a signal handler may rely
-    // on; never freed, because a handler may run until the process ends.
+    // SAFETY: Written before a handler is installed, or in aligned single words, which is all that a signal handler may
+    // rely on. Never freed, because a handler may run until the process exits.
     private nonisolated(unsafe) static let state: UnsafeMutablePointer<State> = {
         let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
         state.initialize(to: State())
         return state
     }()
 
-    /// Starts to catch the signals; those that come before there is a child wait for it.
+    /// Installs the handlers.
+    ///
+    /// Signals that arrive before `start(to:)` are kept for the child.
     static func install() {
         _ = state
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             var old = sigaction()
             sigaction(signal, nil, &old)
-            // What was ignored (nohup) stays ignored, here and in the command.
+            // Ignored signals (nohup) stay ignored, here and in the command.
             if old.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) == 1 { continue }
             var action = sigaction()
             action.sa_flags = SA_SIGINFO | SA_RESTART
             action.__sigaction_handler.sa_sigaction = { signal, info, _ in
-                SignalForwarding.take(signal, fromTerminal: (info?.pointee.si_code ?? 0) > 0)
+                SignalForwarding.handle(signal, fromTerminal: (info?.pointee.si_code ?? 0) > 0)
             }
             sigaction(signal, &action, nil)
         }
     }
 
-    /// Names the child, and sends it what has come before.
-    static func pass(to child: Int32) {
+    /// Sets the child, and sends it a signal that has arrived before.
+    static func start(to child: pid_t) {
         state.pointee.child = child
-        if state.pointee.waiting != 0 { kill(child, state.pointee.waiting) }
+        if state.pointee.pending != 0 { kill(child, state.pointee.pending) }
     }
 
-    /// The child is gone; its ID may be given to another process.
+    /// Stops forwarding after the child's end, because its ID may be reused.
     static func stop() {
         state.pointee.child = 0
     }
 
-    private static func take(_ signal: CInt, fromTerminal: Bool) {
-        // A positive si_code is the kernel's: the terminal's own.
+    private static func handle(_ signal: CInt, fromTerminal: Bool) {
+        // A positive si_code means that the kernel has sent the signal, on behalf of the terminal.
         let child = state.pointee.child
         if child == 0 {
-            state.pointee.waiting = signal
+            state.pointee.pending = signal
         } else if !fromTerminal {
             kill(child, signal)
         }

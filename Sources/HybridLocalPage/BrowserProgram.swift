@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
+internal import HybridThreads
 
-/// Opens an address in the user's browser: by the commands of `$BROWSER`, or by `xdg-open`.
+/// The user's browser: the commands of `$BROWSER`, or `xdg-open`.
 ///
-/// No shell is involved, and nothing the browser prints gets into this program's outputs. It runs in a session of its
-/// own, so that Ctrl-C here does not end it, and inherits none of our descriptors, so that it does not keep the page's
-/// port.
+/// No shell is involved, and the browser's output is discarded. It runs in its own session, so that Ctrl-C does not
+/// reach it, and inherits no descriptors, so that it does not keep the page's port open.
 public struct BrowserProgram: Sendable {
-    /// Each command as words, in the order in which they are tried.
+    /// The commands as words, in the order of attempts.
     let commands: [[String]]
 
-    /// The commands of a value of `$BROWSER`, which are separated by colons.
+    /// Creates the commands from a value of `$BROWSER`, where colons separate them.
     ///
-    /// In each, `%s` stands for the address; a command without it gets the address as its last word. Without a value
-    /// (or with an empty one) it is `xdg-open`.
+    /// `%s` stands for the address; without it, the address is appended. An absent or empty value means `xdg-open`.
     public init(variable: String?) {
         let commands = (variable ?? "").split(separator: ":")
             .map { $0.split(separator: " ").map(String.init) }
@@ -24,12 +22,13 @@ public struct BrowserProgram: Sendable {
 
     /// Starts one command after another until the page is opened.
     ///
-    /// A command that ends with another status than 0 did not do it. One that is still running, or has ended with 0,
-    /// is given the time that is left.
+    /// A command that exits with a status other than 0 has failed. One that is running, or has exited with 0, gets the
+    /// remaining time.
     ///
     /// - Parameters:
-    ///   - limit: for all of them together.
-    ///   - isOpened: asked again and again.
+    ///   - address: The page's address.
+    ///   - limit: The time for all commands together.
+    ///   - isOpened: Returns true once the page is opened; called repeatedly.
     /// - Throws: ``BrowserError``, `CancellationError`.
     public func open(
         _ address: String,
@@ -39,7 +38,7 @@ public struct BrowserProgram: Sendable {
         let end = ContinuousClock.now + limit
         var failure = BrowserError.notOpened
         for command in commands {
-            let child: pid_t
+            let child: ChildProcess
             do throws(BrowserError) {
                 child = try Self.start(Self.words(command, address))
             } catch {
@@ -49,7 +48,7 @@ public struct BrowserProgram: Sendable {
             switch try await Self.watch(child, until: end, isOpened) {
             case .opened: return
             case .failed(let status): failure = .failed(program: command[0], status: status)
-            case .outOfTime: throw BrowserError.notOpened
+            case .timedOut: throw BrowserError.notOpened
             }
         }
         throw failure
@@ -62,79 +61,51 @@ public struct BrowserProgram: Sendable {
         return filled == command ? command + [address] : filled
     }
 
-    /// `POSIX_SPAWN_SETSID` of `spawn.h`, which is there for GNU's dialect of C only.
-    private static let ownSession: Int16 = 0x80
-
-    private enum AwaitableState {
+    private enum Outcome {
         case opened
         case failed(status: Int32)
-        case outOfTime
+        case timedOut
     }
 
     private static func watch(
-        _ child: pid_t,
+        _ child: ChildProcess,
         until end: ContinuousClock.Instant,
         _ isOpened: @Sendable () -> Bool
-    ) async throws -> AwaitableState {
-        var isReaped = false
+    ) async throws -> Outcome {
         while true {
             if isOpened() { return .opened }
-            var word: Int32 = 0
-            if !isReaped, waitpid(child, &word, WNOHANG) == child {
-                isReaped = true
-                let status = word & 0x7F == 0 ? (word >> 8) & 0xFF : 128 + (word & 0x7F)
-                if status != 0 { return isOpened() ? .opened : .failed(status: status) }
+            if let status = child.poll()?.shellStatus, status != 0 {
+                return isOpened() ? .opened : .failed(status: status)
             }
-            guard ContinuousClock.now < end else { return .outOfTime }
+            guard ContinuousClock.now < end else { return .timedOut }
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
-    private static func start(_ words: [String]) throws(BrowserError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-        // A browser lives on when this program has ended, and what it holds stays open. Numbers not in use do no harm.
-        for descriptor: Int32 in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD] { sigaddset(&signals, signal) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Self.ownSession
-        )
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var child = pid_t()
-        let code = posix_spawnp(&child, words[0], &actions, &attributes, &arguments, environ)
-        guard code == 0 else { throw .notStarted(program: words[0], reason: String(cString: strerror(code))) }
-        return child
+    private static func start(_ words: [String]) throws(BrowserError) -> ChildProcess {
+        do throws(ChildProcess.SpawnError) {
+            return try .spawn(words, input: .null, output: .null, error: .null, role: .detached)
+        } catch {
+            throw .notStarted(program: words[0], reason: error.reason)
+        }
     }
 }
 
-/// Why no browser shows the page.
-public enum BrowserError: Error, Equatable, Sendable {
-    /// The program can't be run.
-    case notStarted(program: String, reason: String)
-    /// It ended with a status that says it did not work.
-    case failed(program: String, status: Int32)
-    /// It seemed to work, but no browser has asked for the page.
-    case notOpened
-
+/// A reason for which no browser shows the page.
+public struct BrowserError: Error, Hashable, Sendable {
     /// The cause, without a full stop.
-    public var sentence: String {
-        switch self {
-        case .notStarted(let program, let reason): "no browser could be opened (\(program): \(reason))"
-        case .failed(let program, let status): "no browser could be opened (\(program) ended with status \(status))"
-        case .notOpened: "no browser has opened the page"
-        }
+    public let sentence: String
+
+    /// The program could not be started.
+    public static func notStarted(program: String, reason: String) -> BrowserError {
+        BrowserError(sentence: "no browser could be opened (\(program): \(reason))")
     }
+
+    /// The program exited with an error status.
+    public static func failed(program: String, status: Int32) -> BrowserError {
+        BrowserError(sentence: "no browser could be opened (\(program) ended with status \(status))")
+    }
+
+    /// No browser requested the page in time.
+    public static let notOpened = BrowserError(sentence: "no browser has opened the page")
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A document of the page, whole: nothing is loaded from anywhere but the events, and its policy forbids all else.
+/// A complete HTML document.
+///
+/// Its policy forbids to load anything but the events.
 struct PageDocument {
     let text: String
     /// The value of `Content-Security-Policy`.
     let policy: String
 
-    /// The page that shows the code and what happens.
+    /// Returns the page with the code and the progress.
     ///
-    /// - Parameter nonce: of one answer only; scripts and styles that do not bear it are not obeyed.
+    /// - Parameter nonce: The nonce of this response; browsers ignore scripts and styles without it.
     static func live(nonce: String) -> PageDocument {
         PageDocument(
             text: """
@@ -21,7 +23,7 @@ struct PageDocument {
                 <title>Use your phone</title>
                 <link rel="icon" href="data:,">
                 <style nonce="\(nonce)">
-                \(PageStyle.text)
+                \(String(decoding: PackageResources.page_css, as: UTF8.self))
                 </style>
                 </head>
                 <body>
@@ -48,7 +50,7 @@ struct PageDocument {
                 end hybrid-client and start it again without --open.</p></noscript>
                 </main>
                 <script nonce="\(nonce)">
-                \(PageScript.text)
+                \(String(decoding: PackageResources.page_js, as: UTF8.self))
                 </script>
                 </body>
                 </html>
@@ -61,8 +63,8 @@ struct PageDocument {
         )
     }
 
-    /// What the token is exchanged for: it leads on to the page at once, and leaves no address with the token behind.
-    static func entrance() -> PageDocument {
+    /// Returns the document that goes on to the page at once, so that no address with the token stays in the history.
+    static func forwarding() -> PageDocument {
         PageDocument(
             text: """
                 <!doctype html>

@@ -3,79 +3,80 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What goes out on an event stream.
+/// A part of an event stream.
 enum StreamPart: Sendable {
     case message(ByteBuffer)
     case end
 }
 
-/// One connection: a request, then one answer or a stream of events.
+/// One connection: a request, then one response or an event stream.
 final class PageHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = StreamPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private let server: PageServer
-    private let patience: TimeAmount
-    private var alarm: Scheduled<Void>?
+    private let timeout: TimeAmount
+    private var timer: Scheduled<Void>?
     private var request: HTTPRequestHead?
-    private var hasAnswered = false
+    private var hasResponded = false
     private var isStream = false
 
-    init(_ server: PageServer, patience: TimeAmount) {
+    init(_ server: PageServer, timeout: TimeAmount) {
         self.server = server
-        self.patience = patience
+        self.timeout = timeout
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        alarm = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+        timer = context.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { alarm?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if isStream { server.leave(context.channel) }
+        if isStream { server.removeStream(context.channel) }
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasAnswered else { return }
+        guard !hasResponded else { return }
         switch Self.unwrapInboundIn(data) {
         case .head(let head): request = head
-        case .body: answer(PageAnswer(.payloadTooLarge, "Nothing is taken here."), context)
+        case .body: respond(PageResponse(.payloadTooLarge, "A request must not have a body."), context)
         case .end:
             guard let request else { return }
             switch server.reply(to: request) {
-            case .answer(let answer), .openedAgain(let answer): self.answer(answer, context)
-            case .stream(let headers): stream(headers, context)
+            case .response(let response), .tokenReused(let response): respond(response, context)
+            case .stream(let headers): beginStream(headers, context)
             }
         }
     }
 
-    private func answer(_ answer: PageAnswer, _ context: ChannelHandlerContext) {
-        hasAnswered = true
-        let body = ByteBuffer(string: answer.body)
-        var headers = answer.headers
+    private func respond(_ response: PageResponse, _ context: ChannelHandlerContext) {
+        hasResponded = true
+        let body = ByteBuffer(string: response.body)
+        var headers = response.headers
         headers.add(name: "Content-Length", value: "\(body.readableBytes)")
-        write(.head(HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)), context)
-        // HEAD is refused like every method but GET, and its answer has no body.
+        write(.head(HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)), context)
+        // HEAD is rejected like every method but GET, and its response has no body.
         if request?.method != .HEAD { write(.body(.byteBuffer(body)), context) }
         let channel = context.channel
-        // Only our direction: who is still talking when all of it is closed may never see the answer. The alarm ends it.
+        // Only our direction: closing both could reset the connection before a client that still sends reads the
+        // response. The timer closes the rest.
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
             channel.close(mode: .output, promise: nil)
         }
     }
 
-    private func stream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
-        (hasAnswered, isStream) = (true, true)
-        alarm?.cancel()
+    private func beginStream(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
+        (hasResponded, isStream) = (true, true)
+        timer?.cancel()
         write(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)), context)
-        // Sooner than browsers would try again by themselves, and than the page counts as closed.
+        // Reconnect sooner than by the browser's default, and before the page counts as closed.
         write(.body(.byteBuffer(ByteBuffer(string: "retry: 500\n\n"))), context)
         context.flush()
-        server.join(context.channel)
+        server.addStream(context.channel)
     }
 
     private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {
@@ -90,10 +91,11 @@ final class PageHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !hasAnswered else { return context.close(promise: nil) }
+        guard !hasResponded else { return context.close(promise: nil) }
         switch error {
-        case is InboundBudget.Exceeded: answer(PageAnswer(.requestHeaderFieldsTooLarge, "That is too much."), context)
-        case is HTTPParserError: answer(PageAnswer(.badRequest, "That is not a request."), context)
+        case is InboundByteLimit.Exceeded:
+            respond(PageResponse(.requestHeaderFieldsTooLarge, "The request is too large."), context)
+        case is HTTPParserError: respond(PageResponse(.badRequest, "The request is malformed."), context)
         default: context.close(promise: nil)
         }
     }
@@ -102,12 +104,12 @@ final class PageHandler: ChannelDuplexHandler {
 @available(*, unavailable)
 extension PageHandler: Sendable {}
 
-/// Counts what a connection says, before anything looks at it, and hears no more than so many bytes.
-final class InboundBudget: ChannelInboundHandler {
+/// A limit for the bytes that a connection receives, before they are parsed.
+final class InboundByteLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The connection has said too much.
+    /// More bytes were received than allowed.
     struct Exceeded: Error {}
 
     private var rest: Int
@@ -123,4 +125,4 @@ final class InboundBudget: ChannelInboundHandler {
 }
 
 @available(*, unavailable)
-extension InboundBudget: Sendable {}
+extension InboundByteLimit: Sendable {}

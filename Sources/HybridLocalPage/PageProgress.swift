@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+internal import HybridPrimitives
 public import HybridQRCode
 
-/// What a ceremony is for; shown as the page's heading.
+/// The purpose of a ceremony; shown as the page's heading.
 public struct PageSubject: Equatable, Sendable {
-    /// What the website asks for.
+    /// The operation that the website requests.
     public enum Operation: String, Sendable {
-        /// A new passkey.
+        /// Creating a passkey.
         case create
-        /// A sign-in.
+        /// Signing in.
         case signIn
     }
 
     let site: String
     let operation: Operation
 
-    /// A subject.
+    /// Creates a subject.
     ///
-    /// - Parameter site: the website's domain; shown as text, whatever is in it.
+    /// - Parameters:
+    ///   - site: The website's domain; always shown as text.
+    ///   - operation: The requested operation.
     public init(site: String, operation: Operation) {
         self.site = site
         self.operation = operation
     }
 }
 
-/// How far the ceremony is.
+/// A stage of the ceremony.
 public enum PageStage: Equatable, Sendable {
     /// There is no code yet.
     case preparing
     /// The code can be scanned.
     case scan(QRMatrix)
-    /// The phone is near.
+    /// The phone was found.
     case found
     /// The tunnel at this relay is being joined.
     case connecting(host: String)
-    /// The phone asks its user.
+    /// The phone is asking its user.
     case confirm
-    /// The answer is there.
+    /// The response was received.
     case done
-    /// It failed or was cancelled.
+    /// The ceremony failed or was cancelled.
     case failed(cause: String, remedy: String)
 
     var name: String {
@@ -62,9 +64,9 @@ public enum PageStage: Equatable, Sendable {
     }
 }
 
-/// All that the page shows, and since when.
+/// The content of the page.
 ///
-/// Every event carries the whole of it, so that a page that was reloaded, or has missed something, needs one.
+/// Each event carries all of it, so that a page that was reloaded or missed an event needs only the next one.
 struct PageProgress {
     private let subject: PageSubject
     private let began: ContinuousClock.Instant
@@ -78,7 +80,7 @@ struct PageProgress {
         stageBegan = now
     }
 
-    /// Goes to a stage; `false` if the last one is reached already.
+    /// Changes the stage; returns `false` after the last one.
     mutating func show(_ stage: PageStage, at now: ContinuousClock.Instant) -> Bool {
         guard !self.stage.isLast else { return false }
         self.stage = stage
@@ -86,53 +88,32 @@ struct PageProgress {
         return true
     }
 
-    /// Adds a warning; `false` if it is there already.
+    /// Sets the warning; returns `false` if it is unchanged.
     mutating func warn(_ text: String) -> Bool {
         guard warning != text else { return false }
         warning = text
         return true
     }
 
-    /// One event of an event stream, in UTF-8.
+    /// Returns an event of an event stream, in UTF-8.
     func message(at now: ContinuousClock.Instant) -> [UInt8] {
-        var content = Content(
-            site: subject.site,
-            operation: subject.operation.rawValue,
-            warning: warning,
-            stage: stage.name,
-            elapsed: Self.milliseconds(now - began),
-            stageElapsed: Self.milliseconds(now - stageBegan)
-        )
+        var members: [(String, JSONText)] = [
+            ("site", .string(subject.site)), ("operation", .string(subject.operation.rawValue)),
+            ("stage", .string(stage.name)), ("elapsed", .number(Self.milliseconds(now - began))),
+            ("stageElapsed", .number(Self.milliseconds(now - stageBegan))),
+        ]
+        if let warning { members.append(("warning", .string(warning))) }
         switch stage {
-        case .scan(let code): content.code = Content.Code(side: code.svgSide, path: code.svgPath())
-        case .connecting(let host): content.host = host
-        case .failed(let cause, let remedy): (content.cause, content.remedy) = (cause, remedy)
+        case .scan(let code):
+            let image: [(String, JSONText)] = [("side", .number(code.svgSide)), ("path", .string(code.svgPath()))]
+            members.append(("code", .object(image)))
+        case .connecting(let host): members.append(("host", .string(host)))
+        case .failed(let cause, let remedy):
+            members += [("cause", .string(cause)), ("remedy", .string(remedy))]
         case .preparing, .found, .confirm, .done: break
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers can always be encoded, and the encoder leaves no newline in them.
-        let json = (try? encoder.encode(content)) ?? Data("{}".utf8)
-        return Array("data: ".utf8) + json + Array("\n\n".utf8)
+        return Array("data: \(JSONText.object(members))\n\n".utf8)
     }
 
-    private static func milliseconds(_ duration: Duration) -> Int64 { Int64(duration / .milliseconds(1)) }
-
-    private struct Content: Encodable {
-        struct Code: Encodable {
-            let side: Int
-            let path: String
-        }
-
-        let site: String
-        let operation: String
-        let warning: String?
-        let stage: String
-        let elapsed: Int64
-        let stageElapsed: Int64
-        var code: Code?
-        var host: String?
-        var cause: String?
-        var remedy: String?
-    }
+    private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }

@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+public import HybridPrimitives
 internal import HybridThreads
-internal import NIOCore
+public import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// The QR code and what happens, as a page in a browser on this device.
+/// A page with the QR code and the progress, in a browser on this computer.
 ///
 /// ```
 /// program                               browser
 ///    │ starts it with /open/{token} ──→ │
-///    │ ←────────── GET /open/{token}    │  once: a second time ends the ceremony
-///    │ a cookie, and "go to /" ───────→ │
-///    │ ←─────────────────────── GET /   │  as often as somebody reloads
+///    │ ←────────── GET /open/{token}    │  once: a second use ends the ceremony
+///    │ cookie, "go to /" ─────────────→ │
+///    │ ←─────────────────────── GET /   │  again after each reload
 ///    │ ←───────────────── GET /events   │
-///    │ scan, found, connecting … ─────→ │  each as one event
-///    │ done, or what was wrong ───────→ │
+///    │ scan, found, connecting … ─────→ │  one event each
+///    │ done, or failed ───────────────→ │
 /// ```
 ///
-/// Whoever sees the code can answer it with a passkey of their own, so the page is for one user's browser alone: it is
-/// served to sockets of that user on 127.0.0.1 (``SocketOwner``), for a token that works once, then for a cookie, and
-/// to requests whose Host and Origin are exactly its own (``PageAnswers``). It shows the code only until a phone was
-/// found. Requests and answers of websites never come here.
+/// Anyone who sees the code can answer it with their own passkey, so the page is for one user's browser only. It is
+/// served to sockets of that user on 127.0.0.1 (`SocketOwner`), for a token that works once and then for a cookie, and
+/// to requests whose Host and Origin are exactly its own (`PageResponder`). The code is shown only until a phone is
+/// found. Requests and responses of websites never reach the page.
 ///
-/// Each connection may ask one question, in a few seconds and a few thousand bytes. Closing the page is a way to cancel
-/// (``PageAbandonment``): it counts three seconds after the last event stream has ended, so that a reload does not.
+/// Each connection may send one request of limited size and duration. Closing the page cancels the ceremony
+/// (``PageAbandonment``); it counts as closed three seconds after its last event stream ended, so that a reload does not
+/// cancel.
 public final class PageServer: Sendable {
     private struct State {
-        var answers: PageAnswers
-        var story: PageProgress
-        var attendance = PageViewers()
+        var responder: PageResponder
+        var progress: PageProgress
+        var viewers = PageViewers()
         var streams: [ObjectIdentifier: any Channel] = [:]
         var connections = 0
-        /// Connections of which it is not known yet whose they are.
-        var strangers = 0
+        /// The number of connections whose owner is still being looked up.
+        var unidentified = 0
         var isEnded = false
     }
 
-    /// Where a browser finds the page; it holds the token.
+    /// The page's address; it contains the token.
     public let address: PageAddress
-    /// Why the ceremony must not go on; at most one comes.
+    /// The reason for which the ceremony must end; yields at most one.
     public let abandonments: AsyncStream<PageAbandonment>
 
     private let state: Locked<State>
@@ -49,14 +51,14 @@ public final class PageServer: Sendable {
     private let owner: OwnerLookup
     private let abandoned: AsyncStream<PageAbandonment>.Continuation
 
-    /// Listens on a port of 127.0.0.1 that the system chooses.
+    /// Starts a server on a port of 127.0.0.1 that the system chooses.
     ///
     /// - Throws: ``PageError``.
     public static func start(_ subject: PageSubject, limits: PageLimits = PageLimits()) async throws -> PageServer {
         try await start(subject, limits: limits, owner: SocketOwner.user)
     }
 
-    /// The number of the user whose socket is at the first address, connected to the second; it may take its time.
+    /// Returns the ID of the user whose socket has the first address and is connected to the second; may block.
     typealias OwnerLookup = @Sendable (SocketAddress, SocketAddress) -> UInt32?
 
     static func start(
@@ -64,8 +66,8 @@ public final class PageServer: Sendable {
         limits: PageLimits,
         owner: @escaping OwnerLookup
     ) async throws -> PageServer {
-        guard SocketOwner.isKnown else { throw PageError.ownersUnknown }
-        // The handlers need the server and the server needs the port, which is known once it listens.
+        guard SocketOwner.isAvailable else { throw PageError.ownersUnknown }
+        // The handlers need the server, and the server needs the port, which is known once it listens.
         let server = Locked<PageServer?>(nil)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .serverChannelOption(.backlog, value: 16)
@@ -79,10 +81,10 @@ public final class PageServer: Sendable {
         } catch {
             throw PageError.noPort("\(error)")
         }
-        let made = PageServer(subject, port: listener.localAddress?.port ?? 0, listener, limits, owner)
-        server.withLock { $0 = made }
+        let started = PageServer(subject, port: listener.localAddress?.port ?? 0, listener, limits, owner)
+        server.withLock { $0 = started }
         listener.closeFuture.whenComplete { _ in server.withLock { $0 = nil } }
-        return made
+        return started
     }
 
     private init(
@@ -93,25 +95,25 @@ public final class PageServer: Sendable {
         _ owner: @escaping OwnerLookup
     ) {
         let token = PageKey()
-        let answers = PageAnswers(port: port, token: token, cookie: PageKey(), mostStreams: limits.streams)
-        address = PageAddress(origin: answers.origin, token: token)
-        state = Locked(State(answers: answers, story: PageProgress(subject, at: .now)))
+        let responder = PageResponder(port: port, token: token, cookie: PageKey(), maximumStreams: limits.streams)
+        address = PageAddress(origin: responder.origin, token: token)
+        state = Locked(State(responder: responder, progress: PageProgress(subject, at: .now)))
         (abandonments, abandoned) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         self.listener = listener
         self.limits = limits
         self.owner = owner
     }
 
-    /// Whether a browser has used the token.
-    public var wasOpened: Bool { state.withLock { $0.answers.isTokenUsed } }
+    /// True if a browser has used the token.
+    public var wasOpened: Bool { state.withLock { $0.responder.isTokenUsed } }
 
-    /// Goes to a stage; after the last one nothing changes any more.
-    public func show(_ stage: PageStage) { tell { $0.show(stage, at: .now) } }
+    /// Shows a stage; after the last one nothing changes any more.
+    public func show(_ stage: PageStage) { update { $0.show(stage, at: .now) } }
 
-    /// Puts a warning on the page, whatever the stage.
-    public func warn(_ text: String) { tell { $0.warn(text) } }
+    /// Shows a warning at every stage.
+    public func warn(_ text: String) { update { $0.warn(text) } }
 
-    /// Shows the last stage, ends all streams once it is on its way, and stops listening.
+    /// Shows the last stage, ends all streams after it was sent, and stops listening.
     public func end(_ last: PageStage) async {
         show(last)
         let streams = state.withLock { state in
@@ -120,26 +122,28 @@ public final class PageServer: Sendable {
         }
         abandoned.finish()
         try? await listener.close().get()
-        let patience = limits.closeTimeout
+        let timeout = limits.closeTimeout
         for stream in streams {
             stream.eventLoop.execute {
                 stream.writeAndFlush(StreamPart.end).whenComplete { _ in stream.close(promise: nil) }
-                stream.eventLoop.scheduleTask(in: patience) { stream.close(promise: nil) }
+                stream.eventLoop.scheduleTask(in: timeout) { stream.close(promise: nil) }
             }
         }
         for stream in streams { try? await stream.closeFuture.get() }
     }
 
-    private func tell(_ change: (inout PageProgress) -> Bool) {
+    private func update(_ change: (inout PageProgress) -> Bool) {
         state.withLock { state in
-            guard change(&state.story) else { return }
-            let message = ByteBuffer(bytes: state.story.message(at: .now))
-            // Enqueued under the lock, so that messages of several threads come in one order.
+            guard change(&state.progress) else { return }
+            let message = ByteBuffer(bytes: state.progress.message(at: .now))
+            // Enqueued under the lock, so that messages of several threads keep their order.
             for stream in state.streams.values { Self.send(message, to: stream) }
         }
     }
 
-    /// A reader that takes nothing is hung up on; its browser comes back and gets the newest state.
+    /// Sends a message; closes a stream that does not read.
+    ///
+    /// Its browser reconnects and gets the newest state.
     private static func send(_ message: ByteBuffer, to stream: any Channel) {
         stream.eventLoop.execute {
             guard stream.isWritable else { return stream.close(promise: nil) }
@@ -151,27 +155,27 @@ public final class PageServer: Sendable {
 // MARK: Connections
 
 extension PageServer {
-    /// Lets a connection in if it comes from a socket of this user, and there are not too many; else hangs up.
+    /// Admits a connection from a socket of this user while there are not too many; else closes it.
     ///
-    /// Whose it is stands in a long table of the kernel, so first it is counted: there are never more look-ups than
-    /// connections are borne. They are made on a thread that may wait. Nothing is read from the connection until then.
+    /// The owner is found in a long table of the kernel, on a thread that may block. Connections are counted first, so
+    /// that lookups are limited as well. Nothing is read from a connection before its lookup is complete.
     private func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
-        guard let client = channel.remoteAddress, let server = channel.localAddress, enter(\.strangers) else {
+        guard let client = channel.remoteAddress, let server = channel.localAddress, reserve(\.unidentified) else {
             return channel.close()
         }
         let user = NIOThreadPool.singleton.runIfActive(eventLoop: channel.eventLoop) { [owner] in
             owner(client, server)
         }
         return user.flatMapThrowing { user in
-            self.state.withLock { $0.strangers -= 1 }
-            guard user == geteuid(), self.enter(\.connections) else { return channel.close(promise: nil) }
+            self.state.withLock { $0.unidentified -= 1 }
+            guard user == geteuid(), self.reserve(\.connections) else { return channel.close(promise: nil) }
             channel.closeFuture.whenComplete { _ in self.state.withLock { $0.connections -= 1 } }
-            try self.equip(channel)
+            try self.configurePipeline(of: channel)
         }
     }
 
-    /// Counts a connection, if there may be one more of that sort.
-    private func enter(_ count: WritableKeyPath<State, Int>) -> Bool {
+    /// Counts a connection; returns `false` if there are too many.
+    private func reserve(_ count: WritableKeyPath<State, Int>) -> Bool {
         state.withLock { state in
             guard !state.isEnded, state.connections < limits.connections, state[keyPath: count] < limits.connections
             else { return false }
@@ -180,42 +184,42 @@ extension PageServer {
         }
     }
 
-    private func equip(_ channel: any Channel) throws {
+    private func configurePipeline(of channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(InboundBudget(bytes: limits.requestBytes))
-        // Without NIO's help for several requests in a row and for broken ones: it takes an answer before the end of a
-        // request for a fault of this program, and here there is one answer to one request.
+        try pipeline.addHandler(InboundByteLimit(bytes: limits.requestBytes))
+        // Without NIO's assistance for pipelining and errors: it considers a response before the end of the request a
+        // programming error, and here each connection has one response only.
         try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: false)
-        try pipeline.addHandler(PageHandler(self, patience: limits.patience))
+        try pipeline.addHandler(PageHandler(self, timeout: limits.requestTimeout))
     }
 
-    /// What a request gets.
+    /// Returns the reply to a request.
     func reply(to head: HTTPRequestHead) -> PageReply {
-        let reply = state.withLock { $0.answers.reply(to: head, streams: $0.streams.count) }
-        if case .openedAgain = reply { abandon(.openedTwice) }
+        let reply = state.withLock { $0.responder.reply(to: head, streams: $0.streams.count) }
+        if case .tokenReused = reply { abandon(.openedTwice) }
         return reply
     }
 
-    /// A stream has begun; it gets the newest state.
-    func join(_ channel: any Channel) {
+    /// Adds an event stream and sends it the newest state.
+    func addStream(_ channel: any Channel) {
         state.withLock { state in
             guard !state.isEnded else { return channel.eventLoop.execute { channel.close(promise: nil) } }
-            state.attendance.join()
+            state.viewers.join()
             state.streams[ObjectIdentifier(channel)] = channel
-            Self.send(ByteBuffer(bytes: state.story.message(at: .now)), to: channel)
+            Self.send(ByteBuffer(bytes: state.progress.message(at: .now)), to: channel)
         }
     }
 
-    /// A stream has ended; if it was the last and none follows, the page is closed.
-    func leave(_ channel: any Channel) {
+    /// Removes an event stream; if it was the last and none follows in time, the page counts as closed.
+    func removeStream(_ channel: any Channel) {
         let departure = state.withLock { state -> PageViewers.Departure? in
             guard state.streams.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return nil }
-            return state.attendance.leave()
+            return state.viewers.leave()
         }
         guard let departure else { return }
-        channel.eventLoop.scheduleTask(in: limits.absence) {
-            let isGone = self.state.withLock { !$0.isEnded && $0.attendance.isStillEmpty(since: departure) }
-            if isGone { self.abandon(.closed) }
+        channel.eventLoop.scheduleTask(in: limits.reconnectTimeout) {
+            let isClosed = self.state.withLock { !$0.isEnded && $0.viewers.isStillEmpty(since: departure) }
+            if isClosed { self.abandon(.closed) }
         }
     }
 
@@ -223,4 +227,81 @@ extension PageServer {
         abandoned.yield(reason)
         abandoned.finish()
     }
+}
+
+/// A count of event streams, independent of clocks.
+struct PageViewers {
+    /// The moment at which the last stream ended.
+    struct Departure: Equatable, Sendable {
+        fileprivate let number: Int
+    }
+
+    private var streams = 0
+    private var departures = 0
+
+    /// Counts a new stream.
+    mutating func join() { streams += 1 }
+
+    /// Counts the end of a stream; returns the departure if it was the last.
+    mutating func leave() -> Departure? {
+        streams -= 1
+        guard streams == 0 else { return nil }
+        departures += 1
+        return Departure(number: departures)
+    }
+
+    /// Returns true if there was no stream since a departure.
+    ///
+    /// A stream in between starts the time anew.
+    func isStillEmpty(since departure: Departure) -> Bool { streams == 0 && departure.number == departures }
+}
+
+/// Limits of the page's server.
+public struct PageLimits: Sendable {
+    /// The greatest number of connections; further ones are closed.
+    public var connections = 16
+    /// The greatest number of event streams; each tab has one.
+    public var streams = 4
+    /// The greatest number of bytes that a connection may send.
+    ///
+    /// Browsers send this address the cookies of all ports, hence so many.
+    public var requestBytes = 16384
+    /// The time for a complete request and for reading its response.
+    public var requestTimeout = TimeAmount.seconds(5)
+    /// The time without an event stream, after there was one, until the page counts as closed.
+    public var reconnectTimeout = TimeAmount.seconds(3)
+    /// The time for reading the last event.
+    public var closeTimeout = TimeAmount.seconds(1)
+
+    /// Creates the default limits.
+    public init() {}
+}
+
+/// A reason of the page for which its ceremony must end.
+public enum PageAbandonment: Equatable, Sendable {
+    /// The page was closed.
+    case closed
+    /// The token was used a second time, so one of the two was not the browser that this program started.
+    case openedTwice
+}
+
+/// A reason for which there is no page.
+public struct PageError: ExplainedFailure, Hashable {
+    /// Cause and remedy.
+    public let sentence: String
+    /// The cause for programs.
+    public let code = ExitStatus.unavailable.name
+    /// The exit status of a command that ends with this error.
+    public let status = ExitStatus.unavailable
+
+    /// No socket could listen on 127.0.0.1.
+    public static func noPort(_ reason: String) -> PageError {
+        PageError(sentence: "no page can be served on 127.0.0.1: \(reason); try again without --open")
+    }
+
+    /// The system does not list the owners of sockets, so other users of this computer could open the page.
+    public static let ownersUnknown = PageError(
+        sentence:
+            "/proc/net/tcp can't be read, so the page could not be kept from other users; try again without --open"
+    )
 }

@@ -3,26 +3,26 @@
 private import Glibc
 internal import NIOCore
 
-/// Whose socket is at the other end of a connection on 127.0.0.1.
+/// The owner of the socket at the other end of a connection on 127.0.0.1.
 ///
-/// The page's address stands in the browser's command line, where other users of this device can read it, and any of
-/// them can connect to 127.0.0.1. The kernel knows whose socket that is and says so in `/proc/net/tcp` (and in `tcp6`
-/// for sockets of IPv6 that were connected to an address of IPv4).
+/// The page's address is part of the browser's command line. Other users of this computer can read it there, and can
+/// connect to 127.0.0.1. The kernel lists the owner of each socket in `/proc/net/tcp` (and in `tcp6` for IPv6 sockets
+/// that are connected to IPv4 addresses).
 enum SocketOwner {
-    /// Two ports of 127.0.0.1, as the kernel's tables name them.
+    /// The two ports of a connection on 127.0.0.1.
     struct Connection: Equatable, Sendable {
         let client: Int
         let server: Int
     }
 
     private static let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
-    /// A busy machine has some thousand sockets of about 150 bytes each.
-    private static let mostBytes = 64 << 20
+    /// The greatest number of bytes read; a busy system has some thousand sockets of about 150 bytes each.
+    private static let maximumBytes = 64 << 20
 
-    /// Whether the system tells.
-    static var isKnown: Bool { access(tables[0], R_OK) == 0 }
+    /// True if the system lists owners.
+    static var isAvailable: Bool { access(tables[0], R_OK) == 0 }
 
-    /// The user's number; `nil` for a socket that is closed again, is not of 127.0.0.1 or can't be looked up.
+    /// Returns the user ID; `nil` for a socket that is closed, is not of 127.0.0.1, or can't be looked up.
     static func user(of client: SocketAddress, connectedTo server: SocketAddress) -> UInt32? {
         guard client.ipAddress == "127.0.0.1", server.ipAddress == "127.0.0.1", let clientPort = client.port,
             let serverPort = server.port
@@ -41,7 +41,7 @@ enum SocketOwner {
         var chunk = [UInt8](repeating: 0, count: 65536)
         var unread: [UInt8] = []
         var total = 0
-        while total < mostBytes {
+        while total < maximumBytes {
             let count = read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
@@ -54,7 +54,7 @@ enum SocketOwner {
         return nil
     }
 
-    /// Searches whole lines of a table for an established connection.
+    /// Returns the user ID of an established connection, from complete lines of a table.
     static func user(of connection: Connection, in table: some Collection<UInt8>) -> UInt32? {
         for line in table.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 8)
@@ -66,7 +66,7 @@ enum SocketOwner {
         return nil
     }
 
-    /// Addresses stand there as numbers in the machine's own order of bytes, ports in the usual one.
+    /// Returns true if a field names 127.0.0.1 and the port: addresses in host byte order, ports in network byte order.
     private static func isLoopback(_ field: some Collection<UInt8>, port: Int) -> Bool {
         let address = hexadecimal(UInt32(bigEndian: 0x7F00_0001), digits: 8)
         let mapped = "0000000000000000" + hexadecimal(UInt32(bigEndian: 0x0000_FFFF), digits: 8) + address

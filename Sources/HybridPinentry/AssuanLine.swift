@@ -2,12 +2,14 @@
 
 /// Lines of the Assuan protocol (libassuan manual, "Assuan Protocol Specification").
 enum AssuanLine {
-    /// The longest line we send, in bytes, its line feed included.
+    /// Maximum length of a sent line in bytes, including its line feed.
     static let maximumSent = 1000
-    /// The longest line we take, in bytes.
+    /// Maximum length of a received line in bytes.
     static let maximumReceived = 4096
 
-    /// What a line from the program means; data are kept apart, because they are secret.
+    /// Kinds of lines from the program.
+    ///
+    /// Data is not included because it is secret.
     enum Reply: Equatable {
         case ok
         case error(code: Int)
@@ -15,10 +17,10 @@ enum AssuanLine {
         case status(String)
         case inquiry
         case comment
-        case nonsense
+        case invalid
     }
 
-    /// Error codes of libgpg-error that tell answers apart: the low 16 bits of what `ERR` says.
+    /// Error codes of libgpg-error that distinguish answers: the low 16 bits of the number after `ERR`.
     enum Code {
         static let timedOut = 62
         static let cancelled = 99
@@ -27,26 +29,26 @@ enum AssuanLine {
         static let fullyCancelled = 198
     }
 
-    /// Reads the kind of a line.
+    /// Returns the kind of a line.
     static func parse(_ line: UnsafeRawBufferPointer) -> Reply {
         let word = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = line.dropFirst(word.count + 1)
-        // By bytes: Swift calls texts equal that Unicode calls equivalent, K and the sign for kelvin among them.
+        // Compared by bytes: for Swift, texts that Unicode calls equivalent are equal, such as K and the kelvin sign.
         func isWord(_ text: StaticString) -> Bool { text.withUTF8Buffer { word.elementsEqual($0) } }
         if word.isEmpty || word.first == UInt8(ascii: "#") { return .comment }
         if isWord("OK") { return .ok }
-        if isWord("D") { return line.count > word.count ? .data : .nonsense }
+        if isWord("D") { return line.count > word.count ? .data : .invalid }
         if isWord("S") { return .status(String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) }
         if isWord("INQUIRE") { return .inquiry }
-        guard isWord("ERR") else { return .nonsense }
+        guard isWord("ERR") else { return .invalid }
         let digits = String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-        guard let number = UInt32(digits) else { return .nonsense }
+        guard let number = UInt32(digits) else { return .invalid }
         return .error(code: Int(number & 0xFFFF))
     }
 
-    /// A command with its text, escaped; `nil` when it is longer than a line may be.
+    /// Returns a command with its escaped text; `nil` if the line would be too long.
     ///
-    /// Line feeds are kept as `%0A`; all other control characters are dropped, whatever the caller let through.
+    /// Line feeds become `%0A`; other control characters are dropped, even if the caller did not remove them.
     static func command(_ command: String, _ text: String? = nil) -> [UInt8]? {
         var line = Array(command.utf8)
         if let text {

@@ -1,115 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridThreads
 
-/// One talk with one program, from the greeting to `BYE`; blocking, on a thread of its own.
+/// One connection to a pinentry program, from the greeting to `BYE`.
+///
+/// Its methods block the calling thread.
 final class Conversation {
-    /// The most lines that one command may be answered with.
+    /// Maximum number of lines in the response to one command.
     private static let maximumLines = 256
 
-    /// What a command was answered with.
-    struct Answer {
+    /// The response to a command.
+    struct Response {
         /// The gpg-error code (low 16 bits), 0 for `OK`.
         var code = 0
-        /// The data, if it was asked for.
+        /// The data.
         var secret = PinentrySecret()
-        /// Whether the program itself asked twice and compared.
+        /// True if the program itself asked twice and compared.
         var wasRepeated = false
     }
 
-    private let child: ChildProcess
+    private let process: PinentryProcess
     private let reader = LineReader()
     private let waker: Waker
     private let limits: Pinentry.Limits
 
     /// Starts the program and waits for its greeting.
     init(program: String, waker: Waker, limits: Pinentry.Limits) throws(PinentryError) {
-        self.child = try ChildProcess(program: program)
+        self.process = try PinentryProcess(program: program)
         self.waker = waker
         self.limits = limits
-        let greeting: Answer
+        let greeting: Response
         do {
-            greeting = try answer(within: limits.greeting)
+            greeting = try response(within: limits.greeting)
         } catch {
             switch error {
-            case .gone, .timedOut: throw .didNotStart(program)
+            case .exited, .timedOut: throw .didNotStart(program)
             default: throw error
             }
         }
         guard greeting.code == 0 else { throw .didNotStart(program) }
     }
 
-    /// Says good-bye and buries the program.
+    /// Sends `BYE` and waits until the program exits.
     func end() {
         if let line = AssuanLine.command("BYE") { try? send(line) }
-        child.finish()
+        process.finish()
     }
 
-    /// Takes the prompt down.
-    func abort() { child.takeDown() }
+    /// Closes the prompt by ending the program.
+    func abort() { process.terminate() }
 
-    /// Sends a setting; one that the program does not know is no matter.
+    /// Sends a setting; ignores the error of a program that does not know it.
     func set(_ command: String, _ text: String?) throws(PinentryError) {
         guard let text else { return }
-        _ = try ask(command, text, within: limits.reply)
+        _ = try send(command, text, within: limits.reply)
     }
 
-    /// Sends a setting without which the question would not be the same.
-    func mustSet(_ command: String, _ text: String) throws(PinentryError) {
-        let code = try ask(command, text, within: limits.reply).code
-        guard code == 0 else { throw .couldNotAsk(code: code) }
+    /// Sends a setting that the prompt requires.
+    func setRequired(_ command: String, _ text: String) throws(PinentryError) {
+        let code = try send(command, text, within: limits.reply).code
+        guard code == 0 else { throw .promptFailed(code: code) }
     }
 
-    /// Sends a command and waits for its answer.
-    func ask(_ command: String, _ text: String? = nil, within limit: Duration) throws(PinentryError) -> Answer {
+    /// Sends a command and waits for the response.
+    func send(_ command: String, _ text: String? = nil, within limit: Duration) throws(PinentryError) -> Response {
         guard let line = AssuanLine.command(command, text) else { throw .textTooLong }
         try send(line)
-        return try answer(within: limit)
+        return try response(within: limit)
     }
 
-    private func answer(within limit: Duration) throws(PinentryError) -> Answer {
+    private func response(within limit: Duration) throws(PinentryError) -> Response {
         let deadline = ContinuousClock.now + limit
-        var answer = Answer()
+        var response = Response()
         for _ in 0..<Self.maximumLines {
-            let (reply, isTaken) = try line(before: deadline, into: answer.secret)
-            guard isTaken else { throw .spokeNonsense }
+            let (reply, fits) = try line(before: deadline, into: response.secret)
+            guard fits else { throw .protocolViolation }
             switch reply {
             case .ok:
-                guard answer.secret.decodePercent() else { throw .spokeNonsense }
-                return answer
+                guard response.secret.decodePercent() else { throw .protocolViolation }
+                return response
             case .error(let code):
-                answer.code = code == 0 ? -1 : code
-                return answer
-            case .status(let word): if word == "PIN_REPEATED" { answer.wasRepeated = true }
+                response.code = code == 0 ? -1 : code
+                return response
+            case .status(let word): if word == "PIN_REPEATED" { response.wasRepeated = true }
             case .data, .comment: break
-            // Nothing is ever told to the program but what a command says.
+            // Inquiries are always cancelled: the program gets no data besides the commands.
             case .inquiry: if let line = AssuanLine.command("CAN") { try send(line) }
-            case .nonsense: throw .spokeNonsense
+            case .invalid: throw .protocolViolation
             }
         }
-        throw .spokeNonsense
+        throw .protocolViolation
     }
 
     private func line(
         before deadline: ContinuousClock.Instant,
         into secret: PinentrySecret
-    ) throws(PinentryError) -> (AssuanLine.Reply, isTaken: Bool) {
+    ) throws(PinentryError) -> (AssuanLine.Reply, fits: Bool) {
         while true {
             do {
-                let taken = try reader.next { line -> (AssuanLine.Reply, Bool) in
+                let read = try reader.next { line -> (AssuanLine.Reply, Bool) in
                     let reply = AssuanLine.parse(line)
                     guard reply == .data else { return (reply, true) }
                     return (reply, secret.append(UnsafeRawBufferPointer(rebasing: line.dropFirst(2))))
                 }
-                if let taken { return taken }
+                if let read { return read }
                 try waitForMore(before: deadline)
-                try reader.fill(from: child.descriptor)
+                try reader.fill(from: process.descriptor)
             } catch let failure as LineReader.Failure {
-                throw failure == .tooLong ? .spokeNonsense : hungUp
+                throw failure == .tooLong ? .protocolViolation : closed
             } catch let error as PinentryError {
                 throw error
             } catch {
-                throw .gone
+                throw .exited
             }
         }
     }
@@ -118,30 +121,30 @@ final class Conversation {
         while true {
             let left = deadline - ContinuousClock.now
             guard left > .zero else { throw .timedOut }
-            // At most a minute at once, so that the milliseconds fit; then it is looked again.
+            // At most a minute at a time, so that the milliseconds fit.
             let milliseconds = Int32(min(left, .seconds(60)) / .milliseconds(1)) + 1
             var descriptors = [
                 pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: child.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: process.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&descriptors, 2, milliseconds) >= 0 || errno == EINTR else { throw .gone }
-            if descriptors[0].revents != 0 { throw .takenDown }
+            guard poll(&descriptors, 2, milliseconds) >= 0 || errno == EINTR else { throw .exited }
+            if descriptors[0].revents != 0 { throw .interrupted }
             if descriptors[1].revents != 0 { return }
         }
     }
 
-    /// Why the program is gone: somebody may have ended it, with this program or alone.
-    private var hungUp: PinentryError { child.wasToldToEnd ? .takenDown : .gone }
+    /// The error for a closed connection; a signal such as that of Ctrl-C may have ended the program.
+    private var closed: PinentryError { process.wasInterrupted ? .interrupted : .exited }
 
     private func send(_ line: [UInt8]) throws(PinentryError) {
         var rest = line[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                Glibc.send(child.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+                Glibc.send(process.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
             }
             if count < 0, errno == EINTR { continue }
-            // A program that lets 200 kB of commands lie unread is as good as gone.
-            guard count > 0 else { throw hungUp }
+            // The socket buffers about 200 kB; a program that leaves so much unread does not respond.
+            guard count > 0 else { throw closed }
             rest = rest.dropFirst(count)
         }
     }

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridPrimitives
 
-/// Lines from the program, in memory that is wiped, because any of them may hold the PIN.
+/// Reads lines from the program into memory that is wiped, because any line may contain the PIN.
 final class LineReader {
-    private let buffer = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: AssuanLine.maximumReceived + 1,
-        alignment: 16
-    )
+    private let storage = SecretBytes(count: AssuanLine.maximumReceived + 1)
     private var count = 0
 
-    deinit {
-        if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) }
-        buffer.deallocate()
-    }
-
-    /// Why there is no line.
+    /// The reason why there is no line.
     enum Failure: Error {
         case tooLong
         case ended
     }
 
-    /// Lends the next whole line without its line end, and forgets it; `nil` when more must be read first.
+    /// Calls `body` with the next complete line, without its line end, and removes the line.
+    ///
+    /// - Returns: The result of `body`; `nil` if more bytes must be read first.
     func next<Value>(_ body: (UnsafeRawBufferPointer) -> Value) throws(Failure) -> Value? {
+        let buffer = storage.memory
         guard let end = buffer[..<count].firstIndex(of: UInt8(ascii: "\n")) else {
             if count > AssuanLine.maximumReceived { throw .tooLong }
             return nil
@@ -30,18 +26,17 @@ final class LineReader {
         let hasReturn = end > 0 && buffer[end - 1] == UInt8(ascii: "\r")
         let value = body(UnsafeRawBufferPointer(rebasing: buffer[..<(hasReturn ? end - 1 : end)]))
         let rest = count - end - 1
-        if let base = buffer.baseAddress {
-            memmove(base, base + end + 1, rest)
-            explicit_bzero(base + rest, count - rest)
-        }
+        if let base = buffer.baseAddress { memmove(base, base + end + 1, rest) }
+        SecretBytes.wipe(UnsafeMutableRawBufferPointer(rebasing: buffer[rest..<count]))
         count = rest
         return value
     }
 
-    /// Reads what is there; call it when `poll` says so.
-    func fill(from descriptor: Int32) throws(Failure) {
-        guard let base = buffer.baseAddress, count < buffer.count else { throw .tooLong }
-        let length = read(descriptor, base + count, buffer.count - count)
+    /// Reads the available bytes; call it when `poll` reports the descriptor as readable.
+    func fill(from descriptor: CInt) throws(Failure) {
+        let room = storage.memory[count...]
+        guard !room.isEmpty else { throw .tooLong }
+        let length = read(descriptor, UnsafeMutableRawBufferPointer(rebasing: room).baseAddress, room.count)
         if length < 0, errno == EINTR || errno == EAGAIN { return }
         guard length > 0 else { throw .ended }
         count += length

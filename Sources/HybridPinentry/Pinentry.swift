@@ -3,29 +3,27 @@
 private import Glibc
 internal import HybridThreads
 
-/// Asks a person through a pinentry program, as gpg does.
+/// Prompts for the user through a pinentry program, as gpg does.
 ///
-/// The **caller** has a question. The **program** (pinentry-curses, -gtk, -qt, -gnome3 or a script) owns the
-/// terminal or window and is believed about what the person did. The **person** reads texts of which a part may
-/// come from a stranger; that part is ``SafeText``.
+/// The *program* (pinentry-curses, -gtk, -qt, -gnome3 or a script) controls the terminal or window and is trusted to
+/// report the user's input. Untrusted parts of the texts are ``SafeText``.
 ///
-/// 1. Each question starts the program anew, without a shell, and waits for its greeting.
-/// 2. It is told the terminal, the time limit and the texts (Assuan, one escaped line each).
-/// 3. `GETPIN`, `CONFIRM` or `MESSAGE` waits for the person. The program's answer is bounded in length, number
-///    of lines and time.
-/// 4. `BYE`, and the program is waited for, so that the terminal is free again when the call returns.
+/// 1. Each prompt starts the program, without a shell, and waits for its greeting.
+/// 2. Commands set the terminal, the time limit and the texts (Assuan, one escaped line each).
+/// 3. `GETPIN` or `CONFIRM` waits for the user. The response is limited in length, number of lines and time.
+/// 4. `BYE` ends the program. The call returns after its exit, so that the terminal is free again.
 ///
-/// When the calling task is cancelled the program is ended (SIGTERM, then SIGKILL) and reaped, the terminal's
-/// settings are restored, and the call throws ``PinentryError/takenDown``. The external password cache is never
-/// allowed and no key information is sent, so nothing that is typed is kept by the desktop.
+/// If the calling task is cancelled, the program is ended (SIGTERM, then SIGKILL) and reaped, the terminal's settings are
+/// restored, and the call throws ``PinentryError/interrupted``. The external password cache is never allowed and no key
+/// information is sent, so the desktop does not store the input.
 public struct Pinentry: Sendable {
-    /// What the program was asked to wait for, and how long it may take to say anything else.
+    /// Time limits of the program.
     struct Limits: Sendable {
-        /// For the start, up to the greeting.
+        /// Time from the start to the greeting.
         var greeting: Duration = .seconds(10)
-        /// For the answer to each setting.
+        /// Time for the response to each setting.
         var reply: Duration = .seconds(10)
-        /// What the program gets on top of the time limit it was told, to take its window down.
+        /// Time beyond the prompt's own limit, in which the program closes its window.
         var grace: Duration = .seconds(5)
     }
 
@@ -34,9 +32,9 @@ public struct Pinentry: Sendable {
     private let terminal: @Sendable () -> Terminal
     private let limits: Limits
 
-    /// Finds the program.
+    /// Creates prompts of the given program.
     ///
-    /// - Parameter program: A path, a name to look for in `PATH`, or `nil` for the first of `pinentry`,
+    /// - Parameter program: A path, a name to look up in `PATH`, or `nil` for the first of `pinentry`,
     ///   `pinentry-curses` and `pinentry-tty`.
     /// - Throws: ``PinentryError/notFound(_:)``.
     public init(program: String? = nil) throws(PinentryError) {
@@ -49,15 +47,15 @@ public struct Pinentry: Sendable {
         self.limits = limits
     }
 
-    /// Asks for a PIN that exists.
+    /// Asks for an existing PIN.
     ///
     /// - Parameters:
     ///   - title: Title of the window.
-    ///   - description: What the PIN is for; line feeds are kept.
-    ///   - prompt: What stands before the field.
-    ///   - error: What was wrong with the try before, if there was one.
-    ///   - timeout: How long the person has.
-    /// - Returns: What was typed, perhaps nothing.
+    ///   - description: Purpose of the PIN; line feeds are kept.
+    ///   - prompt: Label of the field.
+    ///   - error: Complaint about the previous attempt.
+    ///   - timeout: Time for the user to answer.
+    /// - Returns: The input, which may be empty.
     /// - Throws: ``PinentryError``.
     public func getPIN(
         title: String,
@@ -66,24 +64,24 @@ public struct Pinentry: Sendable {
         error: String? = nil,
         timeout: Duration
     ) async throws(PinentryError) -> PinentrySecret {
-        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
-            try conversation.mustSet("SETDESC", description)
+        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+            try conversation.setRequired("SETDESC", description)
             try conversation.set("SETPROMPT", prompt)
             try conversation.set("SETERROR", error)
-            return try question(conversation, timeout).secret
+            return try requestPIN(conversation, timeout).secret
         }
     }
 
-    /// Asks for a new PIN, twice, until both are the same and the caller agrees, at most five times.
+    /// Asks for a new PIN twice, until both inputs are equal and `complaint` returns `nil`, at most five times.
     ///
-    /// A program that repeats the question itself says so; with any other it is asked again here and compared.
+    /// Some programs ask for the repetition themselves; with others, a second prompt does.
     ///
     /// - Parameters:
     ///   - title: Title of the window.
-    ///   - description: What the PIN is for.
-    ///   - texts: Prompts and complaints.
-    ///   - timeout: How long the person has for each answer.
-    ///   - complaint: Looks at what was typed and says what is wrong with it, or `nil`.
+    ///   - description: Purpose of the PIN.
+    ///   - texts: Labels and the complaint about unequal inputs.
+    ///   - timeout: Time for each answer.
+    ///   - complaint: Returns the complaint about an input, or `nil` to accept it.
     /// - Throws: ``PinentryError``; ``PinentryError/tooManyTries`` after the fifth.
     public func getNewPIN(
         title: String,
@@ -92,20 +90,20 @@ public struct Pinentry: Sendable {
         timeout: Duration,
         complaint: @escaping @Sendable (PinentrySecret) -> String?
     ) async throws(PinentryError) -> PinentrySecret {
-        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
+        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
             var error: String?
             for _ in 0..<5 {
-                try conversation.mustSet("SETDESC", description)
+                try conversation.setRequired("SETDESC", description)
                 try conversation.set("SETPROMPT", texts.prompt)
                 try conversation.set("SETREPEAT", texts.repeatPrompt)
                 try conversation.set("SETREPEATERROR", texts.mismatch)
                 try conversation.set("SETERROR", error)
-                let first = try question(conversation, timeout)
+                let first = try requestPIN(conversation, timeout)
                 error = complaint(first.secret)
                 guard error == nil else { continue }
                 if first.wasRepeated { return first.secret }
                 try conversation.set("SETPROMPT", texts.repeatPrompt)
-                let second = try question(conversation, timeout)
+                let second = try requestPIN(conversation, timeout)
                 if first.secret.matches(second.secret) { return first.secret }
                 error = texts.mismatch
             }
@@ -113,15 +111,15 @@ public struct Pinentry: Sendable {
         }
     }
 
-    /// Asks a question with two or three buttons.
+    /// Asks a question that has two or three buttons.
     ///
     /// - Parameters:
     ///   - title: Title of the window.
     ///   - description: The question; line feeds are kept.
-    ///   - ok: The button that says ``ConfirmAnswer/yes``.
-    ///   - notOK: The button that says ``ConfirmAnswer/no``; without it there are two buttons.
-    ///   - cancel: The button that says ``ConfirmAnswer/cancelled``.
-    ///   - timeout: How long the person has.
+    ///   - ok: Label of the button for ``ConfirmAnswer/yes``.
+    ///   - notOK: Label of the button for ``ConfirmAnswer/no``; without it there are two buttons.
+    ///   - cancel: Label of the button for ``ConfirmAnswer/cancelled``.
+    ///   - timeout: Time for the user to answer.
     /// - Throws: ``PinentryError``.
     public func confirm(
         title: String,
@@ -131,23 +129,23 @@ public struct Pinentry: Sendable {
         cancel: String,
         timeout: Duration
     ) async throws(PinentryError) -> ConfirmAnswer {
-        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
-            try conversation.mustSet("SETDESC", description)
+        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+            try conversation.setRequired("SETDESC", description)
             try conversation.set("SETOK", ok)
             try conversation.set("SETNOTOK", notOK)
             try conversation.set("SETCANCEL", cancel)
-            let answer = try conversation.ask("CONFIRM", within: timeout + limits.grace)
-            switch answer.code {
+            let response = try conversation.send("CONFIRM", within: timeout + limits.grace)
+            switch response.code {
             case 0: return .yes
             case AssuanLine.Code.notConfirmed: return .no
             case AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled: return .cancelled
             case AssuanLine.Code.timedOut: throw .timedOut
-            case let code: throw .couldNotAsk(code: code)
+            case let code: throw .promptFailed(code: code)
             }
         }
     }
 
-    /// Tells something and waits until it was read, with one button.
+    /// Shows a message with one button and waits for the button.
     ///
     /// - Throws: ``PinentryError``; closing the window is no error.
     public func message(
@@ -156,37 +154,37 @@ public struct Pinentry: Sendable {
         ok: String = "OK",
         timeout: Duration
     ) async throws(PinentryError) {
-        try await converse(title, description, timeout) { conversation, description throws(PinentryError) in
-            try conversation.mustSet("SETDESC", description)
+        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+            try conversation.setRequired("SETDESC", description)
             try conversation.set("SETOK", ok)
             // CONFIRM with one button is older and more widely known than MESSAGE.
-            let answer = try conversation.ask("CONFIRM --one-button", within: timeout + limits.grace)
-            switch answer.code {
+            let response = try conversation.send("CONFIRM --one-button", within: timeout + limits.grace)
+            switch response.code {
             case 0, AssuanLine.Code.notConfirmed, AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled: return
             case AssuanLine.Code.timedOut: throw .timedOut
-            case let code: throw .couldNotAsk(code: code)
+            case let code: throw .promptFailed(code: code)
             }
         }
     }
 
-    private func question(
+    private func requestPIN(
         _ conversation: Conversation,
         _ timeout: Duration
-    ) throws(PinentryError) -> Conversation.Answer {
-        let answer = try conversation.ask("GETPIN", within: timeout + limits.grace)
-        switch answer.code {
-        case 0: return answer
+    ) throws(PinentryError) -> Conversation.Response {
+        let response = try conversation.send("GETPIN", within: timeout + limits.grace)
+        switch response.code {
+        case 0: return response
         case AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled, AssuanLine.Code.notConfirmed: throw .cancelled
         case AssuanLine.Code.timedOut: throw .timedOut
-        case let code: throw .couldNotAsk(code: code)
+        case let code: throw .promptFailed(code: code)
         }
     }
 
-    /// Runs one conversation on a thread of its own and takes it down when the task is cancelled.
+    /// Runs one conversation on a dedicated thread and ends it when the task is cancelled.
     ///
-    /// A terminal may lack letters of the description, and then some programs show nothing at all. Names are a
-    /// stranger's choice and must not keep anybody from answering, so those letters become question marks then.
-    private func converse<Value: Sendable>(
+    /// If the terminal cannot show a letter of the description, some programs show nothing at all. An untrusted name must
+    /// not prevent the prompt, so the letters that are not ASCII become question marks in a second attempt.
+    private func run<Value: Sendable>(
         _ title: String,
         _ description: String,
         _ timeout: Duration,
@@ -197,12 +195,13 @@ public struct Pinentry: Sendable {
             await DedicatedThread.run { () -> Result<Value, PinentryError> in
                 Result { () throws(PinentryError) in
                     do throws(PinentryError) {
-                        return try talk(title, timeout, waker) { conversation throws(PinentryError) in
+                        return try runOnce(title, timeout, waker) { conversation throws(PinentryError) in
                             try body(conversation, description)
                         }
-                    } catch .couldNotAsk(code: AssuanLine.Code.localeProblem) where !description.allSatisfy(\.isASCII) {
+                    } catch .promptFailed(code: AssuanLine.Code.localeProblem) where !description.allSatisfy(\.isASCII)
+                    {
                         let plain = description.unicodeScalars.map { $0.isASCII ? Character($0) : "?" }
-                        return try talk(title, timeout, waker) { conversation throws(PinentryError) in
+                        return try runOnce(title, timeout, waker) { conversation throws(PinentryError) in
                             try body(conversation, String(plain))
                         }
                     }
@@ -214,7 +213,7 @@ public struct Pinentry: Sendable {
         return try result.get()
     }
 
-    private func talk<Value>(
+    private func runOnce<Value>(
         _ title: String,
         _ timeout: Duration,
         _ waker: Waker,
@@ -224,7 +223,7 @@ public struct Pinentry: Sendable {
         let settings = TerminalSettings(name: terminal.name)
         let conversation = try Conversation(program: program, waker: waker, limits: limits)
         do {
-            // `allow-external-password-cache` is a switch: never sending it is how it is never allowed.
+            // `allow-external-password-cache` is never sent, so the cache is never allowed.
             try conversation.set("OPTION", terminal.name.map { "ttyname=\($0)" })
             try conversation.set("OPTION", terminal.type.map { "ttytype=\($0)" })
             try conversation.set("OPTION", terminal.characters.map { "lc-ctype=\($0)" })
@@ -235,7 +234,7 @@ public struct Pinentry: Sendable {
             return value
         } catch {
             switch error {
-            case .takenDown, .timedOut, .spokeNonsense, .gone:
+            case .interrupted, .timedOut, .protocolViolation, .exited:
                 conversation.abort()
                 settings?.restore()
             default: conversation.end()
@@ -250,5 +249,36 @@ public struct Pinentry: Sendable {
             if let value = getenv(name) { values[name] = String(cString: value) }
         }
         return values
+    }
+}
+
+/// An answer to a prompt that has buttons.
+public enum ConfirmAnswer: Hashable, Sendable {
+    /// The button that consents.
+    case yes
+    /// The button that does not consent, of three; or the second of two, if the program reports no difference.
+    case no
+    /// The cancel button, or a closed window.
+    case cancelled
+}
+
+/// Texts of the prompts for a new PIN.
+public struct NewPINTexts: Hashable, Sendable {
+    /// Label of the first field.
+    public var prompt: String
+    /// Label of the second field.
+    public var repeatPrompt: String
+    /// Complaint if the two inputs differ.
+    public var mismatch: String
+
+    /// Creates the texts; the defaults are English.
+    public init(
+        prompt: String = "New PIN:",
+        repeatPrompt: String = "Repeat the PIN:",
+        mismatch: String = "The two PINs differ; try again"
+    ) {
+        self.prompt = prompt
+        self.repeatPrompt = repeatPrompt
+        self.mismatch = mismatch
     }
 }

@@ -1,48 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a question was not answered.
-public enum PinentryError: Error, Equatable, Sendable {
-    /// No such program; names what was looked for.
-    case notFound(String)
-    /// What was named is no program that can be run: a folder, or a file that may not be executed; names it.
-    case cannotRun(String)
-    /// The program was started and did not greet; names it.
-    case didNotStart(String)
-    /// What the program said is not Assuan, or far too much of it.
-    case spokeNonsense
-    /// The program could not ask, with the gpg-error code of the cause: mostly no terminal and no display.
-    case couldNotAsk(code: Int)
-    /// The text is longer than a line of the protocol (1,000 bytes).
-    case textTooLong
-    /// The person cancelled.
-    case cancelled
-    /// Nobody answered in time.
-    case timedOut
-    /// A new PIN was refused too often.
-    case tooManyTries
-    /// The program ended in the middle.
-    case gone
-    /// The calling task was cancelled, and the prompt was taken down; or the program was ended by SIGINT, SIGHUP or
-    /// SIGTERM, as by Ctrl-C, which may come to it before it comes to us.
-    case takenDown
+/// The reason why a prompt was not answered.
+public struct PinentryError: Error, Hashable, Sendable {
+    /// Cause and remedy on one line.
+    public let sentence: String
 
-    /// The cause and the remedy, for people, on one line.
-    public var sentence: String {
-        switch self {
-        case .notFound(let name):
-            "there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry"
-        case .cannotRun(let name):
-            "\(name) can't be run; name an executable file with --pinentry"
-        case .didNotStart(let name): "\(name) did not start; name another with --pinentry"
-        case .spokeNonsense: "the pinentry program does not speak Assuan; name another with --pinentry"
-        case .couldNotAsk(let code):
-            "pinentry could not ask (gpg-error \(code)): it has no terminal or display; set GPG_TTY or DISPLAY"
-        case .textTooLong: "the question is too long for pinentry; nothing was asked"
-        case .cancelled: "the question was cancelled"
-        case .timedOut: "nobody answered in time; try again"
-        case .tooManyTries: "no PIN was chosen after several tries; try again"
-        case .gone: "pinentry ended in the middle of a question; try again or name another with --pinentry"
-        case .takenDown: "the question was taken down"
-        }
+    private init(_ sentence: String) { self.sentence = sentence }
+
+    /// No such program, with the names that were looked for.
+    public static func notFound(_ name: String) -> PinentryError {
+        PinentryError("there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry")
     }
+
+    /// A path that cannot be run, such as a directory or a file without execute permission.
+    public static func cannotRun(_ name: String) -> PinentryError {
+        PinentryError("\(name) can't be run; name an executable file with --pinentry")
+    }
+
+    /// The program sent no greeting.
+    public static func didNotStart(_ name: String) -> PinentryError {
+        PinentryError("\(name) did not start; name another with --pinentry")
+    }
+
+    /// The program's output is not Assuan or exceeds a limit.
+    public static let protocolViolation = PinentryError(
+        "the pinentry program does not speak Assuan; name another with --pinentry"
+    )
+
+    /// The program could not show the prompt, usually without terminal and display; with its gpg-error code.
+    public static func promptFailed(code: Int) -> PinentryError {
+        PinentryError(
+            "pinentry could not ask (gpg-error \(code)): it has no terminal or display; set GPG_TTY or DISPLAY"
+        )
+    }
+
+    /// A text is longer than a line of the protocol (1,000 bytes).
+    public static let textTooLong = PinentryError("the question is too long for pinentry; nothing was asked")
+
+    /// The user cancelled.
+    public static let cancelled = PinentryError("the question was cancelled")
+
+    /// The user did not answer in time.
+    public static let timedOut = PinentryError("the question was not answered in time; try again")
+
+    /// A new PIN was rejected too often.
+    public static let tooManyTries = PinentryError("no PIN was chosen after several tries; try again")
+
+    /// The program exited while the prompt was open.
+    public static let exited = PinentryError(
+        "pinentry ended in the middle of a question; try again or name another with --pinentry"
+    )
+
+    /// The calling task was cancelled, or SIGINT, SIGHUP or SIGTERM ended the program.
+    ///
+    /// Ctrl-C may reach the program before it reaches this process.
+    public static let interrupted = PinentryError("the question was interrupted")
 }

@@ -2,12 +2,12 @@
 
 private import Glibc
 
-/// Finds the program that asks.
+/// Search for the pinentry program.
 enum PinentryProgram {
-    /// What is looked for when nobody names a program.
+    /// Names to look for if none is given.
     static let candidates = ["pinentry", "pinentry-curses", "pinentry-tty"]
 
-    /// The path of a program: as it is if it holds a slash, else from `PATH`.
+    /// Returns the path of a program: the name itself if it contains a slash, otherwise the first match in `PATH`.
     static func find(_ name: String?, environment: [String: String]) throws(PinentryError) -> String {
         let names = name.map { [$0] } ?? candidates
         for name in names {

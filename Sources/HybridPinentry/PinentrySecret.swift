@@ -1,92 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+public import HybridPrimitives
 
-/// What a person typed, in memory that is wiped on release and never printed.
+/// Text that the user typed, in memory that is wiped on release.
 ///
-/// It holds the bytes as they came, UTF-8 in practice, 0 to ``maximumLength`` of them.
-public final class PinentrySecret: @unchecked Sendable {
-    // SAFETY of @unchecked: `storage` and `count` are only changed by `append` and `decodePercent`, which are
-    // called on the one thread that reads the answer, before the secret is given to anybody else.
+/// Contains 0 to ``maximumLength`` bytes as they arrived, in practice UTF-8.
+public final class PinentrySecret: SecretMaterial, @unchecked Sendable {
+    // SAFETY of @unchecked: `storage` and `count` are changed only by `append` and `decodePercent`. Both are called on
+    // the one thread that reads the answer, before the secret is shared.
 
-    /// The longest that is taken, in bytes.
+    /// Maximum length in bytes.
     public static let maximumLength = 2048
 
-    private let storage: UnsafeMutableRawBufferPointer
-    /// How many bytes there are.
+    private let storage = SecretBytes(count: maximumLength)
+    /// Number of bytes.
     public private(set) var count = 0
 
     init() {
-        storage = .allocate(byteCount: Self.maximumLength, alignment: 16)
         // Best effort: an unprivileged process may lock little memory.
-        if let base = storage.baseAddress { mlock(base, storage.count) }
+        mlock(storage.memory.baseAddress, storage.memory.count)
     }
 
     deinit {
-        if let base = storage.baseAddress {
-            explicit_bzero(base, storage.count)
-            munlock(base, storage.count)
-        }
-        storage.deallocate()
+        SecretBytes.wipe(storage.memory)
+        munlock(storage.memory.baseAddress, storage.memory.count)
     }
 
-    /// Lends the bytes; they must not be copied to memory that nobody wipes.
+    /// Calls `body` with the bytes; they must not be copied to memory that is not wiped.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try body(UnsafeRawBufferPointer(rebasing: storage[..<count]))
+        try body(UnsafeRawBufferPointer(rebasing: storage.memory[..<count]))
     }
 
-    /// Whether two secrets are the same; takes as long for any two of one length.
+    /// Returns true if both secrets are equal, in time that depends on their lengths alone.
     public func matches(_ other: PinentrySecret) -> Bool {
-        guard count == other.count else { return false }
-        var difference: UInt8 = 0
-        for index in 0..<count { difference |= storage[index] ^ other.storage[index] }
-        return difference == 0
+        ConstantTime.equal(storage.memory[..<count], other.storage.memory[..<other.count])
     }
 
-    /// Adds bytes as they came; `false`, and no change, when they are too many.
+    /// Appends bytes.
+    ///
+    /// - Returns: False, without a change, if the result would be too long.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard count + bytes.count <= storage.count else { return false }
-        UnsafeMutableRawBufferPointer(rebasing: storage[count...]).copyMemory(from: bytes)
+        guard count + bytes.count <= storage.memory.count else { return false }
+        UnsafeMutableRawBufferPointer(rebasing: storage.memory[count...]).copyMemory(from: bytes)
         count += bytes.count
         return true
     }
 
-    /// Replaces every `%XX` by its byte, in place; `false` when a percent sign stands without two digits.
+    /// Replaces each `%XX` with its byte, in place.
+    ///
+    /// - Returns: False if a percent sign is not followed by two digits.
     func decodePercent() -> Bool {
+        let bytes = storage.memory
         var (from, to) = (0, 0)
         while from < count {
-            if storage[from] == UInt8(ascii: "%") {
-                guard from + 2 < count, let high = Self.digit(storage[from + 1]),
-                    let low = Self.digit(storage[from + 2])
+            if bytes[from] == UInt8(ascii: "%") {
+                guard from + 2 < count, let high = Hex.value(of: bytes[from + 1]),
+                    let low = Hex.value(of: bytes[from + 2])
                 else { return false }
-                storage[to] = high << 4 | low
+                bytes[to] = high << 4 | low
                 from += 3
             } else {
-                storage[to] = storage[from]
+                bytes[to] = bytes[from]
                 from += 1
             }
             to += 1
         }
-        if let base = storage.baseAddress { explicit_bzero(base + to, count - to) }
+        SecretBytes.wipe(UnsafeMutableRawBufferPointer(rebasing: bytes[to..<count]))
         count = to
         return true
     }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
-}
-
-extension PinentrySecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name only.
-    public var description: String { "PinentrySecret(hidden)" }
-    /// The type's name only.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A name that a stranger chose, made fit to stand in a question.
+/// An untrusted name, made safe to appear in a prompt.
 ///
-/// Whoever sends a request may try to write a line of our dialogue, turn the writing direction, hide letters or
-/// smuggle in markup. So the name stands in quotation marks on its own, at most 64 characters (Unicode scalars)
-/// and 192 bytes long, and only of characters that are seen: control, format, bidirectional, zero-width and
-/// other ignorable ones, line ends, private and unassigned ones, and `<`, `>` and `&` are dropped; whatever looks
-/// like a quotation mark becomes an apostrophe, and any run of spaces a plain one. A mark that would sit on our
-/// quotation mark, or the fourth on one letter, is dropped too. What was cut ends in an ellipsis.
+/// The sender of a request may try to imitate a line of the prompt, change the text direction, hide letters or insert
+/// markup. Therefore the name appears in quotation marks, with at most 64 characters (Unicode scalars) and 192 bytes:
+/// - Characters that are not visible are dropped: control, format, bidirectional, zero-width and other ignorable
+///   characters, line ends, and private and unassigned characters. So are `<`, `>` and `&`.
+/// - A character that resembles a quotation mark becomes an apostrophe.
+/// - A run of spaces becomes one space.
+/// - A combining mark is dropped if it would apply to the opening quotation mark or is the fourth on one letter.
+/// - A shortened name ends with an ellipsis.
 public struct SafeText: Hashable, Sendable, CustomStringConvertible {
-    /// The most characters (Unicode scalars) of the name that are shown.
+    /// Maximum number of characters (Unicode scalars) that are shown.
     public static let maximumLength = 64
-    /// The most bytes of the name's UTF-8 that are shown, so that a question fits a line of the protocol.
+    /// Maximum number of UTF-8 bytes that are shown, so that a prompt fits a line of the protocol.
     public static let maximumBytes = 192
 
     /// The name in quotation marks.
     public let description: String
 
-    /// Makes any text safe.
+    /// Creates the safe form of any text.
     public init(quoting name: String) {
         var kept = ""
         var (length, bytes) = (0, 0)
         var isCut = false
-        // A name begins as behind a space: neither a space nor a mark may come first.
-        var (isBehindSpace, marks) = (true, Self.mostMarks)
+        // The start counts as following a space: neither a space nor a mark may come first.
+        var (isBehindSpace, marks) = (true, Self.maximumMarks)
         for scalar in name.unicodeScalars {
             guard let shown = Self.shown(scalar) else { continue }
             if shown == " ", isBehindSpace { continue }
             let isMark = Self.isMark(shown)
-            if isMark, marks == Self.mostMarks { continue }
+            if isMark, marks == Self.maximumMarks { continue }
             let size = String(shown).utf8.count
-            // One place, and three bytes, are kept for the ellipsis.
+            // One character and three bytes are reserved for the ellipsis.
             guard length < Self.maximumLength, bytes + size <= Self.maximumBytes else {
                 isCut = true
                 break
@@ -39,7 +41,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
             length += 1
             bytes += size
             isBehindSpace = shown == " "
-            marks = isMark ? marks + 1 : isBehindSpace ? Self.mostMarks : 0
+            marks = isMark ? marks + 1 : isBehindSpace ? Self.maximumMarks : 0
         }
         if isCut {
             while length >= Self.maximumLength || bytes + 3 > Self.maximumBytes,
@@ -53,10 +55,10 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         description = "\"" + kept + "\""
     }
 
-    /// The most marks that one letter may carry; no script needs more.
-    private static let mostMarks = 3
+    /// Maximum number of combining marks on one letter; no script needs more.
+    private static let maximumMarks = 3
 
-    /// Whether a character sits on the one before it.
+    /// Returns true if a character combines with the one before it.
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark: true
@@ -64,7 +66,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What could be taken for the quotation mark that ends a name.
+    /// Characters that resemble the quotation mark at the end of a name.
     private static let quotationMarks: Set<Unicode.Scalar> = [
         "\"", "\u{AB}", "\u{BB}", "\u{2BA}", "\u{2DD}", "\u{2EE}", "\u{2F6}", "\u{5F4}",
         "\u{201C}", "\u{201D}", "\u{201E}", "\u{201F}", "\u{2033}", "\u{2034}", "\u{2036}", "\u{2037}", "\u{2057}",
@@ -72,7 +74,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         "\u{3003}", "\u{301D}", "\u{301E}", "\u{301F}", "\u{FF02}", "\u{1F676}", "\u{1F677}", "\u{1F678}",
     ]
 
-    /// What a character is shown as; `nil` when not at all.
+    /// Returns the character to show; `nil` to show none.
     static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
         switch scalar {
         case "<", ">", "&", "\u{2800}": return nil

@@ -2,7 +2,7 @@
 
 private import Glibc
 
-/// The terminal that a pinentry without a display may ask on.
+/// The terminal for a pinentry without a display.
 struct Terminal {
     /// Path of the terminal, for `OPTION ttyname`.
     let name: String?
@@ -11,7 +11,8 @@ struct Terminal {
     /// Character set, for `OPTION lc-ctype`.
     let characters: String?
 
-    /// `GPG_TTY`, or the terminal of standard input or error, or the controlling one, in this order.
+    /// Creates the description of `GPG_TTY`, the terminal of standard input or error, or the controlling terminal, in
+    /// this order.
     init(environment: [String: String]) {
         func value(_ names: String...) -> String? {
             names.compactMap { environment[$0] }.first { !$0.isEmpty }
@@ -36,12 +37,14 @@ struct Terminal {
     }
 }
 
-/// How the terminal was set before a prompt, because a prompt that is killed can't set it back.
+/// Settings of the terminal before a prompt.
+///
+/// A prompt that is killed cannot restore them itself.
 struct TerminalSettings: ~Copyable {
     private let descriptor: Int32
     private var settings = termios()
 
-    /// Keeps the settings; `nil` when there is no terminal, or it is not ours to set.
+    /// Saves the settings; `nil` without a terminal or without access to it.
     init?(name: String?) {
         guard let name else { return nil }
         let descriptor = open(name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
@@ -55,9 +58,7 @@ struct TerminalSettings: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Sets it back.
-    ///
-    /// A process in the background would be stopped for that, so it leaves the terminal alone.
+    /// Restores the settings, unless this process is in the background: then the kernel would stop it.
     func restore() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }
         var settings = settings

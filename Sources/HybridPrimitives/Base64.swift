@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Base64 with padding (RFC 4648 §4), as HTTP header fields use it.
-package enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+public enum Base64 {
+    @usableFromInline static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+    )
 
     /// Returns the ASCII text of `bytes` as bytes, so that the text of a secret can be wiped.
-    package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    @inlinable public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         // With room for all of it, the array never moves and leaves no copy behind.
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -16,18 +18,20 @@ package enum Base64 {
 }
 
 /// Base64url without padding (RFC 4648 §5), as WebAuthn and the Credential Exchange Format write bytes in JSON.
-package enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+public enum Base64URL {
+    @usableFromInline static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
+    )
 
     /// Returns the text of `bytes`.
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    @inlinable public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends the ASCII text of `bytes` to a buffer that its owner can wipe.
-    package static func append(_ bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
+    @inlinable public static func append(_ bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
         SextetCoding.encode(bytes, alphabet) { text.append($0) }
     }
 
@@ -36,14 +40,14 @@ package enum Base64URL {
     /// - Parameter maximumLength: The most bytes that are returned.
     /// - Returns: The bytes, or `nil` for padding, other characters, an impossible length, stray bits at the end, or
     ///   more than `maximumLength` bytes.
-    package static func decode(_ text: some StringProtocol, maximumLength: Int = .max) -> [UInt8]? {
+    @inlinable public static func decode(_ text: some StringProtocol, maximumLength: Int = .max) -> [UInt8]? {
         SextetCoding.decode(text.utf8[...], maximumLength: maximumLength, value)
     }
 
     /// Reads a text without padding or with the right amount of it, as some exporters write it.
     ///
     /// - Parameter maximumLength: The most bytes that are returned.
-    package static func decodePadded(_ text: String, maximumLength: Int) -> [UInt8]? {
+    @inlinable public static func decodePadded(_ text: String, maximumLength: Int) -> [UInt8]? {
         // One digit more than allowed is enough to refuse the text; the rest of a huge one is never copied.
         var digits = Array(text.utf8.prefix((maximumLength + 2) / 3 * 4 + 1))[...]
         if digits.count.isMultiple(of: 4) {
@@ -53,7 +57,7 @@ package enum Base64URL {
         return SextetCoding.decode(digits, maximumLength: maximumLength, value)
     }
 
-    private static func value(_ character: UInt8) -> Int? {
+    @usableFromInline static func value(_ character: UInt8) -> Int? {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): Int(character - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): Int(character - UInt8(ascii: "a")) + 26
@@ -66,8 +70,9 @@ package enum Base64URL {
 }
 
 /// Groups of six bits, the part that both alphabets share.
-private enum SextetCoding {
-    static func encode(_ bytes: some Sequence<UInt8>, _ alphabet: [UInt8], _ emit: (UInt8) -> Void) {
+@usableFromInline
+enum SextetCoding {
+    @inlinable static func encode(_ bytes: some Sequence<UInt8>, _ alphabet: [UInt8], _ emit: (UInt8) -> Void) {
         var (bits, count) = (0, 0)
         for byte in bytes {
             (bits, count) = ((bits << 8 | Int(byte)) & 0xFFFF, count + 8)
@@ -79,7 +84,7 @@ private enum SextetCoding {
         if count > 0 { emit(alphabet[bits << (6 - count) & 0x3F]) }
     }
 
-    static func decode(
+    @inlinable static func decode(
         _ digits: some Collection<UInt8>,
         maximumLength: Int,
         _ value: (UInt8) -> Int?

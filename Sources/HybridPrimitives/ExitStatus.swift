@@ -27,7 +27,7 @@ public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     /// Interrupted by a signal.
     case interrupted = 130
 
-    /// Name of the status for programs, used where a cause has no name of its own.
+    /// Machine-readable name of the status, used if the cause has none.
     public var name: String {
         switch self {
         case .done: "done"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Hexadecimal digits (RFC 4648 §8).
-package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
+public enum Hex {
+    @usableFromInline static let digits = Array("0123456789abcdef".utf8)
 
     /// Returns two lower-case digits for each byte.
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    @inlinable public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
@@ -19,7 +19,7 @@ package enum Hex {
     ///
     /// - Parameter lowercaseOnly: True where each value must have one spelling, such as in file names.
     /// - Returns: `length` bytes, or `nil` if the text has another form.
-    package static func decode(
+    @inlinable public static func decode(
         _ text: some Collection<UInt8>,
         length: Int,
         lowercaseOnly: Bool = false
@@ -41,7 +41,7 @@ package enum Hex {
     }
 
     /// Reads exactly `2 × length` digits of a string; see ``decode(_:length:lowercaseOnly:)``.
-    package static func decode(
+    @inlinable public static func decode(
         _ text: some StringProtocol,
         length: Int,
         lowercaseOnly: Bool = false
@@ -50,7 +50,7 @@ package enum Hex {
     }
 
     /// Reads 1 to 16 ASCII digits of either case as one number, most significant digit first.
-    package static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    @inlinable public static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         guard !digits.isEmpty, digits.count <= 16 else { return nil }
         var number: UInt64 = 0
         for character in digits {
@@ -61,7 +61,7 @@ package enum Hex {
     }
 
     /// Returns the value of one ASCII digit of either case.
-    package static func value(of character: UInt8) -> UInt8? {
+    @inlinable public static func value(of character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
@@ -70,7 +70,7 @@ package enum Hex {
         }
     }
 
-    private static func isUppercase(_ character: UInt8) -> Bool {
+    @usableFromInline static func isUppercase(_ character: UInt8) -> Bool {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(character)
     }
 }

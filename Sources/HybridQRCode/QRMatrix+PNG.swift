@@ -3,23 +3,22 @@
 private import CHybridPNG
 
 extension QRMatrix {
-    /// The shortest side of a picture, in pixels: large enough on a screen of 4K for a phone at arm's length.
-    static let shortestSide = 512
+    /// Minimum side of the image in pixels, large enough on a 4K screen for a phone at arm's length.
+    static let minimumSide = 512
 
-    /// Pixels along a module's side in ``png()``, so that the picture with its border has 512 or a little more.
+    /// Pixels per module in ``png()``, so that the image with its border has at least 512 pixels per side.
     public var pixelsPerModule: Int {
         let side = size + 2 * Self.border
-        return (Self.shortestSide + side - 1) / side
+        return (Self.minimumSide + side - 1) / side
     }
 
-    /// The code as a PNG in 8-bit grey, black on white with a border of 4 modules, sharp at every edge.
+    /// Returns the code as a PNG in 8-bit grayscale, black on white with a border of 4 modules.
     ///
-    /// libpng's simplified interface writes it: the full one reports errors by `longjmp`, which must not cross Swift's
-    /// frames.
+    /// This uses libpng's simplified interface: the full one reports errors by `longjmp`, which must not cross Swift frames.
     ///
-    /// - Throws: ``QRCodeError/notDrawn`` when there is no memory for it.
+    /// - Throws: ``QRCodeError/notDrawn`` if there is not enough memory.
     public func png() throws(QRCodeError) -> [UInt8] {
-        let (side, pixels) = greyPixels()
+        let (side, pixels) = grayPixels()
         // libpng keeps this address from one call to the next, so it must not move.
         let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
         defer { image.deallocate() }
@@ -27,10 +26,10 @@ extension QRMatrix {
         image.pointee.version = png_uint_32(PNG_IMAGE_VERSION)
         image.pointee.width = png_uint_32(side)
         image.pointee.height = png_uint_32(side)
-        image.pointee.format = 0  // PNG_FORMAT_GRAY: no colour, no alpha, a byte each.
-        // Frees what the image holds, also after an error.
+        image.pointee.format = 0  // PNG_FORMAT_GRAY: no color, no alpha, one byte per pixel.
+        // Frees the image's resources, also after an error.
         defer { png_image_free(image) }
-        // Without memory it says how much it needs.
+        // Without a buffer, libpng returns the required length.
         var length: png_alloc_size_t = 0
         guard png_image_write_to_memory(image, nil, &length, 0, pixels, png_int_32(side), nil) != 0 else {
             throw .notDrawn
@@ -42,8 +41,8 @@ extension QRMatrix {
         return Array(file.prefix(Int(length)))
     }
 
-    /// Row by row, a byte for each pixel.
-    private func greyPixels() -> (side: Int, pixels: [UInt8]) {
+    /// Returns the pixels row by row, one byte each.
+    private func grayPixels() -> (side: Int, pixels: [UInt8]) {
         let scale = pixelsPerModule
         let side = (size + 2 * Self.border) * scale
         var pixels: [UInt8] = []

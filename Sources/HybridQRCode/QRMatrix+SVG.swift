@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QRMatrix {
-    /// Units along a side of ``svg()`` and ``svgPath()``, the border of 4 on both sides among them.
+    /// Side of the view box of ``svg()`` and ``svgPath()``, including the border of 4 modules on both sides.
     public var svgSide: Int { size + 2 * Self.border }
 
-    /// What paints the dark modules in a view box of ``svgSide``, as the `d` of a path.
+    /// Returns the attribute `d` of a path that fills the dark modules in a view box of ``svgSide``.
     public func svgPath() -> String {
         var path = ""
         for row in 0..<size {
@@ -22,7 +22,7 @@ extension QRMatrix {
         return path
     }
 
-    /// The code as an SVG document, one unit to a module, with a border of 4, black on white.
+    /// Returns the code as an SVG document with one unit per module and a border of 4 modules, black on white.
     public func svg() -> String {
         """
         <?xml version="1.0" encoding="UTF-8"?>

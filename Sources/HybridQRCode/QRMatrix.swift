@@ -4,15 +4,14 @@ private import CHybridQREncode
 
 /// A QR code as a square of dark and light modules (ISO/IEC 18004).
 ///
-/// It carries a link that ends in many digits. The part up to the last slash is coded alphanumerically and
-/// the digits numerically, ten bits for three of them, which keeps the code small enough for a terminal of 24
-/// rows: 168 digits need version 5 (37 × 37 modules), where bytes would need version 9.
+/// The text is a URL that ends in many digits. The part up to the last slash is encoded in alphanumeric mode, the digits
+/// in numeric mode with ten bits for three digits. This keeps the code small enough for a terminal of 24 rows: 168
+/// digits need version 5 (37 × 37 modules), while byte mode would need version 9.
 ///
-/// A person holds a phone up to it, so it must be found under all circumstances: always dark on light, with
-/// a light border around it, whatever the colours of the terminal or page. It holds a secret: whoever sees it
-/// can take part, so it is drawn and never stored by this module.
-public struct QRMatrix: Equatable, Sendable {
-    /// How much damage can be corrected.
+/// The code is always dark on light with a light border, so that phones find it with all colors of terminals and pages.
+/// It contains a secret and is never stored by this module.
+public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Error correction level.
     public enum Level: Sendable {
         /// About 7 percent.
         case low
@@ -20,27 +19,28 @@ public struct QRMatrix: Equatable, Sendable {
         case medium
     }
 
-    /// The largest version that a phone still reads from a small window.
+    /// The largest version that phones read from a small window.
     public static let maximumVersion = 10
-    /// The light border around a code, in modules (ISO/IEC 18004 §5.3.8).
+    /// Light border around a code in modules (ISO/IEC 18004 §5.3.8).
     static let border = 4
-    /// The largest version that fits a terminal of 80 × 24 with its border; level M is kept up to here.
+    /// The largest version that fits a terminal of 80 × 24 with its border; level M is used up to this version.
     static let terminalVersion = 5
 
-    /// Size class, 1 to ``maximumVersion``.
+    /// Version, which determines the size: 1 to ``maximumVersion``.
     public let version: Int
-    /// How much damage can be corrected.
+    /// Error correction level.
     public let level: Level
-    /// Modules along a side.
+    /// Number of modules per side.
     public let size: Int
     private let dark: [Bool]
 
-    /// Codes a link.
+    /// Encodes a URL.
     ///
-    /// Level M is used where the code then has version 5 or less, and the smaller level L above.
+    /// Level M is used if the code then has version 5 or less; otherwise level L.
     ///
-    /// - Parameter text: Up to the last slash only digits, upper-case letters and `$%*+-./:` or space; after it
-    ///   only digits, at least one.
+    /// - Parameter text: Digits, upper-case letters, `$%*+-./:` and spaces up to the last slash, followed by at least one
+    ///   digit.
+    /// - Throws: ``QRCodeError``.
     public init(text: String) throws(QRCodeError) {
         let segments = try Segments(text)
         if let medium = Symbol(segments, level: QR_ECLEVEL_M), medium.version <= Self.terminalVersion {
@@ -59,35 +59,40 @@ public struct QRMatrix: Equatable, Sendable {
         dark = symbol.modules
     }
 
-    /// Whether a module is dark; everything outside is the light border.
+    /// Returns true if a module is dark.
+    ///
+    /// Modules outside the code are light.
     public func isDark(column: Int, row: Int) -> Bool {
         guard (0..<size).contains(column), (0..<size).contains(row) else { return false }
         return dark[row * size + column]
     }
-}
 
-extension QRMatrix: CustomStringConvertible, CustomReflectable {
-    /// Its version only, because the modules spell a secret.
+    /// The version only, because the modules encode a secret.
     public var description: String { "QRMatrix(version \(version))" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a text is not drawn.
-public enum QRCodeError: Error, Equatable, Sendable {
+/// A reason why a text cannot be encoded or drawn.
+public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is no slash, or no digit after the last one.
-    case noDigits
-    /// A character can't be coded in its part.
-    case unsupportedCharacter
-    /// It would need a version above ``QRMatrix/maximumVersion``.
-    case tooLong
-    /// There is no memory for the picture.
-    case notDrawn
+    public static let noDigits = QRCodeError("noDigits")
+    /// A character cannot be encoded in its part.
+    public static let unsupportedCharacter = QRCodeError("unsupportedCharacter")
+    /// The text requires a version above ``QRMatrix/maximumVersion``.
+    public static let tooLong = QRCodeError("tooLong")
+    /// There is not enough memory for the image.
+    public static let notDrawn = QRCodeError("notDrawn")
+
+    /// The error's name.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 }
 
-/// The two parts of a link.
+/// The two parts of a URL.
 private struct Segments {
-    /// More than any version up to 10 holds.
+    /// More characters than version 10 can hold.
     static let maximumLength = 1024
 
     let prefix: [UInt8]
@@ -111,11 +116,11 @@ private struct Segments {
     }
 }
 
-/// A symbol of libqrencode, freed with this value.
+/// A QR code of libqrencode, which is freed with this value.
 private struct Symbol: ~Copyable {
     private let code: UnsafeMutablePointer<QRcode>
 
-    /// The smallest symbol of a level; `nil` if there is none.
+    /// Encodes the segments; `nil` if no version of this level can hold them.
     init?(_ segments: Segments, level: QRecLevel) {
         guard let input = QRinput_new2(0, level) else { return nil }
         defer { QRinput_free(input) }
@@ -131,7 +136,7 @@ private struct Symbol: ~Copyable {
     var version: Int { Int(code.pointee.version) }
     var size: Int { Int(code.pointee.width) }
 
-    /// Row by row; libqrencode keeps the colour in the lowest bit.
+    /// Modules row by row; libqrencode stores the color in the lowest bit.
     var modules: [Bool] {
         guard let data = code.pointee.data else { return [Bool](repeating: false, count: size * size) }
         return UnsafeBufferPointer(start: data, count: size * size).map { $0 & 1 == 1 }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridThreads
+private import Synchronization
 
 extension CodeSearch {
-    /// Why a search ended without an answer.
+    /// A reason why a search ended without a result.
     public enum Failure: Error, Hashable, Sendable {
-        /// The bytes are no picture.
+        /// The picture cannot be decoded.
         case picture(PictureError)
-        /// The picture was made to keep the reader busy, or the machine is.
-        case tookTooLong
+        /// The search timed out.
+        case timedOut
         /// The task was cancelled.
         case cancelled
     }
 
-    /// Decodes a picture and looks for codes, on a thread of its own and no longer than `limit`.
+    /// Decodes a picture and searches it for codes on a dedicated thread, for at most `limit`.
     ///
-    /// Neither decoders nor zbar can be interrupted. After time-out and cancellation the thread is left to itself: it
-    /// ends after the look it is at, and nobody hears of it.
+    /// Neither the decoders nor zbar can be interrupted. After a timeout or cancellation, the thread ends after its current
+    /// view, and its result is dropped.
     public static func codes(
         inPicture bytes: [UInt8],
         limit: Duration,
@@ -28,10 +29,10 @@ extension CodeSearch {
             continuation.yield(
                 Result { () throws(Failure) in
                     do throws(PictureError) {
-                        let picture = try GreyPicture(decoding: bytes)
+                        let picture = try GrayPicture(decoding: bytes)
                         return try CodeSearch().codes(
                             in: picture,
-                            looks: PictureView.all(of: picture),
+                            views: PictureView.all(of: picture),
                             while: { !isOver.isRaised },
                             where: isWanted
                         )
@@ -43,7 +44,7 @@ extension CodeSearch {
         }
         let timer = Task {
             try? await Task.sleep(for: limit)
-            continuation.yield(.failure(.tookTooLong))
+            continuation.yield(.failure(.timedOut))
         }
         defer {
             timer.cancel()
@@ -52,4 +53,13 @@ extension CodeSearch {
         for await result in stream { return try result.get() }
         throw .cancelled
     }
+}
+
+/// A flag that asks a dedicated thread to end.
+final class StopFlag: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    var isRaised: Bool { value.load(ordering: .relaxed) }
+
+    func raise() { value.store(true, ordering: .relaxed) }
 }

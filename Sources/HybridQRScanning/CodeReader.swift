@@ -2,22 +2,23 @@
 
 private import CHybridZBar
 
-/// zbar's scanner of pictures, for QR codes alone.
+/// zbar's image scanner, restricted to QR codes.
 ///
-/// Its other symbologies are off: bar codes are found in text and stripes where there are none, and nobody asks for
-/// them.
+/// Other symbologies are disabled because zbar falsely detects bar codes in text and stripes.
 struct CodeReader: ~Copyable {
-    /// zbar's Y800: a byte of grey to a pixel.
-    static let grey =
+    /// zbar's format Y800: one byte of gray per pixel.
+    static let pixelFormat =
         UInt(UInt8(ascii: "Y")) | UInt(UInt8(ascii: "8")) << 8
         | UInt(UInt8(ascii: "0")) << 16 | UInt(UInt8(ascii: "0")) << 24
 
-    /// The longest side of what zbar gets: it counts in 32 bits, four steps to a pixel, and multiplies two of them.
+    /// Maximum width and height for zbar, which multiplies two coordinates in quarter pixels as 32-bit integers.
     static let longestSide = 4096
 
     private let scanner: OpaquePointer
 
-    /// Throws ``PictureError/outOfMemory``.
+    /// Creates a reader.
+    ///
+    /// - Throws: ``PictureError/outOfMemory``.
     init() throws(PictureError) {
         guard let scanner = zbar_image_scanner_create() else { throw .outOfMemory }
         self.scanner = scanner
@@ -27,14 +28,14 @@ struct CodeReader: ~Copyable {
 
     deinit { zbar_image_scanner_destroy(scanner) }
 
-    /// The texts of all codes that zbar sees in a picture whose sides are ``longestSide`` at most.
-    func texts(in picture: GreyPicture) throws(PictureError) -> [ScannedText] {
+    /// Returns the texts of all codes in a picture with sides up to ``longestSide``.
+    func texts(in picture: GrayPicture) throws(PictureError) -> [ScannedText] {
         guard let image = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(image) }
-        zbar_image_set_format(image, Self.grey)
+        zbar_image_set_format(image, Self.pixelFormat)
         zbar_image_set_size(image, UInt32(picture.width), UInt32(picture.height))
         return picture.withPixels { pixels in
-            // No clean-up handler: the pixels stay the picture's.
+            // No cleanup handler: the picture owns the pixels.
             zbar_image_set_data(image, pixels.baseAddress, UInt(pixels.count), nil)
             defer { zbar_image_set_data(image, nil, 0, nil) }
             guard zbar_scan_image(scanner, image) > 0 else { return [] }

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A way to look at a picture.
+/// A transformation of a picture that helps zbar find codes.
 struct PictureView: Hashable {
-    /// How large it is seen.
+    /// The size relative to the original.
     enum Scale: Hashable {
-        /// Each pixel the mean of a square with this side; 1 is as it is.
+        /// Reduces each square with this side to one pixel.
         case reduced(by: Int)
-        /// Twice as wide and high.
+        /// Doubles width and height.
         case doubled
     }
 
-    /// A square part, by its upper left corner; `nil` for all of it.
+    /// A square part, identified by its upper left corner.
     struct Part: Hashable {
         let x: Int
         let y: Int
         let side: Int
     }
 
+    /// The part; `nil` for the whole picture.
     var part: Part?
     var scale = Scale.reduced(by: 1)
-    /// Against noise and the marks of a JPEG, which otherwise make edges where there are none.
+    /// Removes noise and JPEG artifacts, which look like edges.
     var isSmoothed = false
-    /// For codes light on dark, as in dark themes.
+    /// Inverts the picture for codes in light on dark.
     var isNegative = false
 
-    func view(of picture: GreyPicture) throws(PictureError) -> GreyPicture {
+    /// Returns the transformed picture.
+    func applied(to picture: GrayPicture) throws(PictureError) -> GrayPicture {
         var view = picture
         if let part { view = try view.cropped(x: part.x, y: part.y, side: part.side) }
         switch scale {
@@ -36,35 +38,35 @@ struct PictureView: Hashable {
         return view
     }
 
-    /// The smallest factor that makes a picture fit zbar.
-    static func fit(_ picture: GreyPicture) -> Int {
+    /// Returns the smallest reduction factor that makes a picture fit zbar's limits.
+    static func fit(_ picture: GrayPicture) -> Int {
         let longest = max(picture.width, picture.height)
         return (longest + CodeReader.longestSide - 1) / CodeReader.longestSide
     }
 
-    /// All of them, in the order of what they cost and how often they help.
-    static func all(of picture: GreyPicture) -> [PictureView] {
+    /// Returns all views, ordered by cost and benefit.
+    static func all(of picture: GrayPicture) -> [PictureView] {
         let fit = fit(picture)
         let base = PictureView(scale: .reduced(by: fit))
-        var looks = [
+        var views = [
             base, PictureView(scale: base.scale, isNegative: true), PictureView(scale: base.scale, isSmoothed: true),
             PictureView(scale: base.scale, isSmoothed: true, isNegative: true),
         ]
-        looks += [2, 3, 5].map { PictureView(scale: .reduced(by: fit * $0)) }
-        looks.append(PictureView(scale: .reduced(by: fit * 3), isNegative: true))
+        views += [2, 3, 5].map { PictureView(scale: .reduced(by: fit * $0)) }
+        views.append(PictureView(scale: .reduced(by: fit * 3), isNegative: true))
         let parts = parts(of: picture, side: fit == 1 ? CodeReader.longestSide / 2 : CodeReader.longestSide)
         for part in parts {
-            // Of a picture that had to be reduced, parts are closer already.
+            // Parts of a picture that had to be reduced are not doubled.
             let scale: Scale = fit == 1 ? .doubled : .reduced(by: 1)
-            looks.append(PictureView(part: part, scale: scale))
-            looks.append(PictureView(part: part, scale: scale, isSmoothed: true))
-            looks.append(PictureView(part: part, scale: scale, isNegative: true))
+            views.append(PictureView(part: part, scale: scale))
+            views.append(PictureView(part: part, scale: scale, isSmoothed: true))
+            views.append(PictureView(part: part, scale: scale, isNegative: true))
         }
-        return looks
+        return views
     }
 
-    /// Parts that overlap by a quarter, so that a code on the edge of one is inside another.
-    private static func parts(of picture: GreyPicture, side: Int) -> [Part] {
+    /// Returns parts that overlap by a quarter, so that a code on the edge of one is inside another.
+    private static func parts(of picture: GrayPicture, side: Int) -> [Part] {
         func starts(_ length: Int) -> [Int] {
             guard length > side else { return [0] }
             return Array(stride(from: 0, to: length - side, by: side * 3 / 4)) + [length - side]

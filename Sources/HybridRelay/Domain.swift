@@ -5,24 +5,24 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `hybrid-relay domain`: which host belongs to a number, which numbers there are, and what to do with one.
+/// `hybrid-relay domain`: prints tunnel domains and the steps to run a relay under one.
 struct Domain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the number and the host of a tunnel domain; list them; plan a relay.",
-        discussion: "A phone sends the number by radio; every client knows how to make the host from it.",
+        abstract: "Print the number and host of a tunnel domain; list domains; plan a relay.",
+        discussion: "A phone advertises the number over Bluetooth; every client derives the host from it.",
         subcommands: [Show.self, List.self, Plan.self],
         defaultSubcommand: Show.self
     )
 
     /// `domain [show] ID|HOST`.
     struct Show: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the number and the host of a tunnel domain.")
+        static let configuration = CommandConfiguration(abstract: "Print the number and host of a tunnel domain.")
 
         @OptionGroup var choice: DomainChoice
 
         func run() throws {
             let domain = try choice.tunnelDomain()
-            try StandardOutput.tell("\(domain.id) \(domain.host)")
+            try StandardOutput.writeLine("\(domain.id) \(domain.host)")
         }
     }
 }
@@ -35,7 +35,7 @@ struct DomainChoice: ParsableArguments {
     func tunnelDomain() throws -> TunnelDomain {
         guard let domain = TunnelDomain(argument: domain) else {
             throw CommandFailure(
-                "\(domain) is no tunnel domain: give a number that is assigned (0, 1) or "
+                "\(domain) is not a tunnel domain; give an assigned number (0 or 1), a number from "
                     + "\(TunnelDomain.firstHashed) to \(UInt16.max), or the host name of one",
                 status: .usage
             )

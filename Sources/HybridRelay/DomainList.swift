@@ -5,17 +5,17 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 
 extension Domain {
-    /// `domain list`: numbers and hosts to choose from.
+    /// `domain list`: prints numbers and their hosts.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List numbers and their hosts.",
             discussion: """
-                Each line is a number and the host that belongs to it. Which of the domains are free, a registrar \
-                tells. Numbers below \(TunnelDomain.firstHashed) are assigned to vendors; 0 and 1 have a host.
+                Each line has a number and its host. Ask a registrar which of the domains are free. Numbers below \
+                \(TunnelDomain.firstHashed) are assigned to vendors; only 0 and 1 have a host.
                 """
         )
 
-        /// The top-level domains that hashes lead to.
+        /// Top-level domains of hashed tunnel domains.
         enum Suffix: String, CaseIterable, ExpressibleByArgument {
             case com
             case org
@@ -29,10 +29,10 @@ extension Domain {
         @Option(help: ArgumentHelp("The last number.", valueName: "n"))
         var to: UInt16 = .max
 
-        @Option(help: ArgumentHelp("Only hosts that end so.", valueName: "com|org|net|info"))
+        @Option(help: ArgumentHelp("Print only hosts with this suffix.", valueName: "com|org|net|info"))
         var suffix: Suffix?
 
-        @Option(help: ArgumentHelp("Print so many at most; 0 prints all.", valueName: "n"))
+        @Option(help: ArgumentHelp("Print at most this many; 0 prints all.", valueName: "n"))
         var limit: Int = 20
 
         func validate() throws {
@@ -44,19 +44,19 @@ extension Domain {
             var lines: [String] = []
             var next: UInt16?
             for id in from...to {
-                guard let domain = TunnelDomain(id: id), isWanted(domain) else { continue }
+                guard let domain = TunnelDomain(id: id), isIncluded(domain) else { continue }
                 if limit > 0, lines.count == limit {
                     next = id
                     break
                 }
                 lines.append("\(domain.id) \(domain.host)")
             }
-            if !lines.isEmpty { try StandardOutput.tell(lines.joined(separator: "\n")) }
+            if !lines.isEmpty { try StandardOutput.writeLine(lines.joined(separator: "\n")) }
             guard let next else { return }
-            StandardError.writeLine("stopped after \(limit); go on with --from \(next), or print all with --limit 0")
+            StandardError.writeLine("stopped after \(limit); continue with --from \(next), or print all with --limit 0")
         }
 
-        private func isWanted(_ domain: TunnelDomain) -> Bool {
+        private func isIncluded(_ domain: TunnelDomain) -> Bool {
             guard let suffix else { return true }
             return domain.host.hasSuffix("." + suffix.rawValue)
         }

@@ -10,23 +10,10 @@ struct HybridRelay: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: programName,
-        abstract: "Brings a phone and a client together and passes their encrypted messages on.",
+        abstract: "Connects a phone and a client and relays their encrypted messages.",
         version: ProductVersion.text,
-        subcommands: [Serve.self, CheckConfig.self, NewToken.self, Domain.self, Check.self]
+        subcommands: [Serve.self, CheckConfig<RelayOptions>.self, NewToken.self, Domain.self, Check.self]
     )
 
-    static func main() async {
-        do {
-            var command = try parseAsRoot()
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
-            }
-        } catch let failure as CommandFailure {
-            failure.exit(program: programName)
-        } catch {
-            exit(withError: error)
-        }
-    }
+    static func main() async { await runMain(programName) }
 }

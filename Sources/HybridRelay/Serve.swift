@@ -8,12 +8,12 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the relay.",
         discussion: """
-            Serves /cable/new and /cable/connect by HTTP/1.1 and WebSocket. Each option is also a variable, \
-            HYBRID_ and its name in capitals, and a line of the configuration file; see check-config.
+            Serves /cable/new and /cable/connect by HTTP/1.1 and WebSocket. Each option can also be set by a variable, \
+            HYBRID_ and its name in capitals, or by a line of the configuration file; see check-config.
 
-            SIGTERM drains: no new tunnels, those there are may finish for --drain-grace seconds. A second SIGTERM, \
-            and SIGINT, close every tunnel with code 1001. Both end the relay with status 0. SIGHUP reads \
-            certificate, tokens and limits again.
+            SIGTERM drains: the relay refuses new tunnels, and existing ones may finish within --drain-grace seconds. \
+            A second SIGTERM, or SIGINT, closes every tunnel with code 1001. In both cases the exit status is 0. \
+            SIGHUP reloads certificate, tokens and limits.
             """
     )
 

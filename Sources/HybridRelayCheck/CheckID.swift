@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that is looked at, in the order in which it happens; `docs/relay-check.md` says why.
+/// All checks in the order in which they are made; `docs/relay-check.md` gives the reasons.
 ///
-/// The raw values are a contract with other people's scripts: add, don't change.
+/// Scripts of other people rely on the raw values: add some, never change one.
 public enum CheckID: String, CaseIterable, Sendable, Codable {
     case tlsCertificate = "tls-certificate"
     case tlsVersion = "tls-version"
@@ -42,7 +42,7 @@ public enum CheckID: String, CaseIterable, Sendable, Codable {
     case slowHead = "slow-head"
     case token = "token"
 
-    /// Whether phones and clients depend on it.
+    /// Importance of the check.
     public var level: CheckLevel {
         switch self {
         case .roundTrip, .wrongRoutingID, .malformedIDStatus, .noUpgrade, .notGet, .noDeflate, .tunnelTwice,
@@ -52,7 +52,7 @@ public enum CheckID: String, CaseIterable, Sendable, Codable {
         }
     }
 
-    /// What a relay should do, in a few words.
+    /// Expected behavior in a few words.
     public var expected: String {
         switch self {
         case .tlsCertificate: "a trusted certificate for the host"
@@ -68,38 +68,38 @@ public enum CheckID: String, CaseIterable, Sendable, Codable {
         case .messagesOrder: "twenty messages at once arrive whole and in order, both ways"
         case .messagesLarge: "messages of one byte less than 1 MiB pass unchanged both ways"
         case .ping: "a ping is answered by a pong with the same bytes"
-        case .roundTrip: "no message is held up for some 40 ms (TCP_NODELAY)"
-        case .closeFromClient: "the phone is told the client's close code 1000"
+        case .roundTrip: "no message is delayed by some 40 ms (TCP_NODELAY)"
+        case .closeFromClient: "the phone receives the client's close code 1000"
         case .earlyMessages: "ten messages sent before the client joins reach it"
-        case .closeFromPhone: "the client is told the phone's close code 1000"
-        case .cutByClient: "the phone is told when the client's TCP connection breaks"
-        case .cutByPhone: "the client is told when the phone's TCP connection breaks"
+        case .closeFromPhone: "the client receives the phone's close code 1000"
+        case .cutByClient: "the phone's end is closed when the client's TCP connection breaks"
+        case .cutByPhone: "the client's end is closed when the phone's TCP connection breaks"
         case .uppercaseIDs: "IDs in upper case mean the same as in lower case"
         case .origin: "a request with the relay's own Origin is accepted"
         case .unknownTunnel: "joining a tunnel that does not exist is answered 404"
-        case .malformedID: "malformed IDs are refused with a 4xx"
+        case .malformedID: "malformed IDs are rejected with a 4xx"
         case .noSubprotocol: "a request that does not offer fido.cable is answered 400"
         case .unknownPath: "another path is answered 404"
         case .contactNotGone: "/cable/contact is not answered 410, on which clients forget a linked phone"
         case .wrongRoutingID: "joining with another routing ID is answered 404"
-        case .malformedIDStatus: "malformed IDs are refused with 400"
+        case .malformedIDStatus: "malformed IDs are rejected with 400"
         case .noUpgrade: "a request without an upgrade is answered 426"
         case .notGet: "a POST is answered 405"
         case .noDeflate: "permessage-deflate is not agreed to"
-        case .tunnelTwice: "a phone that comes back under the same tunnel ID is served"
+        case .tunnelTwice: "a phone that reconnects with the same tunnel ID is served"
         case .textMessage: "a text message is answered with close code 1003"
         case .unmaskedFrame: "an unmasked frame is answered with close code 1002"
         case .oversizedMessage: "a message over 1 MiB is answered with close code 1009"
-        case .slowHead: "half a request line is not waited on for ever"
+        case .slowHead: "half a request line times out"
         case .token: "/cable/new without a token is answered 401"
         }
     }
 }
 
-/// How much depends on a check.
+/// Importance of a check.
 public enum CheckLevel: String, Sendable, Codable {
-    /// Ceremonies fail, or clients lose something, where it differs.
+    /// Ceremonies fail, or clients lose something, if it differs.
     case required
-    /// Good manners, robustness or speed.
+    /// A matter of conformance, robustness or speed.
     case advisory
 }

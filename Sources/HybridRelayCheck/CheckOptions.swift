@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a relay is looked at.
+public import HybridDataChannel
+public import HybridPrimitives
+
+/// Options of a check run.
 public struct CheckOptions: Sendable {
-    /// How long each check may take.
+    /// Time limit of each check.
     public var timeout: Duration = .seconds(10)
-    /// How long a check waits for what a relay with the fault never sends, if not for ``timeout``.
+    /// Time that a check waits for a reaction that a faulty relay never shows, if it differs from ``timeout``.
     ///
-    /// A client whose phone has gone must be told within ten seconds however long the relay may otherwise take.
-    public var patience: [CheckID: Duration] = [.cutByClient: .seconds(10), .cutByPhone: .seconds(10)]
-    /// Whether to wait for the relay to lose patience with half a request.
+    /// A client whose authenticator has disappeared must learn it within ten seconds, however slow the relay may
+    /// otherwise be.
+    public var reactionTimeouts: [CheckID: Duration] = [.cutByClient: .seconds(10), .cutByPhone: .seconds(10)]
+    /// True to wait until the relay times out half a request.
     public var isSlow = false
-    /// Whether the relay serves linked phones, so that 410 is its answer about one it does not know.
+    /// True if the relay serves linked authenticators, so that 410 is its answer about one it does not know.
     public var offersContact = false
     /// A file of certificates (PEM) trusted instead of the system's, as curl's `--cacert`.
     public var trustedCertificates: String?
-    /// The variables of the environment, of which those count that name proxies; only connections with TLS go by one.
+    /// The process environment, whose proxy variables apply to connections with TLS.
     public var environment: [String: String] = [:]
-    /// A detour, as curl's `--connect-to`; `Host` and certificate checks stay those of the relay's name.
-    public var detour: RelayDetour?
-    /// Sent with each `/cable/new`, and only over connections whose certificate is right.
-    public var token: TunnelToken?
+    /// An override of the relay's address, as curl's `--connect-to`; `Host` and certificate checks keep the relay's
+    /// name.
+    public var connectTo: ConnectTo?
+    /// The token sent with each `/cable/new`, only over connections with a valid certificate.
+    public var token: BearerToken?
 
-    /// The usual ones.
+    /// Creates the default options.
     public init() {}
 
-    /// How long a check waits for what may never come.
-    func patience(of id: CheckID) -> Duration { patience[id] ?? timeout }
-}
-
-/// Why no check could be made at all.
-public enum CheckFailure: Error, Hashable, Sendable {
-    /// Name look-up or TCP failed.
-    case unreachable(String)
-    /// A variable names no proxy that can be used; its value is not shown.
-    case proxyUnusable(variable: String)
-    /// The file of trusted certificates has none, or can't be read.
-    case certificatesUnusable(String)
+    /// Returns the time that a check waits for a reaction that may never come.
+    func reactionTimeout(of id: CheckID) -> Duration { reactionTimeouts[id] ?? timeout }
 }

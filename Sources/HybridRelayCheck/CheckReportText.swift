@@ -3,20 +3,22 @@
 internal import FoundationEssentials
 
 extension CheckResult {
-    /// One line for a person; may hold text of the relay's, so it is to be made safe before it is shown.
+    /// One line for users.
+    ///
+    /// It may contain text of the relay's, so it must be made safe before it is shown.
     public var line: String {
         let mark = id.level == .advisory ? " (advisory)" : ""
         let start = outcome.label.padded(to: 12) + id.rawValue.padded(to: 21)
         switch outcome {
         case .ok(let found): return start + found
-        case .differs(let found): return start + "expected: \(id.expected); came: \(found)" + mark
+        case .differs(let found): return start + "expected: \(id.expected); found: \(found)" + mark
         case .skipped(let why), .prevented(let why): return start + why + mark
         }
     }
 }
 
 extension CheckReport {
-    /// The last line for a person.
+    /// The last line for users.
     public var summary: String {
         [CheckLevel.required, .advisory].map { level in
             let outcomes = results.filter { $0.id.level == level }.map(\.outcome.label)
@@ -27,7 +29,7 @@ extension CheckReport {
         }.joined(separator: "; ") + "; \(connections) connections"
     }
 
-    /// One JSON object, on one line.
+    /// Returns one JSON object on one line.
     public func json() throws -> [UInt8] {
         let checks = results.map { result in
             Document.Check(

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a check found; the texts say what came.
+internal import HybridDataChannel
+
+/// Outcome of a check, with the observed behavior.
 public enum CheckOutcome: Hashable, Sendable {
-    /// As expected.
+    /// The behavior is as expected.
     case ok(String)
-    /// Otherwise than expected.
+    /// The behavior differs from the expectation.
     case differs(String)
-    /// Not looked at because nobody asked for it, or because it can't be told here.
+    /// The check was not requested, or cannot be made here.
     case skipped(String)
-    /// Not looked at because something else stood in the way.
+    /// Something else prevented the check.
     case prevented(String)
 
-    /// What came, or why nothing was looked at.
+    /// The observed behavior, or the reason why nothing was checked.
     public var found: String {
         switch self {
         case .ok(let text), .differs(let text), .skipped(let text), .prevented(let text): text
         }
     }
 
-    /// One word or two for a person and for a script.
+    /// One or two words for users and for scripts.
     public var label: String {
         switch self {
         case .ok: "ok"
@@ -28,30 +30,47 @@ public enum CheckOutcome: Hashable, Sendable {
     }
 }
 
-/// One check and what it found.
+extension CheckOutcome {
+    /// Returns the outcome without a token that the relay may have repeated.
+    func hiding(_ token: BearerToken?) -> CheckOutcome {
+        guard let token else { return self }
+        func hidden(_ text: String) -> String {
+            let bytes = token.withUnsafeBytes { Array(text.utf8).replacing($0, with: "(token)".utf8) }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return switch self {
+        case .ok(let text): .ok(hidden(text))
+        case .differs(let text): .differs(hidden(text))
+        case .skipped(let text): .skipped(hidden(text))
+        case .prevented(let text): .prevented(hidden(text))
+        }
+    }
+}
+
+/// A check and its outcome.
 public struct CheckResult: Hashable, Sendable {
-    /// Which check.
+    /// The check.
     public let id: CheckID
-    /// What it found.
+    /// The outcome.
     public let outcome: CheckOutcome
 }
 
-/// All checks of one run.
+/// Results of all checks of one run.
 public struct CheckReport: Sendable {
-    /// The relay as it was named.
+    /// The relay as the user named it.
     public let relay: String
-    /// The address all connections but the first name look-up went to.
+    /// The address that all connections go to, once the first has found it.
     public let address: String
-    /// In the order of ``CheckID/allCases``.
+    /// Results in the order of `CheckID.allCases`.
     public let results: [CheckResult]
-    /// How many connections were made.
+    /// Number of connections made.
     public let connections: Int
-    /// Whether the relay wanted a token, or another one.
-    public let wantsToken: Bool
+    /// True if the relay requires a token, or another one.
+    public let requiresToken: Bool
 
-    /// What to make of the run.
+    /// Overall result of a run.
     public enum Verdict: String, Sendable {
-        /// All required checks that apply are as expected.
+        /// All required checks that apply have the expected outcome.
         case conforms
         /// A required check differs.
         case differs
@@ -59,7 +78,7 @@ public struct CheckReport: Sendable {
         case incomplete
     }
 
-    /// What to make of the run.
+    /// Overall result of the run.
     public var verdict: Verdict {
         let required = results.filter { $0.id.level == .required }.map(\.outcome)
         if required.contains(where: { if case .differs = $0 { true } else { false } }) { return .differs }

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+public import HybridDataChannel
 internal import NIOCore
 
-/// Looks at a relay from outside, as a phone and a client would, and sometimes as neither should.
+/// Checks a relay from outside, as an authenticator and a client, and also with behavior that is forbidden to both.
 ///
-/// The checks run one after the other and do not depend on each other's findings: each opens the tunnels it
-/// needs, except that checks which only pass messages on share one as long as it is in order. A run makes a
-/// bounded number of connections, takes a bounded time and sends a few megabytes, so that it can be used on other
-/// people's relays.
+/// The checks run one after the other and do not depend on each other's outcomes. Each opens the tunnels it needs,
+/// except that checks which only transfer messages share one while it works. The number of connections, the time and
+/// the amount of data are limited, so that a run does no harm to other people's relays.
 public struct RelayChecker: Sendable {
     private let relay: RelayAddress
     private let options: CheckOptions
 
-    /// A checker of one relay.
+    /// Creates a checker of one relay.
     public init(relay: RelayAddress, options: CheckOptions = CheckOptions()) {
         self.relay = relay
         self.options = options
     }
 
-    /// Makes all checks; each result is also told as soon as it is known.
+    /// Makes all checks.
     ///
-    /// - Throws: ``CheckFailure`` if the relay can't be reached at all.
-    public func run(progress: (CheckResult) -> Void = { _ in }) async throws(CheckFailure) -> CheckReport {
+    /// - Parameter progress: Receives each result as soon as it is known.
+    /// - Throws: A `TunnelError` if no check can be made.
+    public func run(progress: (CheckResult) -> Void = { _ in }) async throws(TunnelError) -> CheckReport {
         let run = try CheckRun(relay: relay, options: options)
         let address: String
         do {
-            address = try await run.reach(by: .now() + TimeAmount(options.timeout))
+            address = try await run.resolve(by: .now() + TimeAmount(options.timeout))
         } catch {
-            switch error {
-            case .unreachable(let why): throw .unreachable(why)
-            default: throw .unreachable("no answer within \(options.timeout.words)")
-            }
+            let reason =
+                if case .unreachable(let why) = error { why } else { "no answer within \(options.timeout.words)" }
+            throw .unreachable(host: relay.description, reason: reason)
         }
         var results: [CheckResult] = []
         for id in CheckID.allCases {
@@ -46,18 +46,18 @@ public struct RelayChecker: Sendable {
             address: address,
             results: results,
             connections: run.connections,
-            wantsToken: run.wantsToken
+            requiresToken: run.requiresToken
         )
     }
 
     private func outcome(of id: CheckID, in run: CheckRun) async -> CheckOutcome {
-        if let why = run.whyHopeless { return .prevented(why) }
+        if let why = run.abortReason { return .prevented(why) }
         let outcome: CheckOutcome
         do {
             outcome = try await run.perform(id, by: .now() + TimeAmount(options.timeout))
             if case .differs = outcome { run.dropShared() }
         } catch {
-            outcome = error.outcome(after: options.patience(of: id))
+            outcome = error.outcome(after: options.reactionTimeout(of: id))
             run.dropShared()
         }
         await run.closeUnshared()
@@ -86,8 +86,10 @@ extension CheckRun {
         case .closeFromClient: try await close(from: \.client, to: \.phone, by: deadline)
         case .earlyMessages: try await earlyMessages(by: deadline)
         case .closeFromPhone: try await close(from: \.phone, to: \.client, by: deadline)
-        case .cutByClient: try await cut(\.client, telling: \.phone, within: options.patience(of: id), by: deadline)
-        case .cutByPhone: try await cut(\.phone, telling: \.client, within: options.patience(of: id), by: deadline)
+        case .cutByClient:
+            try await cut(\.client, reportedTo: \.phone, within: options.reactionTimeout(of: id), by: deadline)
+        case .cutByPhone:
+            try await cut(\.phone, reportedTo: \.client, within: options.reactionTimeout(of: id), by: deadline)
         case .uppercaseIDs: try await uppercaseIDs(by: deadline)
         case .origin: try await origin(by: deadline)
         case .unknownTunnel: try await unknownTunnel(by: deadline)

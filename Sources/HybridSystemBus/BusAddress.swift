@@ -2,27 +2,29 @@
 
 private import Glibc
 
-/// Where a bus listens.
+/// The address of a bus.
 ///
-/// Whether it is the system's own decides if a heard advert proves that a phone is near, so the answer must not
-/// hang on the wording of a variable: a path that leads to the system's socket is replaced by that socket's own
-/// path before connecting, and after connecting the path at the other end is compared too.
+/// Only on the system's own bus does a received advert prove that a phone is near. The check must not depend on the
+/// spelling of a variable. Therefore a path that leads to the system's socket is replaced by that socket's own path
+/// before connecting, and the peer's path is compared after connecting.
 public struct BusAddress: Hashable, Sendable {
     /// The address in D-Bus notation, such as `unix:path=/run/dbus/system_bus_socket`.
     public let text: String
-    /// Whether the address names the system's own socket.
+    /// True if the address names the system's own socket.
     public let namesSystemSocket: Bool
 
-    /// The paths under which distributions know the system's socket.
+    /// The paths of the system's socket in the various distributions.
     static let systemPaths = ["/run/dbus/system_bus_socket", "/var/run/dbus/system_bus_socket"]
 
-    /// The bus that `DBUS_SYSTEM_BUS_ADDRESS` names, else the system's own.
+    /// The bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
     public static var system: BusAddress {
         guard let variable = getenv("DBUS_SYSTEM_BUS_ADDRESS") else { return BusAddress("") }
         return BusAddress(String(cString: variable))
     }
 
-    /// Takes an address in D-Bus notation; the empty one stands for the system's own bus.
+    /// Creates an address from D-Bus notation.
+    ///
+    /// The empty string stands for the system's own bus.
     public init(_ text: String) {
         if text.isEmpty || Self.leadsToSystemSocket(text) {
             self.text = "unix:path=" + Self.existingSystemPath
@@ -39,7 +41,7 @@ public struct BusAddress: Hashable, Sendable {
 
     private static func leadsToSystemSocket(_ text: String) -> Bool {
         let prefix = "unix:path="
-        // Several addresses, further keys and escapes are legal, but nobody needs them to name this one socket.
+        // Lists of addresses, further keys and escapes are legal, but not needed to name this socket.
         guard text.hasPrefix(prefix), !text.utf8.contains(where: { ";,%".utf8.contains($0) }) else { return false }
         let path = String(text.dropFirst(prefix.count))
         if systemPaths.contains(path) { return true }
@@ -53,7 +55,7 @@ public struct BusAddress: Hashable, Sendable {
         return String(cString: resolved)
     }
 
-    /// Whether the socket `descriptor` is connected to one of the system's paths.
+    /// Returns true if the socket `descriptor` is connected to one of the system's paths.
     static func peerIsSystemSocket(_ descriptor: CInt) -> Bool {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)

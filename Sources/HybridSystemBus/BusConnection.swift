@@ -2,30 +2,32 @@
 
 /// A connection to a D-Bus message bus.
 ///
-/// Who takes part: the programs' tasks, which call and are called; one thread for each connection, which alone
-/// touches sd-bus (a connection of sd-bus must not be used by two threads); the bus daemon; and whoever else is on
-/// the bus, none of whom is trusted but for the names the daemon vouches for.
+/// Four parties are involved: the tasks of this program; one thread for each connection, which alone uses sd-bus,
+/// because an sd-bus connection must not be used by two threads; the bus daemon; and the other programs on the bus,
+/// none of which is trusted except for the unique names that the daemon assigns.
 ///
-/// A call goes through an inbox to the thread, which sends it and keeps the waiting continuation under the
-/// message's serial number until the answer, the deadline, a cancellation or the end of the connection resumes it.
-/// Method calls of others go to the handler given to `connect`, signals to every observer; both run on the thread
-/// and must return at once. Closing ends the thread, closes its descriptors and resumes all that wait.
+/// A call is posted to an inbox. The thread sends it and stores the continuation under the message's serial number. The
+/// reply, the deadline, a cancellation or the end of the connection resumes it. Method calls from others go to the
+/// handler given to `connect`, signals to every observer. Both run on the thread and must return at once. Closing ends
+/// the thread, closes its descriptors and resumes all pending calls.
 ///
-/// Text and sizes from the bus are bounded by `BusLimits`. A direct signal reaches a connection whatever it
-/// subscribed to: observers must compare `BusMessage.sender` with the unique name they expect.
+/// `BusLimits` bounds texts and sizes from the bus. A signal that is addressed to this connection arrives whatever it
+/// has subscribed to. Observers must therefore compare `BusMessage.sender` with the unique name that they expect.
 public final class BusConnection: Sendable {
-    /// Answers a method call; runs on the connection's thread and must not block.
+    /// A closure that answers a method call.
+    ///
+    /// It runs on the connection's thread and must not block.
     public typealias Handler = @Sendable (BusMessage) -> BusReply
 
-    /// What an observer is told; it runs on the connection's thread and must not block.
+    /// An event for observers, which run on the connection's thread and must not block.
     public enum Event: Sendable {
-        /// A signal came.
+        /// A signal was received.
         case signal(BusMessage)
-        /// The connection has ended; nothing follows.
+        /// The connection has ended. No event follows.
         case disconnected
     }
 
-    /// Handed out by `observe`, to be given back to `stopObserving`.
+    /// A subscription, which `stopObserving` ends.
     public struct Observation: Sendable {
         let number: Int
         let rules: [String]
@@ -33,28 +35,28 @@ public final class BusConnection: Sendable {
 
     /// The connection's unique name, such as `:1.42`.
     public let uniqueName: String
-    /// Whether the bus is the system's own, judged by the socket that is connected.
-    public let isSystemsOwn: Bool
+    /// True if the connected socket is that of the system's own bus.
+    public let isSystemBus: Bool
 
     private let inbox: BusInbox
 
     private init(inbox: BusInbox, greeting: BusGreeting) {
         self.inbox = inbox
         uniqueName = greeting.uniqueName
-        isSystemsOwn = greeting.isSystemsOwn
+        isSystemBus = greeting.isSystemBus
     }
 
     deinit {
         inbox.post(.close)
     }
 
-    /// Connects to `address` and waits for the bus's greeting.
+    /// Connects to `address` and waits until the bus assigns a unique name.
     ///
     /// - Parameters:
-    ///   - address: the bus; by default the one `DBUS_SYSTEM_BUS_ADDRESS` names, else the system's.
-    ///   - timeout: longest wait for the greeting.
-    ///   - selection: what is read of the signals that come.
-    ///   - handler: answers the method calls of others; by default there is no object.
+    ///   - address: The bus; by default the one that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's.
+    ///   - timeout: The maximum time to wait for the bus.
+    ///   - selection: The dictionary entries to read from signals.
+    ///   - handler: The closure that answers method calls from others; by default there is no object.
     /// - Throws: `BusError.notReachable`, `.timedOut` or `.cancelled`.
     public static func connect(
         to address: BusAddress = .system,
@@ -66,13 +68,13 @@ public final class BusConnection: Sendable {
         let greeting = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 BusThread.start(
-                    BusThread.Plan(
+                    BusThread.Configuration(
                         address: address,
                         deadline: BusClock.deadline(after: timeout),
                         inbox: inbox,
                         selection: selection,
                         handler: handler,
-                        ready: continuation
+                        connected: continuation
                     )
                 )
             }
@@ -82,17 +84,17 @@ public final class BusConnection: Sendable {
         return BusConnection(inbox: inbox, greeting: try greeting.get())
     }
 
-    /// Calls a method and returns the values of its answer.
+    /// Calls a method and returns the values of the reply.
     ///
     /// - Parameters:
-    ///   - destination: well-known or unique name of who is called.
-    ///   - path: the object.
-    ///   - interface: the method's interface.
-    ///   - member: the method.
-    ///   - arguments: its arguments.
-    ///   - selection: what is read of the answer.
-    ///   - timeout: longest wait for the answer.
-    ///   - cancellable: whether cancelling the task ends the wait; clean-up calls say no.
+    ///   - destination: The well-known or unique name of the called program.
+    ///   - path: The object.
+    ///   - interface: The method's interface.
+    ///   - member: The method.
+    ///   - arguments: The method's arguments.
+    ///   - selection: The dictionary entries to read from the reply.
+    ///   - timeout: The maximum time to wait for the reply.
+    ///   - cancellable: True if cancelling the task ends the wait. False is for clean-up calls.
     public func call(
         _ destination: String,
         _ path: String,
@@ -103,7 +105,7 @@ public final class BusConnection: Sendable {
         timeout: Duration = .seconds(10),
         cancellable: Bool = true
     ) async throws(BusError) -> [BusValue] {
-        let ticket = CallToken()
+        let token = CallToken()
         let target = BusTarget(destination: destination, path: path, interface: interface, member: member)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -114,7 +116,7 @@ public final class BusConnection: Sendable {
                             arguments: arguments,
                             selection: selection,
                             deadline: BusClock.deadline(after: timeout),
-                            ticket: ticket,
+                            token: token,
                             continuation: continuation
                         )
                     )
@@ -122,20 +124,24 @@ public final class BusConnection: Sendable {
             }
         } onCancel: {
             if cancellable {
-                ticket.cancel()
-                inbox.post(.cancel(ticket))
+                token.cancel()
+                inbox.post(.cancel(token))
             }
         }
         return try result.get()
     }
 
-    /// Sends a signal to everybody who subscribed; lost if the connection has ended.
+    /// Broadcasts a signal.
+    ///
+    /// It is lost if the connection has ended.
     public func emit(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]) {
         let target = BusTarget(destination: nil, path: path, interface: interface, member: member)
         inbox.post(.emit(target, arguments))
     }
 
-    /// Calls a method without asking for an answer; lost if the connection has ended.
+    /// Calls a method without requesting a reply.
+    ///
+    /// The call is lost if the connection has ended.
     public func send(
         _ destination: String,
         _ path: String,
@@ -147,16 +153,19 @@ public final class BusConnection: Sendable {
         inbox.post(.emit(target, arguments))
     }
 
-    /// Answers a method call to which the handler said `.later`; further answers are dropped.
+    /// Answers a method call for which the handler returned `.later`.
+    ///
+    /// Further replies are dropped.
     public func reply(to message: BusMessage, with reply: BusReply) {
-        inbox.post(.reply(message.ticket, reply))
+        inbox.post(.reply(message.replyToken, reply))
     }
 
     /// Subscribes to signals.
     ///
     /// - Parameters:
-    ///   - rules: match rules in D-Bus notation; see the D-Bus Specification, "Match Rules".
-    ///   - observer: told every signal that reaches the connection, also those of other observers' rules.
+    ///   - rules: Match rules in D-Bus notation; see the D-Bus Specification, "Match Rules".
+    ///   - observer: The closure that receives all signals of the connection, including those of other observers'
+    ///     rules.
     public func observe(
         _ rules: [String],
         _ observer: @escaping @Sendable (Event) -> Void
@@ -173,7 +182,9 @@ public final class BusConnection: Sendable {
         return observation
     }
 
-    /// Ends a subscription; the observer is not called again once this has returned, but for a call under way.
+    /// Ends a subscription.
+    ///
+    /// Once this has returned, the observer is not called again, except for a call in progress.
     public func stopObserving(_ observation: Observation) {
         inbox.removeObserver(observation.number)
         for rule in observation.rules {
@@ -181,7 +192,9 @@ public final class BusConnection: Sendable {
         }
     }
 
-    /// Takes a well-known name without queueing for it; `false` if somebody else has it.
+    /// Requests a well-known name without queueing for it.
+    ///
+    /// Returns `false` if another program owns it.
     public func requestName(_ name: String) async throws(BusError) -> Bool {
         let doNotQueue: UInt32 = 4
         let answer = try await callBus("RequestName", [.string(name), .uint32(doNotQueue)])
@@ -189,24 +202,27 @@ public final class BusConnection: Sendable {
         return answer.first == primaryOwner || answer.first == alreadyOwner
     }
 
-    /// Gives a well-known name up.
+    /// Releases a well-known name.
     public func releaseName(_ name: String) async throws(BusError) {
         _ = try await callBus("ReleaseName", [.string(name)])
     }
 
-    /// The unique name of who owns `name`; `nil` if nobody does.
+    /// Returns the unique name of the owner of `name`, or `nil` if there is none.
     public func owner(of name: String) async throws(BusError) -> String? {
         do throws(BusError) {
             return try await callBus("GetNameOwner", [.string(name)]).first?.text
-        } catch .refused(name: "org.freedesktop.DBus.Error.NameHasNoOwner", message: _) {
+        } catch {
+            guard error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" else { throw error }
             return nil
         }
     }
 
-    /// Ends the connection and waits until its thread and descriptors are given back; again is harmless.
+    /// Ends the connection and waits until its thread has ended and its descriptors are closed.
+    ///
+    /// Idempotent.
     public func close() async {
         inbox.post(.close)
-        await inbox.ended.waitWhateverHappens()
+        await inbox.ended.waitIgnoringCancellation()
     }
 
     private func callBus(_ member: String, _ arguments: [BusValue]) async throws(BusError) -> [BusValue] {
@@ -214,16 +230,16 @@ public final class BusConnection: Sendable {
     }
 }
 
-/// Names of the bus daemon and the standard interfaces.
+/// The names of the bus daemon and the standard interfaces.
 public enum BusNames {
-    /// The daemon's own name and interface.
+    /// The daemon's name and interface.
     public static let daemon = "org.freedesktop.DBus"
     /// The daemon's object.
     public static let daemonPath = "/org/freedesktop/DBus"
-    /// Get, Set, GetAll and PropertiesChanged.
+    /// The interface of Get, Set, GetAll and PropertiesChanged.
     public static let properties = "org.freedesktop.DBus.Properties"
-    /// GetManagedObjects, InterfacesAdded and InterfacesRemoved.
+    /// The interface of GetManagedObjects, InterfacesAdded and InterfacesRemoved.
     public static let objectManager = "org.freedesktop.DBus.ObjectManager"
-    /// Introspect.
+    /// The interface of Introspect.
     public static let introspectable = "org.freedesktop.DBus.Introspectable"
 }

@@ -4,7 +4,9 @@ internal import CHybridSystemd
 private import Glibc
 internal import HybridThreads
 
-/// What a message is addressed to; without a destination it is a signal.
+/// The target of an outgoing message.
+///
+/// Without a destination, the message is a signal.
 struct BusTarget: Sendable {
     let destination: String?
     let path: String
@@ -12,7 +14,9 @@ struct BusTarget: Sendable {
     let member: String
 }
 
-/// Lets a cancellation overtake the call it belongs to on the way to the thread.
+/// The identity of a call.
+///
+/// Through it, a cancellation can overtake the call on its way to the thread.
 final class CallToken: Sendable {
     private let cancelled = Locked(false)
 
@@ -25,24 +29,24 @@ final class CallToken: Sendable {
     }
 }
 
-/// A call on its way out, or waiting for its answer.
+/// A call that is to be sent, or waits for its reply.
 struct PendingCall: Sendable {
     let target: BusTarget
     let arguments: [BusValue]
-    /// What of the answer is read.
+    /// The dictionary entries to read from the reply.
     let selection: BusSelection
-    /// In microseconds of the monotonic clock.
+    /// The deadline in microseconds of the monotonic clock.
     let deadline: UInt64
-    let ticket: CallToken
+    let token: CallToken
     let continuation: CheckedContinuation<Result<[BusValue], BusError>, Never>
 }
 
-/// How tasks reach the connection's thread: a queue, and an eventfd that wakes the thread.
+/// The queue through which tasks reach the connection's thread, with an eventfd that wakes the thread.
 final class BusInbox: Sendable {
     enum Command: Sendable {
         case call(PendingCall)
         case cancel(CallToken)
-        case reply(BusMessage.Ticket, BusReply)
+        case reply(BusMessage.ReplyToken, BusReply)
         case emit(BusTarget, [BusValue])
         case close
     }
@@ -55,45 +59,49 @@ final class BusInbox: Sendable {
     }
 
     private let state = Locked(State())
-    /// Readable while commands wait; closed with the inbox.
-    let wake: CInt
-    /// Set when the thread has let go of everything.
+    /// The eventfd, which is readable while commands wait.
+    ///
+    /// It is closed with the inbox.
+    let descriptor: CInt
+    /// Set when the thread has released all resources.
     let ended = OneShot<Bool>()
 
     init?() {
-        wake = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard wake >= 0 else { return nil }
+        descriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else { return nil }
     }
 
-    /// Hands a command to the thread; a call to an ended connection fails at once.
+    /// Passes a command to the thread.
+    ///
+    /// A call on an ended connection fails at once.
     func post(_ command: Command) {
         let accepted = state.withLock { state in
             guard state.isOpen else { return false }
             state.commands.append(command)
-            eventfd_write(wake, 1)
+            eventfd_write(descriptor, 1)
             return true
         }
         if !accepted, case .call(let call) = command {
-            call.continuation.resume(returning: .failure(call.ticket.isCancelled ? .cancelled : .disconnected))
+            call.continuation.resume(returning: .failure(call.token.isCancelled ? .cancelled : .disconnected))
         }
     }
 
-    /// All commands that wait.
-    func take() -> [Command] {
+    /// Removes and returns all waiting commands.
+    func takeCommands() -> [Command] {
         state.withLock { state in
             var count: eventfd_t = 0
-            eventfd_read(wake, &count)
+            eventfd_read(descriptor, &count)
             defer { state.commands = [] }
             return state.commands
         }
     }
 
-    /// Refuses commands from here on, closes the eventfd and returns what was still waiting.
-    func shut() -> [Command] {
+    /// Stops accepting commands, closes the eventfd and returns the commands that still wait.
+    func close() -> [Command] {
         state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
-            Glibc.close(wake)
+            Glibc.close(descriptor)
             defer { state.commands = [] }
             return state.commands
         }

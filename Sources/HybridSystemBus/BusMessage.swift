@@ -2,45 +2,45 @@
 
 internal import CHybridSystemd
 
-/// A method call or a signal as it came in.
+/// A received method call or signal.
 public struct BusMessage: Sendable {
-    /// What came.
+    /// The kind of a message.
     public enum Kind: Sendable {
-        /// A method call; it is answered by the handler given to `BusConnection.connect`.
+        /// A method call, which the handler given to `BusConnection.connect` answers.
         case methodCall
         /// A signal.
         case signal
     }
 
-    /// Names a call while its answer is outstanding.
-    struct Ticket: Hashable, Sendable {
+    /// The identity of a call whose reply is outstanding.
+    struct ReplyToken: Hashable, Sendable {
         let number: UInt64
     }
 
-    /// Method call or signal.
+    /// The kind of the message.
     public let kind: Kind
-    /// Unique name of who sent it; the bus vouches for it.
+    /// The sender's unique name, which the bus guarantees.
     public let sender: String
-    /// The object it is for, or from.
+    /// The object that is called, or that emits the signal.
     public let path: String
-    /// The interface; empty where a caller left it out.
+    /// The interface; empty if the caller omitted it.
     public let interface: String
-    /// Name of the method or signal.
+    /// The name of the method or signal.
     public let member: String
     /// The arguments.
     public let body: [BusValue]
 
-    let ticket: Ticket
+    let replyToken: ReplyToken
 
-    /// Reads `message`, which stays the caller's.
+    /// Reads `message` without taking ownership.
     init(
         _ message: OpaquePointer,
         kind: Kind,
-        ticket: Ticket,
+        replyToken: ReplyToken,
         _ selection: BusSelection = .everything
     ) throws(BusError) {
         self.kind = kind
-        self.ticket = ticket
+        self.replyToken = replyToken
         sender = Self.text(sd_bus_message_get_sender(message))
         path = Self.text(sd_bus_message_get_path(message))
         interface = Self.text(sd_bus_message_get_interface(message))
@@ -52,22 +52,22 @@ public struct BusMessage: Sendable {
         pointer.map { String(cString: $0) } ?? ""
     }
 
-    /// Whether this is the signal `interface.member`.
+    /// Returns true if this is the signal `interface.member`.
     public func isSignal(_ interface: String, _ member: String) -> Bool {
         kind == .signal && self.interface == interface && self.member == member
     }
 }
 
-/// An answer to a method call.
+/// A reply to a method call.
 public enum BusReply: Sendable {
     /// Success, with the values returned.
     case values([BusValue])
-    /// A D-Bus error with its name and a sentence.
+    /// A D-Bus error with its name and message.
     case error(name: String, message: String)
-    /// `BusConnection.reply(to:with:)` answers in a while.
+    /// The reply follows through `BusConnection.reply(to:with:)`.
     case later
 
-    /// There is no such object here.
+    /// The called object does not exist.
     public static let unknownObject = BusReply.error(
         name: "org.freedesktop.DBus.Error.UnknownObject",
         message: "No such object."

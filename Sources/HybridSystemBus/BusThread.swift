@@ -4,60 +4,65 @@ internal import CHybridSystemd
 private import Glibc
 internal import HybridThreads
 
-/// What the bus told a new connection.
+/// The result of connecting.
 struct BusGreeting: Sendable {
     let uniqueName: String
-    let isSystemsOwn: Bool
+    let isSystemBus: Bool
 }
 
-/// The one thread of a connection, and all that only it may touch.
+/// The thread of a connection, with all state that only this thread may access.
 ///
-/// No callback of sd-bus is used: every message that sd-bus does not answer itself comes out of
-/// `sd_bus_process`, and is an answer to a pending call, a method call, or a signal.
+/// No sd-bus callback is used: `sd_bus_process` returns every message that sd-bus does not answer itself. It is the
+/// reply to a pending call, a method call or a signal.
 final class BusThread {
-    struct Plan: Sendable {
+    struct Configuration: Sendable {
         let address: BusAddress
         let deadline: UInt64
         let inbox: BusInbox
-        /// What of signals is read.
+        /// The dictionary entries to read from signals.
         let selection: BusSelection
         let handler: BusConnection.Handler
-        let ready: CheckedContinuation<Result<BusGreeting, BusError>, Never>
+        let connected: CheckedContinuation<Result<BusGreeting, BusError>, Never>
     }
 
-    private let plan: Plan
+    private let configuration: Configuration
     private var bus: OpaquePointer?
-    private var isGreeted = false
+    private var isConnected = false
     private var isAnonymous = false
     private var isClosing = false
     private var pending: [UInt64: PendingCall] = [:]
-    private var deferred: [BusMessage.Ticket: OpaquePointer] = [:]
-    private var lastTicket: UInt64 = 0
+    private var deferred: [BusMessage.ReplyToken: OpaquePointer] = [:]
+    private var lastReplyToken: UInt64 = 0
 
-    /// Starts the thread; it resumes `plan.ready` once, and ends on `.close` or when the bus goes away.
-    static func start(_ plan: Plan) {
-        guard !DedicatedThread.start({ BusThread(plan).run() }) else { return }
-        _ = plan.inbox.shut()
-        plan.ready.resume(returning: .failure(.notReachable(address: plan.address.text)))
+    /// Starts the thread.
+    ///
+    /// It resumes `configuration.connected` once, and ends on `.close` or when the bus disconnects.
+    static func start(_ configuration: Configuration) {
+        guard !DedicatedThread.start({ BusThread(configuration).run() }) else { return }
+        _ = configuration.inbox.close()
+        configuration.connected.resume(returning: .failure(.notReachable(address: configuration.address.text)))
     }
 
-    private init(_ plan: Plan) {
-        self.plan = plan
+    private init(_ configuration: Configuration) {
+        self.configuration = configuration
     }
 
     private func run() {
         var failure = connect()
         while failure == nil, !isClosing {
-            failure = turn()
+            failure = runOnce()
         }
         end(because: failure ?? .cancelled)
     }
 
-    /// - Parameter anonymously: whether to say no name; a bus for users whose number has none takes only such.
+    /// Connects to the bus.
+    ///
+    /// - Parameter anonymously: True to authenticate without a user ID. A private bus for users who are not in the user
+    ///   database accepts only that.
     private func connect(anonymously: Bool = false) -> BusError? {
-        let unreachable = BusError.notReachable(address: plan.address.text)
+        let unreachable = BusError.notReachable(address: configuration.address.text)
         guard sd_bus_new(&bus) >= 0, let bus,
-            sd_bus_set_address(bus, plan.address.text) >= 0,
+            sd_bus_set_address(bus, configuration.address.text) >= 0,
             sd_bus_set_bus_client(bus, 1) >= 0,
             sd_bus_negotiate_fds(bus, 0) >= 0,
             sd_bus_set_anonymous(bus, anonymously ? 1 : 0) >= 0,
@@ -66,14 +71,14 @@ final class BusThread {
         return nil
     }
 
-    /// One round: commands, messages, deadlines, then sleep until there is more.
-    private func turn() -> BusError? {
-        for command in plan.inbox.take() {
+    /// Handles all commands, messages and deadlines that are due, then sleeps until there are more.
+    private func runOnce() -> BusError? {
+        for command in configuration.inbox.takeCommands() {
             perform(command)
         }
         if isClosing { return nil }
         if let failure = receive() { return failure }
-        if let failure = greet() { return failure }
+        if let failure = finishConnecting() { return failure }
         expire()
         return wait()
     }
@@ -83,10 +88,10 @@ final class BusThread {
             var message: OpaquePointer?
             let result = sd_bus_process(bus, &message)
             guard result >= 0 else {
-                if isGreeted { return .disconnected }
-                // Refused by name. The system's own bus lets nobody in without one.
-                guard result == -EPERM, !isAnonymous, !plan.address.namesSystemSocket else {
-                    return .notReachable(address: plan.address.text)
+                if isConnected { return .disconnected }
+                // The bus has rejected the user ID. The system's own bus accepts no anonymous clients.
+                guard result == -EPERM, !isAnonymous, !configuration.address.namesSystemSocket else {
+                    return .notReachable(address: configuration.address.text)
                 }
                 isAnonymous = true
                 bus = sd_bus_close_unref(bus)
@@ -99,30 +104,32 @@ final class BusThread {
         }
     }
 
-    private func greet() -> BusError? {
-        guard !isGreeted else { return nil }
+    private func finishConnecting() -> BusError? {
+        guard !isConnected else { return nil }
         guard sd_bus_is_ready(bus) > 0 else {
-            return BusClock.now < plan.deadline ? nil : .timedOut
+            return BusClock.now < configuration.deadline ? nil : .timedOut
         }
         var name: UnsafePointer<CChar>?
         guard sd_bus_get_unique_name(bus, &name) >= 0 else {
-            return .notReachable(address: plan.address.text)
+            return .notReachable(address: configuration.address.text)
         }
-        isGreeted = true
+        isConnected = true
         let greeting = BusGreeting(
             uniqueName: BusMessage.text(name),
-            isSystemsOwn: plan.address.namesSystemSocket && BusAddress.peerIsSystemSocket(sd_bus_get_fd(bus))
+            isSystemBus: configuration.address.namesSystemSocket && BusAddress.peerIsSystemSocket(sd_bus_get_fd(bus))
         )
-        plan.ready.resume(returning: .success(greeting))
+        configuration.connected.resume(returning: .success(greeting))
         return nil
     }
 
     private func wait() -> BusError? {
         let events = sd_bus_get_events(bus)
-        guard events >= 0 else { return isGreeted ? .disconnected : .notReachable(address: plan.address.text) }
+        guard events >= 0 else {
+            return isConnected ? .disconnected : .notReachable(address: configuration.address.text)
+        }
         var soonest = UInt64.max
         _ = sd_bus_get_timeout(bus, &soonest)
-        if !isGreeted { soonest = min(soonest, plan.deadline) }
+        if !isConnected { soonest = min(soonest, configuration.deadline) }
         for call in pending.values {
             soonest = min(soonest, call.deadline)
         }
@@ -134,32 +141,32 @@ final class BusThread {
         }
         var descriptors = [
             pollfd(fd: sd_bus_get_fd(bus), events: CShort(events), revents: 0),
-            pollfd(fd: plan.inbox.wake, events: CShort(POLLIN), revents: 0),
+            pollfd(fd: configuration.inbox.descriptor, events: CShort(POLLIN), revents: 0),
         ]
         _ = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
         return nil
     }
 
-    /// Lets go of everything and resumes all who wait.
+    /// Releases all resources and resumes all waiting continuations.
     private func end(because reason: BusError) {
         for message in deferred.values {
             sd_bus_message_unref(message)
         }
         deferred = [:]
-        // Closed, not flushed: flushing waits for a daemon that may never read.
+        // Close without flushing, which would wait for a daemon that may never read.
         if bus != nil { bus = sd_bus_close_unref(bus) }
-        let leftOver = plan.inbox.shut()
-        if !isGreeted { plan.ready.resume(returning: .failure(reason)) }
+        let waiting = configuration.inbox.close()
+        if !isConnected { configuration.connected.resume(returning: .failure(reason)) }
         for call in pending.values {
             call.continuation.resume(returning: .failure(.disconnected))
         }
-        for case .call(let call) in leftOver {
+        for case .call(let call) in waiting {
             call.continuation.resume(returning: .failure(.disconnected))
         }
-        for observer in plan.inbox.observers {
+        for observer in configuration.inbox.observers {
             observer(.disconnected)
         }
-        plan.inbox.ended.set(true)
+        configuration.inbox.ended.set(true)
     }
 }
 
@@ -169,11 +176,11 @@ extension BusThread {
     private func perform(_ command: BusInbox.Command) {
         switch command {
         case .call(let call): start(call)
-        case .cancel(let ticket):
-            guard let cookie = pending.first(where: { $0.value.ticket === ticket })?.key else { return }
+        case .cancel(let token):
+            guard let cookie = pending.first(where: { $0.value.token === token })?.key else { return }
             pending.removeValue(forKey: cookie)?.continuation.resume(returning: .failure(.cancelled))
-        case .reply(let ticket, let reply):
-            guard let message = deferred.removeValue(forKey: ticket) else { return }
+        case .reply(let token, let reply):
+            guard let message = deferred.removeValue(forKey: token) else { return }
             answer(message, with: reply)
             sd_bus_message_unref(message)
         case .emit(let target, let arguments):
@@ -184,7 +191,7 @@ extension BusThread {
     }
 
     private func start(_ call: PendingCall) {
-        if call.ticket.isCancelled {
+        if call.token.isCancelled {
             call.continuation.resume(returning: .failure(.cancelled))
         } else if pending.count >= BusLimits.pendingCalls {
             call.continuation.resume(returning: .failure(.malformed("too many calls at one time")))
@@ -243,9 +250,15 @@ extension BusThread {
         case Int(SD_BUS_MESSAGE_METHOD_RETURN), Int(SD_BUS_MESSAGE_METHOD_ERROR): finish(message)
         case Int(SD_BUS_MESSAGE_METHOD_CALL): serve(message)
         case Int(SD_BUS_MESSAGE_SIGNAL):
-            guard let signal = try? BusMessage(message, kind: .signal, ticket: .init(number: 0), plan.selection)
+            guard
+                let signal = try? BusMessage(
+                    message,
+                    kind: .signal,
+                    replyToken: .init(number: 0),
+                    configuration.selection
+                )
             else { return }
-            for observer in plan.inbox.observers {
+            for observer in configuration.inbox.observers {
                 observer(.signal(signal))
             }
         default: break
@@ -271,22 +284,22 @@ extension BusThread {
     }
 
     private func serve(_ message: OpaquePointer) {
-        lastTicket += 1
-        let ticket = BusMessage.Ticket(number: lastTicket)
+        lastReplyToken += 1
+        let token = BusMessage.ReplyToken(number: lastReplyToken)
         let call: BusMessage
         do throws(BusError) {
-            call = try BusMessage(message, kind: .methodCall, ticket: ticket)
+            call = try BusMessage(message, kind: .methodCall, replyToken: token)
         } catch {
             answer(message, with: .error(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "Unreadable call."))
             return
         }
-        let reply = plan.handler(call)
+        let reply = configuration.handler(call)
         guard case .later = reply else { return answer(message, with: reply) }
         guard deferred.count < BusLimits.deferredReplies else {
             let limits = "org.freedesktop.DBus.Error.LimitsExceeded"
             return answer(message, with: .error(name: limits, message: "Too many calls at one time."))
         }
-        deferred[ticket] = sd_bus_message_ref(message)
+        deferred[token] = sd_bus_message_ref(message)
     }
 
     private func answer(_ call: OpaquePointer, with reply: BusReply) {
@@ -294,14 +307,14 @@ extension BusThread {
         var message: OpaquePointer?
         switch reply {
         case .later: return
-        case .error(let name, let text): message = errorAnswer(to: call, name: name, text: text)
+        case .error(let name, let text): message = errorReply(to: call, name: name, text: text)
         case .values(let values):
             guard sd_bus_message_new_method_return(call, &message) >= 0, let built = message else { return }
             do throws(BusError) {
                 try MessageWriter.append(values, to: built)
             } catch {
                 sd_bus_message_unref(built)
-                message = errorAnswer(to: call, name: "org.freedesktop.DBus.Error.Failed", text: "No answer.")
+                message = errorReply(to: call, name: "org.freedesktop.DBus.Error.Failed", text: "No answer.")
             }
         }
         guard let message else { return }
@@ -309,7 +322,7 @@ extension BusThread {
         sd_bus_message_unref(message)
     }
 
-    private func errorAnswer(to call: OpaquePointer, name: String, text: String) -> OpaquePointer? {
+    private func errorReply(to call: OpaquePointer, name: String, text: String) -> OpaquePointer? {
         var message: OpaquePointer?
         name.withCString { name in
             text.withCString { text in
@@ -318,5 +331,22 @@ extension BusThread {
             }
         }
         return message
+    }
+}
+
+/// The monotonic clock in microseconds, the unit of sd-bus.
+enum BusClock {
+    static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
+    }
+
+    static func deadline(after duration: Duration) -> UInt64 {
+        let parts = duration.components
+        guard parts.seconds >= 0, parts.attoseconds >= 0 else { return now }
+        // A year stands for "never" and keeps the sum far from overflow.
+        return now + UInt64(min(parts.seconds, 31_536_000)) * 1_000_000
+            + UInt64(parts.attoseconds / 1_000_000_000_000)
     }
 }

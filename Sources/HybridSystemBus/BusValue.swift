@@ -2,7 +2,7 @@
 
 /// A D-Bus value.
 ///
-/// Source: D-Bus Specification 0.43, "Type System". File descriptors are left out: nothing here sends or takes any.
+/// Source: D-Bus Specification 0.43, "Type System". File descriptors are left out because no message here contains one.
 public enum BusValue: Hashable, Sendable {
     /// An unsigned byte, `y`.
     case byte(UInt8)
@@ -28,11 +28,11 @@ public enum BusValue: Hashable, Sendable {
     case objectPath(String)
     /// A type signature, `g`.
     case signature(String)
-    /// An array of bytes, `ay`; reading never gives it as `array`.
+    /// An array of bytes, `ay`. The reader never returns it as `array`.
     case bytes([UInt8])
     /// An array whose elements have the named signature, `a…`.
     case array(String, [BusValue])
-    /// A dictionary with the named signatures of key and value, `a{……}`; order is kept.
+    /// A dictionary with the named signatures of key and value, `a{……}`, in order.
     case dictionary(String, String, [BusEntry])
     /// A struct, `(…)`.
     case structure([BusValue])
@@ -70,7 +70,7 @@ public struct BusEntry: Hashable, Sendable {
     /// The value.
     public let value: BusValue
 
-    /// Pairs a key with a value.
+    /// Creates an entry.
     public init(_ key: BusValue, _ value: BusValue) {
         self.key = key
         self.value = value
@@ -78,7 +78,7 @@ public struct BusEntry: Hashable, Sendable {
 }
 
 extension BusValue {
-    /// A dictionary of properties, `a{sv}`, in the order of their names.
+    /// Returns a dictionary of properties, `a{sv}`, sorted by name.
     public static func properties(_ properties: [String: BusValue]) -> BusValue {
         .dictionary(
             "s",
@@ -87,7 +87,7 @@ extension BusValue {
         )
     }
 
-    /// An array of strings, `as`.
+    /// Returns an array of strings, `as`.
     public static func strings(_ strings: [String]) -> BusValue {
         .array("s", strings.map { .string($0) })
     }
@@ -119,8 +119,9 @@ extension BusValue {
         return bytes
     }
 
-    /// A dictionary whose keys are strings or object paths, values without their variants; the first of equal
-    /// keys counts.
+    /// The entries of a dictionary whose keys are strings or object paths, with the values unwrapped.
+    ///
+    /// The first of equal keys counts.
     public var fields: [String: BusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var fields: [String: BusValue] = [:]

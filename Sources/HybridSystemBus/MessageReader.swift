@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CHybridSystemd
+private import Glibc
 
-/// Reads the body of a message into values, within `BusLimits`.
+/// A reader of message bodies, within `BusLimits`.
 struct MessageReader {
     private let message: OpaquePointer
     private let selection: BusSelection
     private var weight = 0
 
-    /// The body of `message`, with those entries of dictionaries that are selected.
+    /// Returns the body of `message`, with only the selected entries of dictionaries.
     static func body(
         of message: OpaquePointer,
         _ selection: BusSelection = .everything
@@ -22,7 +23,7 @@ struct MessageReader {
         self.selection = selection
     }
 
-    /// All that is left of the container being read.
+    /// Returns the remaining values of the container being read.
     private mutating func rest(depth: Int) throws(BusError) -> [BusValue] {
         var values: [BusValue] = []
         while let next = try peek() {
@@ -70,7 +71,7 @@ struct MessageReader {
         case UInt8(ascii: "v"):
             guard let inner = try inside(next, depth: depth).first else { throw .malformed("empty variant") }
             return .variant(inner)
-        default: throw .malformed("a type that is not taken")
+        default: throw .malformed("unsupported type")
         }
     }
 
@@ -102,10 +103,10 @@ struct MessageReader {
         guard let key, let value else { throw .malformed("unreadable signature") }
         var entries: [BusEntry] = []
         try enter(next)
-        let mayPassOver = !selection.isEverything && key == "s"
+        let canSkip = !selection.isEverything && key == "s"
         while let pair = try peek() {
             try enter(pair)
-            if mayPassOver {
+            if canSkip {
                 if let read = try selected(value: value, depth: depth) { entries.append(read) }
             } else {
                 let both = try rest(depth: depth + 1)
@@ -118,7 +119,7 @@ struct MessageReader {
         return .dictionary(key, value, entries)
     }
 
-    /// The entry that has been entered, whose key is a string; `nil` if it is not selected.
+    /// Returns the entered entry, whose key is a string, or `nil` if it is not selected.
     private mutating func selected(value signature: String, depth: Int) throws(BusError) -> BusEntry? {
         var pointer: UnsafePointer<CChar>?
         guard sd_bus_message_read_basic(message, CChar(UInt8(ascii: "s")), &pointer) > 0, let pointer else {
@@ -161,4 +162,54 @@ struct MessageReader {
     private func leave() throws(BusError) {
         guard sd_bus_message_exit_container(message) >= 0 else { throw .malformed("unreadable container") }
     }
+}
+
+/// The dictionary entries to read from a message.
+///
+/// The others are skipped and do not count toward `BusLimits`.
+///
+/// bluetoothd sends some fifteen properties for every device, and there may be thousands of devices. A program that
+/// needs two of the properties should neither wait for the rest nor exceed a limit because of them. Only string keys
+/// are compared: the paths and numbers of other dictionaries are data.
+public struct BusSelection: Sendable {
+    /// All entries.
+    public static let everything = BusSelection(keys: nil)
+
+    /// The keys, each with a final NUL; `nil` for all.
+    private let keys: [[CChar]]?
+
+    private init(keys: [[CChar]]?) {
+        self.keys = keys
+    }
+
+    /// Creates a selection of the entries with these keys in any dictionary.
+    ///
+    /// Case is ignored.
+    public init(_ keys: [String]) {
+        self.init(keys: keys.map { Array($0.utf8CString) })
+    }
+
+    var isEverything: Bool { keys == nil }
+
+    /// Returns true if entries with this key are read.
+    func contains(_ key: UnsafePointer<CChar>) -> Bool {
+        guard let keys else { return true }
+        return keys.contains { strcasecmp($0, key) == 0 }
+    }
+}
+
+/// Bounds on messages from the bus, to which every program on the computer can send.
+public enum BusLimits {
+    /// The maximum nesting of containers.
+    ///
+    /// D-Bus itself allows 64.
+    public static let depth = 32
+    /// The maximum number of values plus bytes of text and byte arrays in one message.
+    ///
+    /// On a computer with 500 known Bluetooth devices, the reply to GetManagedObjects has about 400,000.
+    public static let weight = 4 << 20
+    /// The maximum number of method calls from others that wait for our reply.
+    public static let deferredReplies = 1024
+    /// The maximum number of our own calls that wait for a reply.
+    public static let pendingCalls = 4096
 }

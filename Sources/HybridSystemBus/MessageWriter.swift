@@ -2,7 +2,7 @@
 
 internal import CHybridSystemd
 
-/// Appends values to the body of a message.
+/// A writer of message bodies.
 struct MessageWriter {
     private let message: OpaquePointer
 
@@ -59,7 +59,7 @@ struct MessageWriter {
     }
 
     private func text(_ type: Unicode.Scalar, _ text: String) throws(BusError) {
-        // A C string ends at the first NUL: what follows it would vanish silently.
+        // A C string ends at the first NUL: the rest would be lost silently.
         guard !text.utf8.contains(0) else { throw .malformed("text with a NUL") }
         try check(text.withCString { sd_bus_message_append_basic(message, CChar(truncatingIfNeeded: type.value), $0) })
     }

@@ -2,7 +2,7 @@
 
 internal import HybridThreads
 
-/// A value that is set once and waited for by any number of tasks.
+/// A value that is set once and that any number of tasks can wait for.
 package final class OneShot<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -12,10 +12,12 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Starts without a value.
+    /// Creates an instance without a value.
     package init() {}
 
-    /// Sets the value and wakes all who wait; only the first call counts.
+    /// Sets the value and resumes all waiting tasks.
+    ///
+    /// Only the first call has an effect.
     @discardableResult
     package func set(_ value: Value) -> Bool {
         let waiters: [CheckedContinuation<Value?, Never>]? = state.withLock { state in
@@ -35,39 +37,41 @@ package final class OneShot<Value: Sendable>: Sendable {
         state.withLock { $0.value }
     }
 
-    /// Waits for the value; `nil` if the waiting task is cancelled first.
+    /// Waits for the value.
+    ///
+    /// Returns `nil` if the waiting task is cancelled first.
     package func wait() async -> Value? {
-        let ticket = state.withLock { state in
+        let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
         return await withTaskCancellationHandler {
-            await waitIgnoringCancellation(as: ticket, unless: { Task.isCancelled })
+            await wait(id, unless: { Task.isCancelled })
         } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: ticket) }
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
             waiter?.resume(returning: nil)
         }
     }
 
-    /// Waits for the value, also in a task that is cancelled.
-    package func waitWhateverHappens() async {
-        let ticket = state.withLock { state in
+    /// Waits for the value, even if the waiting task is cancelled.
+    package func waitIgnoringCancellation() async {
+        let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
-        _ = await waitIgnoringCancellation(as: ticket, unless: { false })
+        _ = await wait(id, unless: { false })
     }
 
-    private func waitIgnoringCancellation(as ticket: Int, unless isCancelled: () -> Bool) async -> Value? {
+    private func wait(_ id: Int, unless isCancelled: () -> Bool) async -> Value? {
         await withCheckedContinuation { continuation in
-            // The question is asked under the lock: a cancellation that comes later finds the waiter in the table.
-            let answer: Value?? = state.withLock { state in
+            // Checked under the lock: a later cancellation finds the waiter.
+            let result: Value?? = state.withLock { state in
                 if let value = state.value { return .some(value) }
                 if isCancelled() { return .some(nil) }
-                state.waiters[ticket] = continuation
+                state.waiters[id] = continuation
                 return nil
             }
-            if let answer { continuation.resume(returning: answer) }
+            if let result { continuation.resume(returning: result) }
         }
     }
 }

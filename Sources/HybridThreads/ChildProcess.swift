@@ -2,7 +2,9 @@
 
 package import Glibc
 
-/// A program started by this process. No shell is involved.
+/// A program started by this process.
+///
+/// No shell is involved.
 ///
 /// The child starts with no signal blocked. Threads that run tasks may block signals, and a child would inherit that.
 package final class ChildProcess: Sendable {
@@ -31,6 +33,9 @@ package final class ChildProcess: Sendable {
     package struct SpawnError: Error, Hashable, Sendable {
         /// The system's error number, such as `ENOENT`.
         package let code: CInt
+
+        /// Creates an error.
+        package init(code: CInt) { self.code = code }
 
         /// The system's text for the error number.
         package var reason: String { String(cString: strerror(code)) }
@@ -61,7 +66,9 @@ package final class ChildProcess: Sendable {
         case detached
     }
 
-    /// The process ID. It may belong to another process once this one has been reaped.
+    /// The process ID.
+    ///
+    /// It may belong to another process once this one has been reaped.
     package let id: pid_t
     private let termination = Locked<Termination?>(nil)
 
@@ -96,14 +103,17 @@ package final class ChildProcess: Sendable {
                 posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
             }
         }
-        if role != .command { posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) }
+        if role != .command {
+            // glibc's addclosefrom_np is not visible to Swift. Descriptors that are not open do no harm here.
+            for descriptor: CInt in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         set(&attributes, for: role)
         defer { posix_spawnattr_destroy(&attributes) }
         var id = pid_t()
         let code = withCStrings(arguments) { argv in
-            withCStrings(environment(with: variables)) { envp in
+            withEnvironment(variables) { envp in
                 argv.first.flatMap { $0 }.map { posix_spawnp(&id, $0, &actions, &attributes, argv, envp) }
             }
         }
@@ -178,33 +188,26 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, flags)
     }
 
-    private static func environment(with variables: [String: String]) -> [String] {
-        var all: [String] = []
+    /// Lends the environment with additional or replaced variables.
+    ///
+    /// Inherited entries keep their bytes, which need not be UTF-8.
+    private static func withEnvironment<R>(
+        _ variables: [String: String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> R
+    ) -> R {
+        var inherited: [UnsafeMutablePointer<CChar>?] = []
         var entry = environ
         while let text = entry.pointee {
-            let line = String(cString: text)
-            let name = line.split(separator: "=", maxSplits: 1).first.map(String.init) ?? ""
-            if variables[name] == nil { all.append(line) }
+            let name = String(cString: text).prefix { $0 != "=" }
+            if variables[String(name)] == nil { inherited.append(text) }
             entry += 1
         }
-        return all + variables.map { $0.key + "=" + $0.value }
+        return withCStrings(variables.map { $0.key + "=" + $0.value }) { body(inherited + $0) }
     }
 
     private static func withCStrings<R>(_ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
         let pointers = texts.map { strdup($0) }
         defer { for pointer in pointers { free(pointer) } }
         return body(pointers + [nil])
-    }
-}
-
-/// Two connected sockets, close-on-exec.
-package enum SocketPair {
-    /// Returns the two ends, or `nil` if the process has no descriptors left.
-    ///
-    /// Unlike pipes, sockets become close-on-exec in one step, and a write can be made without raising SIGPIPE.
-    package static func make() -> (CInt, CInt)? {
-        var pair: [CInt] = [-1, -1]
-        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else { return nil }
-        return (pair[0], pair[1])
     }
 }

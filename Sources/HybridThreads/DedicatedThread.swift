@@ -2,15 +2,15 @@
 
 private import Glibc
 
-/// A thread for work that blocks or computes for long, so that none of the few that run tasks is held up.
+/// A thread for work that blocks or computes for long, so that it does not hold up the few threads that run tasks.
 ///
-/// Each call starts one and leaves it to itself: it ends with its work, which nothing interrupts, cancellation least of
-/// all. Who wants to end work early gives it something to look at or to wait for, such as a flag or a descriptor. The
-/// thread is an ordinary one, with the system's stack (8 MiB as a rule) and the signal mask of the thread that starts it.
+/// Each call starts a thread, which ends with its work. Nothing interrupts the work, not even cancellation: a caller
+/// that wants to stop it early gives it a flag to check or a descriptor to poll. The thread has the system's default
+/// stack size (usually 8 MiB) and the signal mask of the thread that starts it.
 public enum DedicatedThread {
     /// Starts `body` on a thread and does not wait for it.
     ///
-    /// - Returns: `false` if there is no thread to be had; `body` is dropped then.
+    /// - Returns: False if no thread can be created. `body` is dropped then.
     public static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let work = Unmanaged.passRetained(Work(body))
         var thread = pthread_t()
@@ -31,18 +31,19 @@ public enum DedicatedThread {
         return true
     }
 
-    /// Starts `body` on a thread and does not wait for it; if there is no thread to be had, it runs here.
+    /// Starts `body` on a thread and does not wait for it.
     ///
-    /// To block a shared thread is better than not to do it at all.
+    /// If no thread can be created, runs `body` on the current one: to block a shared thread is better than to drop the
+    /// work.
     public static func startOrRunHere(_ body: @escaping @Sendable () -> Void) {
         if !start(body) { body() }
     }
 
-    /// Runs `body` on a thread to its end, also when the calling task is cancelled.
+    /// Runs `body` on a thread to completion, even if the calling task is cancelled.
     ///
-    /// If there is no thread to be had, it runs here: late is better than never.
+    /// If no thread can be created, runs `body` on the current one.
     ///
-    /// - Throws: What `body` throws.
+    /// - Throws: The error that `body` throws.
     public static func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -52,9 +53,11 @@ public enum DedicatedThread {
         return try result.get()
     }
 
-    /// Runs `body` on a thread to its end, also when the calling task is cancelled; for what must not block here, ever.
+    /// Runs `body` on a thread to completion, even if the calling task is cancelled.
     ///
-    /// - Returns: What `body` returns, or `fallback` if there is no thread to be had.
+    /// For work that must never block the current thread.
+    ///
+    /// - Returns: The result of `body`, or `fallback` if no thread can be created.
     public static func run<Value: Sendable>(
         otherwise fallback: Value,
         _ body: @escaping @Sendable () -> Value
@@ -65,7 +68,7 @@ public enum DedicatedThread {
         }
     }
 
-    /// Carries a closure through `pthread_create`.
+    /// A closure on its way through `pthread_create`.
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
+public import Glibc
 
 /// A value that one thread at a time can access.
 ///
 /// This is the project's only lock. `Synchronization.Mutex` would do, but ThreadSanitizer does not see its locking on
-/// Linux and reports races where there are none.
-package struct Locked<Value: Sendable>: Sendable {
-    private let storage: Storage
+/// Linux and reports races where there are none. All of it is inlinable, because the relay locks on its hot path.
+public struct Locked<Value: Sendable>: Sendable {
+    @usableFromInline let storage: Storage
 
     /// Creates an unlocked value.
-    package init(_ value: Value) { storage = Storage(value) }
+    @inlinable public init(_ value: Value) { storage = Storage(value) }
 
     /// Calls `body` with exclusive access to the value.
     ///
     /// `body` must not block and must not lock the same value again.
-    package func withLock<Result, Failure: Error>(
+    @inlinable public func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(storage.mutex)
         defer { pthread_mutex_unlock(storage.mutex) }
-        return try body(&storage.value)
+        return try body(&storage.value.pointee)
     }
 
     // SAFETY of @unchecked: `value` is accessed only while `mutex` is held.
-    private final class Storage: @unchecked Sendable {
-        var value: Value
-        let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline
+    final class Storage: @unchecked Sendable {
+        // A pointer: the mutex already guarantees what Swift would check at each access to a property.
+        @usableFromInline let value: UnsafeMutablePointer<Value>
+        @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+        @usableFromInline
         init(_ value: Value) {
-            self.value = value
+            self.value = .allocate(capacity: 1)
+            self.value.initialize(to: value)
             mutex = .allocate(capacity: 1)
             mutex.initialize(to: pthread_mutex_t())
             pthread_mutex_init(mutex, nil)
@@ -38,6 +42,8 @@ package struct Locked<Value: Sendable>: Sendable {
         deinit {
             pthread_mutex_destroy(mutex)
             mutex.deallocate()
+            value.deinitialize(count: 1)
+            value.deallocate()
         }
     }
 }

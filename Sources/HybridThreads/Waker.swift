@@ -4,23 +4,44 @@ private import Glibc
 
 /// A descriptor that wakes a thread from `poll`.
 package final class Waker: Sendable {
-    /// The descriptor to poll. It is readable from `wake` until `reset`.
+    /// The descriptor to poll.
+    ///
+    /// It is readable from `wake` until `reset`.
     package let descriptor: CInt
+    private let other: CInt
 
     /// Creates a waker, or returns `nil` if the process has no descriptors left.
     package init?() {
-        descriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard descriptor >= 0 else { return nil }
+        guard let pair = SocketPair.make() else { return nil }
+        (descriptor, other) = pair
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        close(other)
+    }
 
     /// Makes the descriptor readable.
-    package func wake() { eventfd_write(descriptor, 1) }
+    package func wake() {
+        // If the buffer is full, the descriptor is readable already.
+        _ = send(other, [1 as UInt8], 1, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+    }
 
     /// Makes the descriptor unreadable until the next `wake`.
     package func reset() {
-        var count: eventfd_t = 0
-        eventfd_read(descriptor, &count)
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT)) == bytes.count {}
+    }
+}
+
+/// Two connected sockets, close-on-exec.
+package enum SocketPair {
+    /// Returns the two ends, or `nil` if the process has no descriptors left.
+    ///
+    /// Unlike pipes, sockets become close-on-exec in one step, and a write can be made without raising SIGPIPE.
+    package static func make() -> (CInt, CInt)? {
+        var pair: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else { return nil }
+        return (pair[0], pair[1])
     }
 }

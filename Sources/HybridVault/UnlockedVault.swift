@@ -3,51 +3,42 @@
 internal import Crypto
 public import HybridAuthenticator
 public import HybridCTAP
-internal import HybridPrimitives
+public import HybridPrimitives
 internal import HybridThreads
 
-/// A vault that the PIN has opened, for one request; ``lock()`` drops the key.
+/// A vault unlocked with the PIN, for one request; ``lock()`` drops the key.
 ///
-/// Every call reads and verifies the files anew, so that what a sync tool brings meanwhile is judged as strictly
-/// as what was there before.
-public actor UnlockedVault: UnlockedCredentialStore {
-    /// Files that were left alone, and passkeys that this version can't use.
-    public nonisolated let notes: [VaultNote]
-    /// Whether every passkey stands in the last backup as it is now.
+/// Every call reads and verifies the files again, so changes that a sync tool makes meanwhile are checked as strictly
+/// as the files that were there before.
+public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
+    /// Ignored files, and passkeys that this version cannot use.
+    public nonisolated let warnings: [VaultWarning]
+    /// True if the last backup contains the current revision of every passkey.
     public nonisolated var isBackedUp: Bool { backedUp.withLock { $0 } }
 
     nonisolated let files: VaultFiles
-    private let failure: FailureBox
     private let backedUp: Locked<Bool>
     private var key: SymmetricKey?
 
-    init(
-        files: VaultFiles,
-        key: SymmetricKey,
-        notes: [VaultNote],
-        failure: FailureBox,
-        isBackedUp: Bool = false
-    ) {
+    init(files: VaultFiles, key: SymmetricKey, warnings: [VaultWarning] = [], isBackedUp: Bool = false) {
         self.files = files
         self.key = key
-        self.notes = notes
-        self.failure = failure
+        self.warnings = warnings
         self.backedUp = Locked(isBackedUp)
     }
 
-    /// Every passkey of a relying party, the last created first.
+    /// Returns all passkeys of a relying party, the newest first.
     public func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
-        try await asStore(otherwise: StoreFailure.damaged) { key, files throws(VaultError) in
+        try await performForStore(orThrow: StoreFailure.damaged) { key, files throws(VaultError) in
             try files.load(key: key).passkeys.filter { $0.body.relyingParty == relyingParty }.compactMap(\.body.passkey)
         }
     }
 
-    /// Keeps a new passkey beside all others; it is durable when this returns.
+    /// Adds a passkey; it is durable when this returns.
     public func add(_ passkey: Passkey) async throws(StoreFailure) {
-        // The new one is in no backup.
-        backedUp.withLock { $0 = false }
-        try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
-            let created = files.clock.now()
+        setBackedUp(false)
+        try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
+            let created = files.location.clock.now()
             try files.write(key: key) { records in
                 let highest = records.passkeys.first?.body.order ?? 0
                 let order = highest == .max ? highest : highest + 1
@@ -57,14 +48,14 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Deletes passkeys of one relying party on every device, for ever; those that are gone already are passed over.
+    /// Deletes passkeys of one relying party permanently on every device; those that no longer exist are skipped.
     ///
-    /// Sites choose no credential IDs, but an import may bring the same one for two of them.
+    /// The relying party must match, because an import may bring the same credential ID for two of them.
     public func delete(
         _ credentials: [CredentialID],
         of relyingParty: RelyingPartyID
     ) async throws(StoreFailure) {
-        try await asStore(otherwise: StoreFailure.notWritten) { key, files throws(VaultError) in
+        try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
             for credential in credentials {
                 do throws(VaultError) {
                     try files.write(key: key) { records throws(VaultError) in
@@ -78,16 +69,16 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Every passkey without its key, the last created first, those that can't be used included.
+    /// Returns a summary of every passkey, the newest first, including those that this version cannot use.
     ///
     /// - Throws: ``VaultError``.
-    public func entries() async throws(VaultError) -> [VaultEntry] {
+    public func summaries() async throws(VaultError) -> [PasskeySummary] {
         try await perform { key, files throws(VaultError) in
-            try files.load(key: key).passkeys.map { VaultEntry(record: $0.id, body: $0.body) }
+            try files.load(key: key).passkeys.map { PasskeySummary(record: $0.id, body: $0.body) }
         }
     }
 
-    /// Changes the names of a passkey's account; everything else stays, also what this version does not know.
+    /// Changes the names of a passkey's account and nothing else; members that this version does not know stay.
     ///
     /// - Throws: ``VaultError``.
     public func rename(_ record: RecordID, name: String, displayName: String) async throws(VaultError) {
@@ -100,7 +91,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
         }
     }
 
-    /// Deletes a passkey on every device, for ever.
+    /// Deletes a passkey permanently on every device.
     ///
     /// - Throws: ``VaultError``.
     public func delete(_ record: RecordID) async throws(VaultError) {
@@ -114,55 +105,32 @@ public actor UnlockedVault: UnlockedCredentialStore {
 
     /// Sets another PIN on this device.
     ///
-    /// - Throws: ``VaultError``; then the PIN is what it was.
+    /// - Throws: ``VaultError``; the PIN is then unchanged.
     public func changePIN(to pin: PIN) async throws(VaultError) {
-        try await changePIN(to: pin, scrypt: .standard)
-    }
-
-    func changePIN(to pin: PIN, scrypt: Scrypt) async throws(VaultError) {
-        try await perform { key, files throws(VaultError) in
-            try files.changePIN(key: key, to: pin, scrypt: scrypt)
-        }
+        try await perform { key, files throws(VaultError) in try files.changePIN(key: key, to: pin) }
     }
 
     /// Drops the key; every later call throws.
     public func lock() { key = nil }
 
-    /// From now on another key is the vault key.
+    /// Continues with a new vault key.
     func replaceKey(_ new: SymmetricKey) { key = new }
 
-    /// There is something that no backup has.
-    func noteUnsaved() { backedUp.withLock { $0 = false } }
+    /// Sets ``isBackedUp``.
+    func setBackedUp(_ value: Bool) { backedUp.withLock { $0 = value } }
 
-    /// A backup has just been written.
-    func noteBackup() { backedUp.withLock { $0 = true } }
-
-    /// Does something whose failure is nobody's cause for anything else.
-    func besides<Value: Sendable>(
-        _ body: () async throws(StoreFailure) -> Value
-    ) async throws(StoreFailure) -> Value {
-        let before = failure.value
-        defer { failure.value = before }
-        return try await body()
-    }
-
-    /// Does blocking work with the key on a thread of its own.
+    /// Runs blocking work with the key on a dedicated thread.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
         guard let key else { throw .locked }
         let files = files
-        do {
-            return try await DedicatedThread.run { () throws(VaultError) in try body(key, files) }
-        } catch {
-            failure.value = error
-            throw error
-        }
+        return try await DedicatedThread.run { () throws(VaultError) in try body(key, files) }
     }
 
-    /// Damage is damage whatever was tried; of other failures the operation says what they mean.
-    func asStore<Value: Sendable>(
-        otherwise failure: @Sendable (String, (any Error)?) -> StoreFailure,
+    /// Runs blocking work and maps its failures: damage is always reported as damage, a failed write as `failure`.
+    func performForStore<Value: Sendable>(
+        orThrow failure: @Sendable (String, (any Error)?) -> StoreFailure,
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(StoreFailure) -> Value {
         do {
@@ -170,7 +138,7 @@ public actor UnlockedVault: UnlockedCredentialStore {
         } catch {
             switch error {
             case .locked: throw .locked
-            case .deletionNotNoted: throw .deletionNotRecorded(error.sentence, underlying: error)
+            case .deletionNotRecorded: throw .deletionNotRecorded(error.sentence, underlying: error)
             case .cannotWrite, .tooLarge, .busy: throw failure(error.sentence, error)
             default: throw .damaged(error.sentence, underlying: error)
             }
@@ -178,11 +146,19 @@ public actor UnlockedVault: UnlockedCredentialStore {
     }
 }
 
-extension UnlockedVault: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name only.
-    public nonisolated var description: String { "UnlockedVault(hidden)" }
-    /// The type's name only.
-    public nonisolated var debugDescription: String { description }
-    /// A mirror without children.
-    public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
+/// A file in a vault directory that was ignored, or a passkey that cannot be used.
+public struct VaultWarning: Hashable, Sendable {
+    /// Path inside the vault, with unprintable characters replaced.
+    public let path: String
+    /// Reason why the file was not used.
+    public let reason: String
+
+    /// Creates a warning; `path` may come from a hostile sync server.
+    init(path: String, reason: String) {
+        let safe = path.unicodeScalars.map { scalar in
+            (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
+        }
+        self.path = String(safe.prefix(200))
+        self.reason = reason
+    }
 }

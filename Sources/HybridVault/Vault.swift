@@ -2,131 +2,100 @@
 
 internal import Crypto
 public import HybridAuthenticator
-internal import HybridPrimitives
 internal import HybridThreads
 
-/// A directory of sealed, never-modified files that holds passkeys; locked until the PIN is right.
+/// A directory of encrypted, never-modified files that holds passkeys; it opens with a PIN.
 ///
-/// Three parties meet here. The **person** knows a PIN. The **device** keeps a secret, the wrapped vault key and
-/// its own memory of the vault in a local state directory that never leaves it. The **vault's directory** may be
-/// carried by any file sync tool through any server, and that server is taken to be hostile: it may read, change,
-/// swap, withhold or bring back every file.
+/// Three parts take part in a vault. The **user** knows a PIN. The **device** keeps a secret, the wrapped vault key
+/// and a record of the revisions it has seen, in a local state directory that never leaves it. The **vault directory**
+/// may be copied by any file sync tool through any server. That server is assumed to be hostile: it may read, change,
+/// swap, withhold or restore every file.
 ///
-/// 1. ``open(directory:stateDirectory:virtualRadio:)`` looks at the directory without any key: whose it is, who
-///    may look into it, and that `vault.json` names a vault this device knows.
-/// 2. ``unlock(with:)`` counts the attempt, stretches the PIN with scrypt, mixes in the device's secret and
-///    unwraps the vault key. Then every record is opened: what is not genuine is ``VaultError/damaged(_:)``, what
-///    is older than this device remembers is ``VaultError/rolledBack``. In both cases nothing is changed.
-/// 3. ``UnlockedVault`` serves one request. A new revision is a new file; no file is ever written twice, so any
-///    union of two copies of the directory is a valid vault: the highest revision of a record counts, and a
-///    deletion always wins.
+/// 1. ``open(at:virtualRadio:)`` inspects the directory without a key: its owner, its permissions, and that
+///    `vault.json` names a vault that this device knows.
+/// 2. ``unlock(with:)`` counts the attempt, derives a key from the PIN with scrypt and from the device's secret, and
+///    unwraps the vault key. It then opens every record. A record that is not authentic is
+///    ``VaultError/damaged(_:)``; one that is older than this device has seen is ``VaultError/rolledBack``. In both
+///    cases nothing is changed.
+/// 3. ``UnlockedVault`` serves one request. A new revision is a new file; no file is written twice. Any union of two
+///    copies of the directory is therefore a valid vault: the highest revision of a record is current, and a deletion
+///    always wins.
 /// 4. ``UnlockedVault/lock()`` drops the key.
 ///
-/// Elsewhere, or when the PIN is forgotten, a ``Passphrase`` or a ``RecoveryCode`` opens a slot in the vault's
-/// directory, and ``join(directory:stateDirectory:secret:pin:)`` gives the vault a new PIN on that device.
-/// ``UnlockedVault/rekey(pin:passphrase:recoveryCode:)`` replaces the vault key, a ``VaultBackup`` is the whole vault
-/// in one file, and ``UnlockedVault/accept()`` is a person's word that what is there is what is wanted.
+/// On another device, or if the PIN is forgotten, a ``Passphrase`` or a ``RecoveryCode`` opens a slot in the vault
+/// directory, and ``join(at:secret:pin:resettingRollbackState:)`` sets a new PIN on that device.
+/// ``UnlockedVault/rekey(pin:passphrase:recoveryCode:)`` replaces the vault key. A ``VaultBackup`` is the whole vault
+/// in one file. With ``UnlockedVault/accept(expecting:)`` the user confirms that the present state is intended.
 ///
 /// `docs/vault.md` describes every byte.
 public final class Vault: CredentialStore, Sendable {
     let files: VaultFiles
-    private let failure = FailureBox()
 
-    /// Where the vault is.
+    /// Path of the vault directory.
     public var path: String { files.directory.path }
-    /// Name of the vault: 32 hexadecimal digits.
+    /// Vault ID: 32 hexadecimal digits.
     public var id: String { files.identity.name }
-    /// Whether it was made under a virtual radio and opens only there.
-    public var isTest: Bool { files.identity.test }
-    /// What the last ``UnlockFailure/unusable(_:)`` or ``StoreFailure`` was about, for the exit code; `nil` since
-    /// a PIN was judged.
-    public var lastFailure: VaultError? { failure.value }
+    /// True for a test vault, which was created with a virtual radio and opens only with one.
+    public var isTest: Bool { files.identity.isTest }
 
     init(files: VaultFiles) { self.files = files }
 
-    /// Opens a vault's directory; no PIN is needed yet.
+    /// Opens a vault directory; no PIN is needed yet.
     ///
     /// - Parameters:
-    ///   - directory: Where the vault is.
-    ///   - stateDirectory: This program's directory under `$XDG_STATE_HOME`.
-    ///   - virtualRadio: Whether the radio is one; a vault opens only under the kind it was made under.
-    /// - Throws: ``VaultError``; ``VaultError/doesNotExist(path:)`` when the caller may create one.
-    public static func open(
-        directory: String,
-        stateDirectory: String,
-        virtualRadio: Bool
-    ) throws(VaultError) -> Vault {
-        try open(directory: directory, stateDirectory: stateDirectory, virtualRadio: virtualRadio, clock: .realtime)
-    }
-
-    static func open(
-        directory: String,
-        stateDirectory: String,
-        virtualRadio: Bool,
-        clock: WallClock
-    ) throws(VaultError) -> Vault {
-        let path = AbsolutePath.make(directory)
-        let statePath = AbsolutePath.make(stateDirectory)
-        let (opened, identity) = try VaultDirectory.open(path: path, stateDirectory: statePath)
-        guard identity.test == virtualRadio else {
-            throw identity.test ? .testVaultNeedsVirtualRadio : .realVaultRefusesVirtualRadio
+    ///   - location: Paths of the vault and of the local state.
+    ///   - virtualRadio: True if the radio is virtual. A vault opens only with the kind of radio it was created with.
+    /// - Throws: ``VaultError``; after ``VaultError/doesNotExist(path:)`` the caller may create a vault.
+    public static func open(at location: VaultLocation, virtualRadio: Bool) throws(VaultError) -> Vault {
+        let (directory, identity) = try VaultDirectory.open(location)
+        guard identity.isTest == virtualRadio else {
+            throw identity.isTest ? .testVaultNeedsVirtualRadio : .realVaultRefusesVirtualRadio
         }
-        let state = try LocalState(stateDirectory: statePath, identity: identity)
+        let state = try LocalState(stateDirectory: location.stateDirectory, identity: identity)
         _ = try state.pinSlot()
-        // A vault that was moved is known at its new path from now on. A state directory that can't be written
-        // stops the unlocking, with a better sentence than here.
-        try? KnownPaths(stateDirectory: statePath).remember(identity, at: path)
-        return Vault(files: VaultFiles(directory: opened, identity: identity, state: state, clock: clock))
+        // A moved vault is known at its new path from now on. If the state directory cannot be written, unlocking
+        // fails with a better sentence.
+        try? KnownPaths(stateDirectory: location.stateDirectory).remember(identity, at: location.directory)
+        return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
     }
 
     /// Tries one PIN; slow by design.
     ///
-    /// - Throws: ``UnlockFailure``; for ``UnlockFailure/unusable(_:)``, ``lastFailure`` tells more.
+    /// - Throws: `UnlockFailure`, with a ``VaultError`` as underlying error if the vault cannot be used.
     public func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         try await open(with: pin)
     }
 
-    /// Tries one PIN, as ``unlock(with:)``, for callers that do more with a vault than a credential store can.
+    /// Tries one PIN like ``unlock(with:)``, for callers that need more than a credential store.
     ///
-    /// - Throws: ``UnlockFailure``.
+    /// - Throws: `UnlockFailure`.
     public func open(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
-        try await open { files throws(VaultError) in try files.unlock(with: pin) }
+        try await open(with: pin, checkingRecords: true)
     }
 
-    func open(
-        _ unlock: @escaping @Sendable (VaultFiles) throws(VaultError) -> VaultFiles.Outcome
-    ) async throws(UnlockFailure) -> UnlockedVault {
+    /// Tries one PIN and opens the vault without checking its records, so that the user can
+    /// ``UnlockedVault/accept(expecting:)`` them.
+    ///
+    /// - Throws: `UnlockFailure`.
+    public func openForAcceptance(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
+        try await open(with: pin, checkingRecords: false)
+    }
+
+    private func open(with pin: PIN, checkingRecords: Bool) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
-        failure.value = nil
-        let outcome: VaultFiles.Outcome
+        let result: VaultFiles.UnlockResult
         do {
-            outcome = try await DedicatedThread.run { () throws(VaultError) in try unlock(files) }
+            result = try await DedicatedThread.run { () throws(VaultError) in
+                try files.unlock(with: pin, checkingRecords: checkingRecords)
+            }
         } catch {
-            failure.value = error
             throw .unusable(error.sentence, underlying: error)
         }
-        switch outcome {
-        case .opened(let key, let notes, let isBackedUp):
-            return UnlockedVault(
-                files: files,
-                key: key,
-                notes: notes,
-                failure: failure,
-                isBackedUp: isBackedUp
-            )
+        switch result {
+        case .opened(let key, let warnings, let isBackedUp):
+            return UnlockedVault(files: files, key: key, warnings: warnings, isBackedUp: isBackedUp)
         case .wrongPIN(let attemptsLeft): throw .wrongPIN(attemptsLeft: attemptsLeft)
         case .lockedOut(let seconds): throw .lockedOut(seconds: seconds)
         }
-    }
-}
-
-/// The last failure, shared by a vault and what it opened.
-final class FailureBox: Sendable {
-    private let storage = Locked<VaultError?>(nil)
-
-    /// The last failure.
-    var value: VaultError? {
-        get { storage.withLock { $0 } }
-        set { storage.withLock { $0 = newValue } }
     }
 }

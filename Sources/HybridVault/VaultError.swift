@@ -1,177 +1,239 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a vault can't be made, opened or changed; ``sentence`` says the cause and the remedy.
-public enum VaultError: Error, Equatable, Sendable {
-    /// There is no vault at that path and never was one: it may be created.
+public import HybridPrimitives
+
+/// A failure to create, open or change a vault.
+///
+/// Later versions may add cases; handle those that you do not know with `default`.
+public enum VaultError: ExplainedFailure, Hashable {
+    /// There is no vault at the path and never was one. A new one may be created.
     case doesNotExist(path: String)
-    /// A vault was there, and the directory is missing or empty now.
+    /// A vault was at the path before; now the directory is missing or empty.
     case wasHereButIsEmpty(path: String)
-    /// Records or slots are there without `vault.json`.
+    /// The directory has records or slots but no `vault.json`.
     case incomplete(path: String)
-    /// The directory holds something else.
+    /// The directory holds files that do not belong to a vault.
     case notAVault(path: String)
-    /// Another vault stands where one was known.
+    /// The directory holds another vault than before.
     case anotherVault(path: String)
-    /// A vault is there already, so none is created.
+    /// A new vault was requested where one exists.
     case alreadyExists(path: String)
-    /// The path is a file or something stranger.
+    /// The path does not name a directory.
     case notADirectory(path: String)
-    /// Others may look into the directory; `mode` is what it has.
+    /// The directory is accessible to other users; `mode` is its mode.
     case loosePermissions(path: String, mode: UInt32)
     /// The directory belongs to another user.
     case notOwned(path: String)
-    /// The directory can't be opened for another reason.
+    /// The directory cannot be opened for another reason, which is given.
     case cannotOpen(String)
-    /// Something is not as it was written; says what.
+    /// A file is damaged; the text says which and how.
     case damaged(String)
-    /// A vault made under a virtual radio was to be opened with a real one.
+    /// A test vault was opened with a real radio.
     case testVaultNeedsVirtualRadio
-    /// A real vault was to be opened under a virtual radio.
+    /// A real vault was opened with a virtual radio.
     case realVaultRefusesVirtualRadio
-    /// The vault has a format of a later version.
+    /// The vault has a later format.
     case unsupportedFormat(Int)
-    /// Records are older than what this device has seen, or missing.
+    /// Records are missing or older than those that this device has seen.
     case rolledBack
-    /// The vault was made on another device and has no PIN here.
+    /// The vault has no PIN on this device.
     case noPINSlotHere(path: String)
-    /// The PIN for a new vault has fewer than four characters.
+    /// A new PIN has fewer than four characters.
     case pinTooShort
-    /// The disk is full or not writable; says where.
+    /// A file cannot be written; the text says which and why.
     case cannotWrite(String)
-    /// A deletion is durable, but this device could not note it; says where and why.
-    case deletionNotNoted(String)
-    /// A bound was reached; says which.
+    /// A deletion is durable, but this device could not record it; the text says why.
+    case deletionNotRecorded(String)
+    /// A limit was reached; the text says which.
     case tooLarge(String)
-    /// Another process holds the vault.
+    /// Another process holds the lock.
     case busy
-    /// There is no such record, or it is deleted.
+    /// The record does not exist or is deleted.
     case noSuchRecord
     /// The vault was locked again.
     case locked
-    /// There is not enough memory to try a PIN.
+    /// There is not enough memory to derive a key.
     case outOfMemory
-    /// Another device gave the vault another key, which this one does not have.
+    /// Another device replaced the vault key, and this device does not have the new one.
     case rekeyedElsewhere
-    /// A new passphrase is worth fewer bits than it must be.
+    /// A new passphrase is too weak.
     case passphraseTooWeak(bits: Int)
-    /// No slot in the directory opens with a secret of that kind.
+    /// The vault has no slot of this kind.
     case noSuchSlot
     /// A passphrase or recovery code opens no slot.
     case wrongSecret
-    /// A backup would open nowhere, because the vault has neither passphrase nor recovery code.
+    /// A backup was requested of a vault that has neither passphrase nor recovery code.
     case noPortableSlot
-    /// A file that would be written is there already.
+    /// The file to write exists.
     case fileExists(path: String)
-    /// A backup can't be written; says where and why.
+    /// A backup cannot be written; the text says where and why.
     case cannotWriteBackup(String)
-    /// A backup can't be read; says why.
+    /// A backup cannot be read; the text says why.
     case backupUnreadable(String)
-    /// A backup is not what was written; says what.
+    /// A backup is damaged; the text says where.
     case backupDamaged(String)
-    /// A backup is of another vault than the one that stands where it should go.
+    /// A backup belongs to another vault than the one at the path.
     case backupOfAnotherVault(path: String)
-    /// An export can't be written; says where and why.
+    /// An export cannot be written; the text says where and why.
     case cannotWriteExport(String)
-    /// An export was to be written where a directory is, or should be.
+    /// The path of an export names a directory.
     case exportNamesDirectory(path: String)
-    /// An export was to be written into the vault's own directory.
+    /// The path of an export is inside the vault directory.
     case exportIntoVault(path: String)
-    /// A file to import can't be read; says why.
-    case exchangeUnreadable(String)
-    /// A file to import is not in the Credential Exchange Format; says what is wrong.
-    case exchangeDamaged(String)
+    /// A file to import cannot be read; the text says why.
+    case importUnreadable(String)
+    /// A file to import is not in the Credential Exchange Format; the text says why.
+    case importInvalid(String)
     /// The vault has a PIN on this device already.
     case hasPINHere(path: String)
-    /// What this device remembers of the vault can't be read.
-    case memoryUnreadable(path: String)
-    /// The vault is not any more what a person was shown and agreed to.
+    /// The record of revisions that this device has seen cannot be read.
+    case rollbackStateUnreadable(path: String)
+    /// The vault changed after the user was asked.
     case changedMeanwhile
 
-    /// What a failed write was of, and why; the sentence of any other failure.
-    var words: String { if case .cannotWrite(let what) = self { what } else { sentence } }
+    /// Name of the exit status: vault failures have no finer codes.
+    public var code: String { status.name }
+    /// Exit status of a command that changes the vault.
+    public var status: ExitStatus { explanation.0 }
+    /// Cause and remedy.
+    public var sentence: String { explanation.1 }
 
-    /// The cause and the remedy, for people, on one line.
-    public var sentence: String {
-        switch self {
-        case .doesNotExist(let path): "there is no vault at \(path); the first scan makes it"
-        case .wasHereButIsEmpty(let path):
-            "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup"
-        case .incomplete(let path):
-            "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup"
-        case .notAVault(let path): "\(path) holds other things and no vault; choose an empty directory"
-        case .anotherVault(let path):
-            "vault.json at \(path) names another vault than before; restore that file or the whole directory"
-        case .alreadyExists(let path): "there is a vault at \(path) already; nothing was changed"
-        case .notADirectory(let path): "\(path) is not a directory; choose another path for the vault"
-        case .loosePermissions(let path, let mode):
-            "others may look into \(path) (mode \(String(mode, radix: 8))); run: chmod 700 \(path)"
-        case .notOwned(let path): "\(path) belongs to another user; choose a directory of your own"
-        case .cannotOpen(let what): "the vault can't be opened: \(what)"
-        case .damaged(let what): "the vault is damaged: \(what); restore a backup"
-        case .fileExists(let path): "\(path) exists already; choose another name"
-        case .cannotWriteBackup(let what):
-            "the backup can't be written (\(what)); choose a directory that is there and has room"
-        case .backupUnreadable(let what): "the backup can't be read: \(what)"
-        case .backupDamaged(let what): "the backup is not what was written (\(what)); use another one"
-        case .backupOfAnotherVault(let path):
-            "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
-        case .cannotWriteExport(let what):
-            "the export can't be written (\(what)); choose a directory that is there and has room"
-        case .exportNamesDirectory(let path):
-            "the export can't be written: \(path) names a directory; name a new file in one"
-        case .exportIntoVault(let path):
-            "the export can't be written: \(path) is in the vault's own directory, which a file sync may copy with all "
-                + "keys in the clear; choose another place"
-        case .exchangeUnreadable(let what): "the file can't be read: \(what)"
-        case .exchangeDamaged(let what):
-            "the file is no export in the Credential Exchange Format (\(what)); nothing was added"
-        case .hasPINHere(let path):
-            "the vault at \(path) has a PIN on this device already; use hybrid-auth vault change-pin"
-        default: sentenceWithoutPath
-        }
+    /// Exit status of a command that only opens the vault: a limit then means excess files, not a failed write.
+    public var statusWhenOpening: ExitStatus {
+        if case .tooLarge = self { return .notPermitted }
+        return status
     }
 
-    private var sentenceWithoutPath: String {
+    /// The failed file and the reason if a write failed; otherwise the sentence.
+    var detail: String { if case .cannotWrite(let what) = self { what } else { sentence } }
+
+    private var explanation: (ExitStatus, String) {
         switch self {
+        case .doesNotExist(let path): (.noInput, "there is no vault at \(path); the first scan makes it")
+        case .wasHereButIsEmpty(let path):
+            (.noInput, "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup")
+        case .incomplete(let path):
+            (.noInput, "the vault at \(path) lacks vault.json; let the file sync finish or restore a backup")
+        case .notAVault(let path):
+            (.noInput, "\(path) is not empty and holds no vault; choose an empty directory")
+        case .anotherVault(let path):
+            (
+                .dataError,
+                "vault.json at \(path) names another vault than before; restore that file or the whole directory"
+            )
+        case .alreadyExists(let path):
+            (.notPermitted, "there is a vault at \(path) already; nothing was changed")
+        case .notADirectory(let path): (.noInput, "\(path) is not a directory; choose another path for the vault")
+        case .loosePermissions(let path, let mode):
+            (
+                .notPermitted,
+                "other users can access \(path) (mode \(String(mode, radix: 8))); run: chmod 700 \(path)"
+            )
+        case .notOwned(let path):
+            (.notPermitted, "\(path) belongs to another user; choose a directory of your own")
+        case .cannotOpen(let what): (.noInput, "the vault can't be opened: \(what)")
+        case .damaged(let what): (.notPermitted, "the vault is damaged: \(what); restore a backup")
         case .testVaultNeedsVirtualRadio:
-            "this vault was made under a virtual radio and opens only there; make another one for real use"
+            (
+                .notPermitted,
+                "this vault was made under a virtual radio and opens only there; make another one for real use"
+            )
         case .realVaultRefusesVirtualRadio:
-            "this vault holds real passkeys and stays closed under a virtual radio; use another one for tests"
-        case .unsupportedFormat(let format): "the vault has format \(format); use a later version of this program"
+            (
+                .notPermitted,
+                "this vault holds real passkeys and does not open under a virtual radio; use another one for tests"
+            )
+        case .unsupportedFormat(let format):
+            (.dataError, "the vault has format \(format); use a later version of this program")
         case .rolledBack:
-            "this vault was rolled back: records are older than before, or missing; restore the newest copy, or take "
-                + "it as it is with hybrid-auth vault accept"
+            (
+                .dataError,
+                "this vault was rolled back: records are older than before, or missing; restore the newest copy, or "
+                    + "accept it as it is with hybrid-auth vault accept"
+            )
         case .noPINSlotHere(let path):
-            "the vault has no PIN on this device (\(path)); give it one, with the passphrase or recovery code: "
-                + "hybrid-auth vault init"
-        case .pinTooShort: "a PIN has at least 4 characters; choose a longer one"
-        case .cannotWrite(let what): "the vault can't be written (\(what)); free some space or allow writing"
-        case .deletionNotNoted(let what):
-            "it is deleted, but this device could not note that (\(what)), so a file sync could bring it back; free "
-                + "some space or allow writing, and open the vault again"
-        case .tooLarge(let what): "the vault is too large: \(what)"
-        case .busy: "another program is using the vault; try again when it is done"
-        case .noSuchRecord: "there is no such passkey; list them to see what there is"
-        case .locked: "the vault was locked again; open it with the PIN"
+            (
+                .notPermitted,
+                "the vault has no PIN on this device (\(path)); give it one, with the passphrase or recovery code: "
+                    + "hybrid-auth vault init"
+            )
+        case .pinTooShort: (.notPermitted, "a PIN has at least 4 characters; choose a longer one")
+        case .cannotWrite(let what):
+            (.ioError, "the vault can't be written (\(what)); free some space or allow writing")
+        case .deletionNotRecorded(let what):
+            (
+                .ioError,
+                "it is deleted, but this device could not record that (\(what)), so a file sync could bring it back; "
+                    + "free some space or allow writing, and open the vault again"
+            )
+        case .tooLarge(let what): (.ioError, "the vault is too large: \(what)")
+        case .busy: (.temporary, "another program is using the vault; try again when it is done")
+        case .noSuchRecord: (.notPermitted, "there is no such passkey; list them to see what there is")
+        case .locked: (.notPermitted, "the vault was locked again; open it with the PIN")
         case .rekeyedElsewhere:
-            "another device gave this vault a new key; open it here with the passphrase or recovery code from there: "
-                + "hybrid-auth vault change-pin --forgotten"
+            (
+                .notPermitted,
+                "another device gave this vault a new key; open it here with the passphrase or recovery code from "
+                    + "there: hybrid-auth vault change-pin --forgotten"
+            )
         case .passphraseTooWeak(let bits):
-            "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words or "
-                + "more, drawn at random"
+            (
+                .notPermitted,
+                "the passphrase is worth about \(bits) bits, and \(Passphrase.minimumBits) are needed; take five words "
+                    + "or more, drawn at random"
+            )
         case .noSuchSlot:
-            "the vault has no slot for a secret of that kind; check the spelling of a recovery code, or see hybrid-auth "
-                + "vault status"
-        case .wrongSecret: "no slot of the vault opens with that; check the spelling, capitals too"
+            (
+                .notPermitted,
+                "the vault has no slot for a secret of that kind; check the spelling of a recovery code, or see "
+                    + "hybrid-auth vault status"
+            )
+        case .wrongSecret:
+            (.notPermitted, "no slot of the vault opens with that secret; check the spelling and the capital letters")
         case .noPortableSlot:
-            "the vault has neither passphrase nor recovery code, so a backup would open nowhere; make one first: "
-                + "hybrid-auth vault recovery-code"
-        case .outOfMemory: "there is not enough memory to try a secret (128 MiB); close other programs"
-        case .memoryUnreadable(let path):
-            "what this device remembers of the vault (\(path)/seen) is damaged or of another vault key, so a rollback "
-                + "would not be noticed; no PIN was set"
-        case .changedMeanwhile: "the vault changed while you were asked; nothing was accepted, try again"
-        default: "the vault can't be used"
+            (
+                .notPermitted,
+                "the vault has neither passphrase nor recovery code, so nothing could open a backup; make one first: "
+                    + "hybrid-auth vault recovery-code"
+            )
+        case .outOfMemory:
+            (.temporary, "there is not enough memory to try a secret (128 MiB); close other programs")
+        case .rollbackStateUnreadable(let path):
+            (
+                .notPermitted,
+                "this device's record of the vault (\(path)/seen) is damaged or belongs to another vault key, so a "
+                    + "rollback would go undetected; no PIN was set"
+            )
+        case .changedMeanwhile:
+            (.temporary, "the vault changed while you were asked; nothing was accepted, try again")
+        case .fileExists(let path): (.ioError, "\(path) exists already; choose another name")
+        case .cannotWriteBackup(let what):
+            (.ioError, "the backup can't be written (\(what)); choose an existing directory with free space")
+        case .backupUnreadable(let what): (.noInput, "the backup can't be read: \(what)")
+        case .backupDamaged(let what): (.dataError, "the backup is damaged (\(what)); use another one")
+        case .backupOfAnotherVault(let path):
+            (
+                .dataError,
+                "the backup is of another vault than the one at \(path); nothing was changed, choose another --vault"
+            )
+        case .cannotWriteExport(let what):
+            (.ioError, "the export can't be written (\(what)); choose an existing directory with free space")
+        case .exportNamesDirectory(let path):
+            (.ioError, "the export can't be written: \(path) names a directory; name a new file in one")
+        case .exportIntoVault(let path):
+            (
+                .ioError,
+                "the export can't be written: \(path) is in the vault's own directory, which a file sync may copy with "
+                    + "all keys in the clear; choose another place"
+            )
+        case .importUnreadable(let what): (.noInput, "the file can't be read: \(what)")
+        case .importInvalid(let what):
+            (.dataError, "the file is not an export in the Credential Exchange Format (\(what)); nothing was added")
+        case .hasPINHere(let path):
+            (
+                .notPermitted,
+                "the vault at \(path) has a PIN on this device already; use hybrid-auth vault change-pin"
+            )
         }
     }
 }

@@ -2,23 +2,27 @@
 
 internal import HybridSystemBus
 
-/// What an advert says, as its org.bluez.LEAdvertisement1 object gives it.
+/// The content of an advert, read from its org.bluez.LEAdvertisement1 object.
 struct AdvertContent: Sendable {
-    /// Longest legacy advertising PDU, in bytes.
+    /// The maximum payload of a legacy advertising PDU, in bytes.
     ///
     /// Source: Bluetooth Core 5.4, Vol 6 Part B §2.3.1.
-    static let longest = 31
+    static let maximumLength = 31
 
-    /// Whether it may be connected to: then it is sent from the controller's own address.
+    /// True if the advert is connectable.
+    ///
+    /// It is sent from the controller's own address then.
     let isPeripheral: Bool
     private let serviceUUIDs: [String]
     private let serviceData: [(uuid: String, data: [UInt8])]
     private let manufacturerData: [BusEntry]
     private let localName: String?
 
-    /// Reads the object's properties; `nil` if bluetoothd cannot parse them.
+    /// Reads the object's properties.
     ///
-    /// Nothing has to be there: an object that cannot even be read makes an empty advert.
+    /// Returns `nil` if bluetoothd cannot parse them.
+    ///
+    /// No property is required: an object that cannot be read at all makes an empty advert.
     init?(_ properties: ObjectTree.Properties) {
         let type = properties["Type"] ?? .string("broadcast")
         guard let type = type.text, ["broadcast", "peripheral"].contains(type) else { return nil }
@@ -51,7 +55,7 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// One field must fit by itself: its length, its type, the UUID and the data.
+    /// Each field must fit by itself: length, type, UUID and data.
     private static func services(_ value: BusValue?) -> [(uuid: String, data: [UInt8])]? {
         guard let value else { return [] }
         guard let fields = value.fields else { return nil }
@@ -59,13 +63,13 @@ struct AdvertContent: Sendable {
         for (uuid, data) in fields.sorted(by: { $0.key < $1.key }) {
             guard isUUID(uuid), let data = data.octets else { return nil }
             let full = fullUUID(uuid)
-            guard 2 + length(full) + data.count <= longest else { return nil }
+            guard 2 + length(full) + data.count <= maximumLength else { return nil }
             services.append((full, data))
         }
         return services
     }
 
-    /// A broadcast has no flags to say so in.
+    /// Only peripherals can be discoverable: a broadcast has no flags.
     private static func mayBeDiscoverable(_ value: BusValue?, _ type: String) -> Bool {
         switch value {
         case nil, .bool(false)?: true
@@ -74,7 +78,9 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Milliseconds between two adverts, least and most: both are named, or neither.
+    /// Checks the minimum and maximum interval in milliseconds.
+    ///
+    /// Either both are set or neither.
     private static func areIntervals(_ properties: ObjectTree.Properties) -> Bool {
         switch (properties["MinInterval"], properties["MaxInterval"]) {
         case (nil, nil): true
@@ -83,7 +89,7 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Whether a text is a UUID of 4, 8 or 36 characters.
+    /// Returns true if `text` is a UUID of 4, 8 or 36 characters.
     static func isUUID(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         func isHyphenated(_ index: Int) -> Bool { bytes.count == 36 && [8, 13, 18, 23].contains(index) }
@@ -95,7 +101,7 @@ struct AdvertContent: Sendable {
 
     private static let baseSuffix = "-0000-1000-8000-00805f9b34fb"
 
-    /// The 128-bit form of a UUID given in 4, 8 or 36 characters.
+    /// Returns the 128-bit form of a UUID of 4, 8 or 36 characters.
     static func fullUUID(_ text: String) -> String {
         let text = text.lowercased()
         return switch text.utf8.count {
@@ -105,13 +111,13 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Bytes a UUID takes on the air.
+    /// Returns the number of bytes that a UUID takes in an advert.
     private static func length(_ uuid: String) -> Int {
         guard uuid.hasSuffix(baseSuffix) else { return 16 }
         return uuid.hasPrefix("0000") ? 2 : 4
     }
 
-    /// Bytes of the whole PDU's payload.
+    /// The length of the PDU's payload in bytes.
     var length: Int {
         var sum = 0
         for size in [2, 4, 16] {
@@ -128,10 +134,10 @@ struct AdvertContent: Sendable {
         return sum
     }
 
-    /// The UUIDs in its lists, by which scanners may filter.
+    /// The UUIDs in the advert's lists, by which scanners can filter.
     var listed: Set<String> { Set(serviceUUIDs) }
 
-    /// The properties of a Device1 object that has sent this.
+    /// The properties of the Device1 object that stands for the sender.
     var deviceProperties: ObjectTree.Properties {
         let others = serviceData.map(\.uuid).filter { !serviceUUIDs.contains($0) }
         var properties: ObjectTree.Properties = ["UUIDs": .strings(serviceUUIDs + others)]
@@ -144,7 +150,7 @@ struct AdvertContent: Sendable {
         return properties
     }
 
-    /// The property ServiceData of a Device1 object.
+    /// Returns the property ServiceData of a Device1 object.
     static func serviceDataProperty(_ services: [(uuid: String, data: [UInt8])]) -> BusValue {
         .dictionary("s", "v", services.map { BusEntry(.string($0.uuid), .variant(.bytes($0.data))) })
     }

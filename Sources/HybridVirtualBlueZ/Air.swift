@@ -2,26 +2,26 @@
 
 internal import HybridSystemBus
 
-/// The air between the adapters: which adverts are on it, and who has heard them as what device.
+/// The radio medium between the adapters: the adverts being sent, and the devices that scanning adapters see.
 ///
-/// An advert becomes a device on every adapter that scans and hears it: after `firstSeen` it appears, with every
-/// `refresh` it is told again, as far as a scanner wants that, and it disappears `linger` after the advert went, or when the
-/// scan ends. Besides these there may be a flood of strangers. A pure state machine: time comes in, changes go to
-/// the object tree.
+/// An advert becomes a device on every adapter that scans and receives it. The device appears after `firstSeen` and is
+/// updated every `refresh`, as far as a scanning client wants that. It disappears `linger` after the end of the advert,
+/// or when the scan ends. Besides these, an adapter can receive a ``Flood``. A pure state machine: time comes in, changes
+/// go to the object tree.
 struct Air: Sendable {
-    /// Names an advert: who registered it and under which path, or the handle of an injected one.
+    /// The identity of an advert: its owner and object path, or the handle of an injected one.
     struct Key: Hashable, Sendable {
         let owner: String
         let path: String
     }
 
-    /// An advert on the air.
+    /// An advert that is being sent.
     struct Advert: Sendable {
-        /// Path of the adapter that sends it; `nil` if it was injected.
+        /// The path of the adapter that sends the advert; `nil` if it was injected.
         let adapter: String?
-        let address: DeviceAddress
+        let device: VirtualDevice
         let properties: ObjectTree.Properties
-        /// The UUIDs in its lists, by which scanners may filter.
+        /// The UUIDs in the advert's lists, by which scanners can filter.
         let listed: Set<String>
     }
 
@@ -37,40 +37,45 @@ struct Air: Sendable {
     }
 
     private(set) var adverts: [Key: Advert] = [:]
-    /// The floods that adapters hear, or have heard, by the adapter's path.
+    /// The current or last flood of each adapter, by the adapter's path.
     private(set) var floods: [String: Flood] = [:]
     private var sightings: [SightingKey: Sighting] = [:]
-    private var departures: [(device: String, at: ContinuousClock.Instant)] = []
+    private var expirations: [(device: String, at: ContinuousClock.Instant)] = []
     private let settings: AirSettings
 
     init(_ settings: AirSettings) {
         self.settings = settings
     }
 
-    /// Puts an advert of an adapter on the air: a broadcast under a new random address, else under its own.
+    /// Starts sending an advert of an adapter: a broadcast from a new random address, a peripheral's from its own.
     mutating func put(_ key: Key, from adapter: String, of ownAddress: String, _ content: AdvertContent) {
-        let address = content.isPeripheral ? DeviceAddress(text: ownAddress, isPublic: true) : .random()
-        let properties = content.deviceProperties
-        adverts[key] = Advert(adapter: adapter, address: address, properties: properties, listed: content.listed)
+        adverts[key] = Advert(
+            adapter: adapter,
+            device: content.isPeripheral ? VirtualDevice(address: ownAddress, isPublic: true) : .random(),
+            properties: content.deviceProperties,
+            listed: content.listed
+        )
     }
 
-    /// Puts an advert on the air that no adapter sends, under a new random address.
+    /// Starts sending an advert that belongs to no adapter, from a new random address.
     mutating func inject(_ key: Key, _ properties: ObjectTree.Properties) {
         var listed: Set<String> = []
         if case .array(_, let uuids)? = properties["UUIDs"] { listed = Set(uuids.compactMap(\.text)) }
-        adverts[key] = Advert(adapter: nil, address: .random(), properties: properties, listed: listed)
+        adverts[key] = Advert(adapter: nil, device: .random(), properties: properties, listed: listed)
     }
 
-    /// Takes an advert off the air; its devices linger.
+    /// Stops sending an advert.
+    ///
+    /// Its devices linger.
     mutating func remove(_ key: Key, now: ContinuousClock.Instant) {
         adverts[key] = nil
         for (sighting, state) in sightings where sighting.advert == key {
             sightings[sighting] = nil
-            if state.isVisible { departures.append((state.device, now + settings.linger)) }
+            if state.isVisible { expirations.append((state.device, now + settings.linger)) }
         }
     }
 
-    /// Lets an adapter hear a flood, in place of an earlier one, whose devices go.
+    /// Starts a flood that an adapter receives, in place of an earlier one, whose devices are removed.
     mutating func start(_ flood: Flood, on adapter: String, _ tree: inout ObjectTree) {
         for device in floods[adapter]?.devices ?? [] {
             tree.remove(device)
@@ -78,62 +83,66 @@ struct Air: Sendable {
         floods[adapter] = flood
     }
 
-    /// Makes a new scan on `adapter` hear at once what was heard there before.
+    /// Lets a new scan on `adapter` receive what earlier scans there have received.
     mutating func scanStarted(on adapter: String, now: ContinuousClock.Instant) {
         for sighting in sightings.keys where sighting.adapter == adapter {
             sightings[sighting]?.due = now + settings.firstSeen
         }
     }
 
-    /// Drops the devices of an adapter where nobody scans any more: their signal strength is void, then they go.
+    /// Removes the devices of an adapter after its last scan has ended: first their signal strength, then the objects.
     mutating func scanEnded(on adapter: String, _ tree: inout ObjectTree) {
         let devices =
             sightings.filter { $0.key.adapter == adapter && $0.value.isVisible }.map(\.value.device)
-            + departures.map(\.device).filter { $0.hasPrefix(adapter + "/") } + (floods[adapter]?.devices ?? [])
+            + expirations.map(\.device).filter { $0.hasPrefix(adapter + "/") } + (floods[adapter]?.devices ?? [])
         sightings = sightings.filter { $0.key.adapter != adapter }
-        departures.removeAll { $0.device.hasPrefix(adapter + "/") }
+        expirations.removeAll { $0.device.hasPrefix(adapter + "/") }
         floods[adapter]?.forgetDevices()
         for device in devices {
-            tree.invalidate(device, Names.device, "RSSI")
+            tree.invalidate(device, BlueZNames.device, "RSSI")
         }
         for device in devices {
             tree.remove(device)
         }
     }
 
-    /// Forgets a device, as RemoveDevice does; it may be heard again.
+    /// Forgets a device, as RemoveDevice does.
+    ///
+    /// It can be received again.
     mutating func forget(_ device: String) {
         sightings = sightings.filter { $0.value.device != device }
-        departures.removeAll { $0.device == device }
+        expirations.removeAll { $0.device == device }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     ///
     /// - Parameters:
-    ///   - now: the time.
-    ///   - scanning: paths of the adapters that are on and scan, with what their clients want to hear.
-    ///   - powered: paths of the adapters that are on.
-    ///   - tree: where devices come, change and go.
+    ///   - now: The current time.
+    ///   - scanning: The filters of the scanning clients, by the paths of the adapters that are on and scan.
+    ///   - powered: The paths of the adapters that are on.
+    ///   - tree: The tree in which devices appear, change and disappear.
     mutating func advance(
         to now: ContinuousClock.Instant,
         scanning: [String: [DiscoveryFilter]],
         powered: Set<String>,
         _ tree: inout ObjectTree
     ) {
-        for departure in departures where departure.at <= now {
-            tree.remove(departure.device)
+        for expiration in expirations where expiration.at <= now {
+            tree.remove(expiration.device)
         }
-        departures.removeAll { $0.at <= now }
-        // What was on its way to a scan that has ended does not arrive.
+        expirations.removeAll { $0.at <= now }
+        // An advert that was about to appear in a scan that has ended does not appear.
         sightings = sightings.filter { $0.value.isVisible || scanning[$0.key.adapter] != nil }
         for (adapter, filters) in scanning {
-            for (key, advert) in adverts where hears(adapter, advert, powered) {
-                hear(advert, SightingKey(adapter: adapter, advert: key), filters, now, &tree)
+            for (key, advert) in adverts where isReceived(advert, by: adapter, powered) {
+                receive(advert, SightingKey(adapter: adapter, advert: key), filters, now, &tree)
             }
         }
     }
 
-    /// Lets the floods go on; only at a beat, so that calls never wait behind all that is due.
+    /// Advances the floods.
+    ///
+    /// Called on timer ticks only, so that calls never wait for all adverts that are due.
     mutating func advanceFloods(
         to now: ContinuousClock.Instant,
         scanning: [String: [DiscoveryFilter]],
@@ -145,12 +154,12 @@ struct Air: Sendable {
         }
     }
 
-    private func hears(_ adapter: String, _ advert: Advert, _ powered: Set<String>) -> Bool {
+    private func isReceived(_ advert: Advert, by adapter: String, _ powered: Set<String>) -> Bool {
         guard let sender = advert.adapter else { return true }
         return powered.contains(sender) && (settings.loopback || sender != adapter)
     }
 
-    private mutating func hear(
+    private mutating func receive(
         _ advert: Advert,
         _ key: SightingKey,
         _ filters: [DiscoveryFilter],
@@ -158,23 +167,61 @@ struct Air: Sendable {
         _ tree: inout ObjectTree
     ) {
         guard var sighting = sightings[key] else {
-            let device = advert.address.path(on: key.adapter)
+            let device = advert.device.path(on: key.adapter)
             sightings[key] = Sighting(device: device, isVisible: false, due: now + settings.firstSeen)
             return
         }
         guard sighting.due <= now else { return }
-        var heard = advert.properties
-        if heard["RSSI"] == nil { heard["RSSI"] = .int16(.random(in: -49...(-40))) }
-        guard filters.contains(where: { $0.passes(listing: advert.listed, strength: heard["RSSI"]) }) else { return }
+        var received = advert.properties
+        if received["RSSI"] == nil { received["RSSI"] = .int16(.random(in: -49...(-40))) }
+        guard filters.contains(where: { $0.passes(listing: advert.listed, strength: received["RSSI"]) }) else { return }
         if !sighting.isVisible {
-            tree.add(sighting.device, advert.address.device(on: key.adapter, heard))
+            tree.add(sighting.device, advert.device.object(on: key.adapter, received))
         } else {
             let isWhole = filters.contains(where: \.wantsDuplicates)
-            let told: Set = isWhole ? ["RSSI", "ServiceData", "ManufacturerData"] : ["RSSI"]
-            tree.set(sighting.device, Names.device, heard.filter { told.contains($0.key) })
+            let reported: Set = isWhole ? ["RSSI", "ServiceData", "ManufacturerData"] : ["RSSI"]
+            tree.set(sighting.device, BlueZNames.device, received.filter { reported.contains($0.key) })
         }
         sighting.isVisible = true
         sighting.due = now + settings.refresh
         sightings[key] = sighting
+    }
+}
+
+/// The properties of a virtual radio.
+public struct AirSettings: Sendable {
+    /// The number of adapters, 1 to 16.
+    ///
+    /// They are named hci0, hci1 and so on.
+    public var adapters: Int
+    /// True if an adapter receives its own adverts, which a real one does not.
+    public var loopback: Bool
+    /// The number of adverts that an adapter can send at the same time.
+    public var slots: UInt8
+    /// The time from the start of a scan or an advert until the device appears.
+    public var firstSeen: Duration
+    /// The time between two updates of a device.
+    public var refresh: Duration
+    /// The time that a device stays known after its last advert while a scan goes on.
+    public var linger: Duration
+
+    /// Creates settings.
+    ///
+    /// By default, two adapters receive themselves and each other, about as fast as a real radio, and devices stay
+    /// known for as long as bluetoothd's TemporaryTimeout.
+    public init(
+        adapters: Int = 2,
+        loopback: Bool = true,
+        slots: UInt8 = 5,
+        firstSeen: Duration = .milliseconds(100),
+        refresh: Duration = .seconds(1),
+        linger: Duration = .seconds(30)
+    ) {
+        self.adapters = min(max(adapters, 1), 16)
+        self.loopback = loopback
+        self.slots = slots
+        self.firstSeen = firstSeen
+        self.refresh = refresh
+        self.linger = linger
     }
 }

@@ -21,7 +21,7 @@ extension BlueZModel {
             guard scanners[path]?.contains(call.sender) == false else { return .inProgress }
             let isFirst = scanners[path]?.isEmpty != false
             scanners[path]?.insert(call.sender)
-            if isFirst { set(path, Names.adapter, ["Discovering": .bool(true)]) }
+            if isFirst { tree.set(path, BlueZNames.adapter, ["Discovering": .bool(true)]) }
             air.scanStarted(on: path, now: now)
             return .done
         case "StopDiscovery":
@@ -30,12 +30,12 @@ extension BlueZModel {
             stopScan(of: call.sender, on: path)
             return .done
         case "RemoveDevice":
-            guard let device = call.body.first?.text, tree.objects[device]?[Names.device] != nil else {
+            guard let device = call.body.first?.text, tree.objects[device]?[BlueZNames.device] != nil else {
                 return .doesNotExist
             }
             air.forget(device)
-            removeObject(device)
-            answerHere()
+            tree.remove(device)
+            tree.replyHere()
             return .done
         default:
             return .noMethod(call)
@@ -43,38 +43,42 @@ extension BlueZModel {
     }
 
     func isPowered(_ adapter: String) -> Bool {
-        tree.get(adapter, Names.adapter, "Powered") == .bool(true)
+        tree.get(adapter, BlueZNames.adapter, "Powered") == .bool(true)
     }
 
     mutating func stopScan(of name: String, on adapter: String) {
         scanners[adapter]?.remove(name)
         if scanners[adapter]?.isEmpty == true {
-            forgetDevices(of: adapter)
-            set(adapter, Names.adapter, ["Discovering": .bool(false)])
+            air.scanEnded(on: adapter, &tree)
+            tree.set(adapter, BlueZNames.adapter, ["Discovering": .bool(false)])
         }
     }
 
-    /// Switches an adapter on or off; off ends every scan there, and adverts rest until it is on.
+    /// Turns an adapter on or off.
+    ///
+    /// Off ends every scan there; adverts are suspended until it is on again.
     mutating func setPowered(_ adapter: String, _ isOn: Bool) {
         guard isPowered(adapter) != isOn else { return }
-        set(adapter, Names.adapter, ["PowerState": .string(isOn ? "off-enabling" : "on-disabling")])
-        answerHere()
+        tree.set(adapter, BlueZNames.adapter, ["PowerState": .string(isOn ? "off-enabling" : "on-disabling")])
+        tree.replyHere()
         if isOn {
-            set(adapter, Names.adapter, ["PowerState": .string("on"), "Powered": .bool(true)])
+            tree.set(adapter, BlueZNames.adapter, ["PowerState": .string("on"), "Powered": .bool(true)])
         } else {
             scanners[adapter] = []
-            forgetDevices(of: adapter)
+            air.scanEnded(on: adapter, &tree)
             let changes: ObjectTree.Properties = [
                 "Class": .uint32(0), "Discovering": .bool(false), "PowerState": .string("off"), "Powered": .bool(false),
             ]
-            set(adapter, Names.adapter, changes)
+            tree.set(adapter, BlueZNames.adapter, changes)
         }
     }
 
-    /// Blocks an adapter as rfkill does, or frees it; both leave it off.
+    /// Blocks an adapter as rfkill does, or unblocks it.
+    ///
+    /// Both leave it off.
     mutating func setBlocked(_ adapter: String, _ isBlocked: Bool) {
         setPowered(adapter, false)
-        set(adapter, Names.adapter, ["PowerState": .string(isBlocked ? "off-blocked" : "off")])
+        tree.set(adapter, BlueZNames.adapter, ["PowerState": .string(isBlocked ? "off-blocked" : "off")])
     }
 
     mutating func properties(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
@@ -105,14 +109,14 @@ extension BlueZModel {
         from old: BusValue,
         to new: BusValue
     ) -> BusReply {
-        guard interface == Names.adapter, Self.writable.contains(name) else { return .readOnly(name) }
+        guard interface == BlueZNames.adapter, Self.writable.contains(name) else { return .readOnly(name) }
         guard new.typeSignature == old.typeSignature else { return .wrongType(name) }
         if name == "Powered", let isOn = new.flag {
-            // mgmt's answer to SET_POWERED, handed on by bluetoothd.
-            if isOn, tree.get(path, Names.adapter, "PowerState") == .string("off-blocked") { return .blocked }
+            // The kernel's reply to SET_POWERED of the mgmt API, which bluetoothd passes on.
+            if isOn, tree.get(path, BlueZNames.adapter, "PowerState") == .string("off-blocked") { return .blocked }
             setPowered(path, isOn)
         } else if new != old {
-            set(path, interface, [name: new])
+            tree.set(path, interface, [name: new])
         }
         return .done
     }

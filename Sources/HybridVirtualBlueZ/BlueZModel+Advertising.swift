@@ -17,34 +17,39 @@ extension BlueZModel {
             if registering.removeValue(forKey: key) != nil { return .reply(.done) }
             guard air.adverts[key] != nil else { return .reply(.doesNotExist) }
             remove(key, now: now)
-            answerHere()
+            tree.replyHere()
             return .reply(.done)
         default:
             return .reply(.noMethod(call))
         }
     }
 
-    /// Ends what `readAdvert` began, with the object's properties; those of one that could not be read are none.
+    /// Completes a registration after `readAdvert`.
+    ///
+    /// - Parameter properties: The object's properties; empty if it could not be read.
     mutating func finishRegistering(_ key: Air.Key, _ properties: ObjectTree.Properties) -> BusReply {
-        guard let adapter = registering.removeValue(forKey: key) else { return .unreadableAdvert }
-        guard let content = AdvertContent(properties) else { return .unreadableAdvert }
-        // What the kernel refuses.
-        guard isPowered(adapter), content.length <= AdvertContent.longest else { return .notRegistered }
+        guard let adapter = registering.removeValue(forKey: key), let content = AdvertContent(properties) else {
+            return .unreadableAdvert
+        }
+        // The kernel rejects these.
+        guard isPowered(adapter), content.length <= AdvertContent.maximumLength else { return .notRegistered }
         advertObjects[key] = properties
         put(key, from: adapter, content)
-        count(on: adapter)
-        answerHere()
+        updateSlots(of: adapter)
+        tree.replyHere()
         return .done
     }
 
     private mutating func put(_ key: Air.Key, from adapter: String, _ content: AdvertContent) {
-        let address = tree.get(adapter, Names.adapter, "Address")?.text ?? ""
+        let address = tree.get(adapter, BlueZNames.adapter, "Address")?.text ?? ""
         air.put(key, from: adapter, of: address, content)
     }
 
-    /// The advert's object says that its properties have changed: it is sent anew, a broadcast from another address.
+    /// Restarts an advert whose object has reported changed properties.
     ///
-    /// - Returns: whether it is now sent so.
+    /// A broadcast gets a new address.
+    ///
+    /// - Returns: True if the changed advert is being sent.
     mutating func advertChanged(_ signal: BusMessage, now: ContinuousClock.Instant) -> Bool {
         let key = Air.Key(owner: signal.sender, path: signal.path)
         guard let adapter = air.adverts[key]?.adapter, var properties = advertObjects[key], signal.body.count == 3,
@@ -54,7 +59,9 @@ extension BlueZModel {
         for name in gone.compactMap(\.text) {
             properties[name] = nil
         }
-        guard let content = AdvertContent(properties), content.length <= AdvertContent.longest else { return false }
+        guard let content = AdvertContent(properties), content.length <= AdvertContent.maximumLength else {
+            return false
+        }
         advertObjects[key] = properties
         air.remove(key, now: now)
         put(key, from: adapter, content)
@@ -65,21 +72,21 @@ extension BlueZModel {
         let adapter = air.adverts[key]?.adapter
         air.remove(key, now: now)
         advertObjects[key] = nil
-        if let adapter { count(on: adapter) }
+        if let adapter { updateSlots(of: adapter) }
     }
 
-    /// Slots of an adapter that are taken.
+    /// Returns the number of an adapter's slots that are in use.
     private func used(on adapter: String) -> Int {
         air.adverts.values.count { $0.adapter == adapter } + registering.values.count { $0 == adapter }
     }
 
-    /// Tells how many slots are taken and how many are left.
-    mutating func count(on adapter: String) {
+    /// Updates the numbers of used and free slots.
+    mutating func updateSlots(of adapter: String) {
         let active = air.adverts.values.count { $0.adapter == adapter }
         let free = max(0, Int(slots[adapter] ?? 0) - active)
-        set(
+        tree.set(
             adapter,
-            Names.advertisingManager,
+            BlueZNames.advertisingManager,
             ["ActiveInstances": .byte(UInt8(clamping: active)), "SupportedInstances": .byte(UInt8(clamping: free))]
         )
     }

@@ -2,30 +2,32 @@
 
 internal import HybridSystemBus
 
-/// What a scanning client wants to hear, as SetDiscoveryFilter takes it.
+/// The filter of a scanning client, as SetDiscoveryFilter takes it.
 ///
-/// bluetoothd makes a device of what any of an adapter's clients wants, and tells all of them of it. A filter by UUID
-/// passes only what lists the UUID: service data under it is not enough.
+/// bluetoothd creates a device for any advert that at least one of an adapter's clients wants, and reports it to all of
+/// them. A filter by UUID passes only adverts that list the UUID: service data under it is not enough.
 struct DiscoveryFilter: Sendable {
-    /// What is heard by a client that asked for nothing in particular.
+    /// The filter of a client that has set none.
     static let none = DiscoveryFilter()
 
     private(set) var wantsDuplicates = false
     private var uuids: Set<String> = []
     private var weakest: Int16?
-    private var hearsLowEnergy = true
+    private var acceptsLowEnergy = true
 
     private init() {}
 
-    /// Reads the call's argument; `nil` if bluetoothd would not take it.
+    /// Reads the argument of SetDiscoveryFilter.
+    ///
+    /// Returns `nil` if bluetoothd would reject it.
     init?(_ fields: [String: BusValue]) {
-        // A distance that is measured in two ways.
+        // bluetoothd rejects two measures of the distance.
         guard fields["RSSI"] == nil || fields["Pathloss"] == nil else { return nil }
         for (name, value) in fields {
             switch (name, value) {
             case ("Transport", .string(let transport)):
                 guard ["auto", "le", "bredr"].contains(transport) else { return nil }
-                hearsLowEnergy = transport != "bredr"
+                acceptsLowEnergy = transport != "bredr"
             case ("DuplicateData", .bool(let wanted)): wantsDuplicates = wanted
             case ("UUIDs", .array("s", let texts)):
                 let texts = texts.compactMap(\.text)
@@ -34,7 +36,7 @@ struct DiscoveryFilter: Sendable {
             case ("RSSI", .int16(let strength)):
                 guard (-127...20).contains(strength) else { return nil }
                 weakest = strength
-            // Who sends adverts here tells neither its transmitting power nor a name to be searched for.
+            // The virtual adverts contain neither a transmission power nor a name to search for.
             case ("Pathloss", .uint16(let loss)): guard loss <= 137 else { return nil }
             case ("Discoverable", .bool), ("Pattern", .string): break
             default: return nil
@@ -42,9 +44,9 @@ struct DiscoveryFilter: Sendable {
         }
     }
 
-    /// Whether an advert with these UUIDs in its lists is wanted.
+    /// Returns true if the client wants an advert with these UUIDs in its lists.
     func passes(listing listed: Set<String>, strength: BusValue?) -> Bool {
-        guard hearsLowEnergy else { return false }
+        guard acceptsLowEnergy else { return false }
         if let weakest, case .int16(let strength)? = strength, strength < weakest { return false }
         return uuids.isEmpty || !uuids.isDisjoint(with: listed)
     }

@@ -2,49 +2,56 @@
 
 internal import HybridSystemBus
 
-/// Strangers' phones by the thousand, all heard by one adapter: each advert comes from an address of its own.
+/// A flood of adverts from thousands of unrelated devices, received by one adapter.
 ///
-/// Where each is one more device, as it would be to bluetoothd. They go after `linger`, and the oldest go before
-/// that where more than `mostKnown` would be known: bluetoothd has no such bound, but a test's machine has.
+/// Each advert has an address of its own.
+///
+/// Each is one more device, as it would be to bluetoothd. A device is removed after `linger`, and the oldest are
+/// removed earlier if there are more than `maximumKnown`. bluetoothd has no such bound, but the computer that runs the
+/// tests has.
 struct Flood: Sendable {
-    /// Most adverts a second.
-    static let fastest = 4_000
-    /// Longest flood, in seconds.
-    static let longest = 3_600
-    /// Most adverts sent in one beat, so that calls are answered also where a machine cannot keep up.
-    static let mostAtOnce = 100
-    /// Most devices of one flood that are known at one time.
-    static let mostKnown = 512
+    /// The maximum number of adverts per second.
+    static let maximumRate = 4_000
+    /// The maximum duration in seconds.
+    static let maximumSeconds = 3_600
+    /// The maximum number of adverts per timer tick, so that calls are answered even if the computer cannot keep up.
+    static let maximumPerTick = 100
+    /// The maximum number of devices of a flood that are known at the same time.
+    static let maximumKnown = 512
 
     private let rate: Int
     private let total: Int
-    private let begun: ContinuousClock.Instant
-    /// How many adverts have been on the air.
+    private let start: ContinuousClock.Instant
+    /// The number of adverts sent so far.
     private(set) var sent = 0
-    /// How many of them came to an adapter that scanned.
-    private(set) var heard = 0
-    /// Paths of the devices known and when they go, oldest first; those before `firstKnown` are gone.
+    /// The number of adverts received by a scan.
+    private(set) var received = 0
+    /// The paths of the known devices and the times at which they are removed, oldest first.
+    ///
+    /// Those before `firstKnown` are gone.
     private var known: [(device: String, until: ContinuousClock.Instant)] = []
     private var firstKnown = 0
 
-    /// Starts one of `rate` adverts a second for so many seconds; `nil` if that is out of bounds.
+    /// Creates a flood of `rate` adverts per second.
+    ///
+    /// Returns `nil` if a parameter is out of bounds.
     init?(rate: Int, seconds: Int, now: ContinuousClock.Instant) {
-        guard (0...Self.fastest).contains(rate), (0...Self.longest).contains(seconds) else { return nil }
+        guard (0...Self.maximumRate).contains(rate), (0...Self.maximumSeconds).contains(seconds) else { return nil }
         self.rate = rate
         total = rate * seconds
-        begun = now
+        start = now
     }
 
-    /// Paths of the devices that are known.
+    /// The paths of the known devices.
     var devices: [String] { known[firstKnown...].map(\.device) }
 
-    /// Forgets the devices, which somebody else removes.
+    /// Forgets the devices, which the caller removes.
     mutating func forgetDevices() {
         known = []
         firstKnown = 0
     }
 
-    /// Lets time pass: what is due by now is sent, also what an earlier beat was too late for, up to a bound.
+    /// Sends the adverts that are due by now, including those that earlier ticks did not get to, up to a bound.
     mutating func advance(
         to now: ContinuousClock.Instant,
         on adapter: String,
@@ -52,46 +59,47 @@ struct Flood: Sendable {
         linger: Duration,
         _ tree: inout ObjectTree
     ) {
-        let elapsed = (now - begun) / .milliseconds(1)
-        let due = elapsed >= Double(Self.longest) * 1_000 ? total : min(total, Int(elapsed * Double(rate) / 1_000))
-        let until = min(due, sent + Self.mostAtOnce)
+        let elapsed = (now - start) / .milliseconds(1)
+        let due =
+            elapsed >= Double(Self.maximumSeconds) * 1_000 ? total : min(total, Int(elapsed * Double(rate) / 1_000))
+        let until = min(due, sent + Self.maximumPerTick)
         while sent < until {
             sent += 1
-            if isScanning { hear(on: adapter, until: now + linger, &tree) }
+            if isScanning { receive(on: adapter, until: now + linger, &tree) }
         }
         while firstKnown < known.count {
-            guard known[firstKnown].until <= now || known.count - firstKnown > Self.mostKnown else { break }
+            guard known[firstKnown].until <= now || known.count - firstKnown > Self.maximumKnown else { break }
             tree.remove(known[firstKnown].device)
             firstKnown += 1
         }
-        if firstKnown > Self.mostKnown {
+        if firstKnown > Self.maximumKnown {
             known.removeFirst(firstKnown)
             firstKnown = 0
         }
     }
 
-    private mutating func hear(on adapter: String, until: ContinuousClock.Instant, _ tree: inout ObjectTree) {
-        heard += 1
-        let (uuid, data) = Self.stranger()
+    private mutating func receive(on adapter: String, until: ContinuousClock.Instant, _ tree: inout ObjectTree) {
+        received += 1
+        let (uuid, data) = Self.randomServiceData()
         let properties: ObjectTree.Properties = [
             "UUIDs": .strings([uuid]), "RSSI": .int16(.random(in: -100 ... -40)),
             "ServiceData": AdvertContent.serviceDataProperty([(uuid, data)]),
         ]
-        let address = DeviceAddress.random()
-        let device = address.path(on: adapter)
-        tree.add(device, address.device(on: adapter, properties))
-        known.append((device, until))
+        let device = VirtualDevice.random()
+        tree.add(device.path(on: adapter), device.object(on: adapter, properties))
+        known.append((device.path(on: adapter), until))
     }
 
-    /// What one of the strangers says: mostly 20 bytes under FIDO's UUID, some under Google's, some with a suffix.
-    private static func stranger() -> (uuid: String, data: [UInt8]) {
+    /// Returns the service data of one device: mostly 20 bytes under FIDO's UUID, some under Google's, some with a
+    /// suffix.
+    private static func randomServiceData() -> (uuid: String, data: [UInt8]) {
         var random = SystemRandomNumberGenerator()
-        var words: (UInt64, UInt64, UInt32) = (random.next(), random.next(), random.next())
+        var random20: (UInt64, UInt64, UInt32) = (random.next(), random.next(), random.next())
         let kind = UInt8.random(in: 0..<10)
-        let data = withUnsafeBytes(of: &words) { Array($0.prefix(20)) }
+        let data = withUnsafeBytes(of: &random20) { Array($0.prefix(20)) }
         return switch kind {
         case 0..<3: (AdvertContent.fullUUID("fde2"), data)
-        // A CBOR map that names a channel's number, as CTAP 2.3 has it.
+        // The suffix is a CBOR map with an L2CAP PSM, as in CTAP 2.3.
         case 3: (AdvertContent.fullUUID("fff9"), data + [0xA1, 0x01, 0x18, 0x80 | data[0]])
         default: (AdvertContent.fullUUID("fff9"), data)
         }

@@ -2,9 +2,28 @@
 
 internal import HybridSystemBus
 
-/// The XML with which objects describe themselves.
+/// The interfaces that are served: their XML descriptions, and the signatures that calls are checked against.
 enum Introspection {
-    /// Describes the object at `path`: its interfaces and the names of the objects below it.
+    private struct Interface: Sendable {
+        let xml: String
+        /// The signature of the arguments of each method.
+        let methods: [String: String]
+    }
+
+    private struct Member {
+        let xml: String
+        var method: (name: String, signature: String)?
+    }
+
+    /// Returns true if the called method takes these arguments.
+    ///
+    /// Interfaces without a description accept all calls.
+    static func accepts(_ call: BusMessage) -> Bool {
+        guard let interface = known[call.interface] else { return true }
+        return interface.methods[call.member] == call.signature
+    }
+
+    /// Returns the XML description of the object at `path`: its interfaces and the names of the objects below it.
     static func xml(of path: String, in tree: ObjectTree) -> String {
         var interfaces = tree.objects[path]?.keys.sorted() ?? []
         if path == "/" { interfaces.append(BusNames.objectManager) }
@@ -21,10 +40,8 @@ enum Introspection {
             }
         )
         let body =
-            interfaces.map { known[$0] ?? "<interface name=\"\($0)\"/>" }
-            + children.sorted().map {
-                "<node name=\"\($0)\"/>"
-            }
+            interfaces.map { known[$0]?.xml ?? "<interface name=\"\($0)\"/>" }
+            + children.sorted().map { "<node name=\"\($0)\"/>" }
         return """
             <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
              "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
@@ -32,12 +49,12 @@ enum Introspection {
             """
     }
 
-    /// Whether there is an object at `path`, or below it.
-    static func knows(_ path: String, in tree: ObjectTree) -> Bool {
+    /// Returns true if there is an object at `path` or below it.
+    static func describes(_ path: String, in tree: ObjectTree) -> Bool {
         path == "/" || (tree.objects.keys + [LabControl.path]).contains { $0 == path || $0.hasPrefix(path + "/") }
     }
 
-    private static let known: [String: String] = [
+    private static let known: [String: Interface] = [
         BusNames.introspectable: interface(BusNames.introspectable, method("Introspect", out: "s")),
         BusNames.objectManager: interface(
             BusNames.objectManager,
@@ -52,8 +69,8 @@ enum Introspection {
             method("GetAll", "s", out: "a{sv}"),
             signal("PropertiesChanged", "s", "a{sv}", "as")
         ),
-        Names.adapter: interface(
-            Names.adapter,
+        BlueZNames.adapter: interface(
+            BlueZNames.adapter,
             method("StartDiscovery"),
             method("StopDiscovery"),
             method("SetDiscoveryFilter", "a{sv}"),
@@ -79,8 +96,8 @@ enum Introspection {
             property("Roles", "as"),
             property("ExperimentalFeatures", "as")
         ),
-        Names.advertisingManager: interface(
-            Names.advertisingManager,
+        BlueZNames.advertisingManager: interface(
+            BlueZNames.advertisingManager,
             method("RegisterAdvertisement", "o", "a{sv}"),
             method("UnregisterAdvertisement", "o"),
             property("ActiveInstances", "y"),
@@ -90,8 +107,8 @@ enum Introspection {
             property("SupportedCapabilities", "a{sv}"),
             property("SupportedFeatures", "as")
         ),
-        Names.agentManager: interface(
-            Names.agentManager,
+        BlueZNames.agentManager: interface(
+            BlueZNames.agentManager,
             method("RegisterAgent", "o", "s"),
             method("UnregisterAgent", "o"),
             method("RequestDefaultAgent", "o")
@@ -114,21 +131,30 @@ enum Introspection {
         ),
     ]
 
-    private static func interface(_ name: String, _ members: String...) -> String {
-        "<interface name=\"\(name)\">\(members.joined())</interface>"
+    private static func interface(_ name: String, _ members: Member...) -> Interface {
+        let methods = members.compactMap(\.method)
+        return Interface(
+            xml: "<interface name=\"\(name)\">\(members.map(\.xml).joined())</interface>",
+            methods: Dictionary(uniqueKeysWithValues: methods)
+        )
     }
 
-    private static func method(_ name: String, _ arguments: String..., out: String? = nil) -> String {
+    private static func method(_ name: String, _ arguments: String..., out: String? = nil) -> Member {
         let inward = arguments.map { "<arg type=\"\($0)\" direction=\"in\"/>" }.joined()
         let outward = out.map { "<arg type=\"\($0)\" direction=\"out\"/>" } ?? ""
-        return "<method name=\"\(name)\">\(inward)\(outward)</method>"
+        return Member(xml: "<method name=\"\(name)\">\(inward)\(outward)</method>", method: (name, arguments.joined()))
     }
 
-    private static func signal(_ name: String, _ arguments: String...) -> String {
-        "<signal name=\"\(name)\">\(arguments.map { "<arg type=\"\($0)\"/>" }.joined())</signal>"
+    private static func signal(_ name: String, _ arguments: String...) -> Member {
+        Member(xml: "<signal name=\"\(name)\">\(arguments.map { "<arg type=\"\($0)\"/>" }.joined())</signal>")
     }
 
-    private static func property(_ name: String, _ type: String, access: String = "read") -> String {
-        "<property name=\"\(name)\" type=\"\(type)\" access=\"\(access)\"/>"
+    private static func property(_ name: String, _ type: String, access: String = "read") -> Member {
+        Member(xml: "<property name=\"\(name)\" type=\"\(type)\" access=\"\(access)\"/>")
     }
+}
+
+extension BusMessage {
+    /// The D-Bus signature of the message's body.
+    var signature: String { body.map(\.typeSignature).joined() }
 }

@@ -3,14 +3,16 @@
 internal import HybridPrimitives
 internal import HybridSystemBus
 
-/// The control object of the lab: how a test makes the radio misbehave.
+/// The control object of the lab, by which tests make the radio misbehave.
 ///
-/// Programs that are shipped never look at it.
+/// The shipped programs never use it.
 enum LabControl {
     static let name = "org.hybrid.Lab"
     static let path = "/org/hybrid/lab/air"
     static let interface = "org.hybrid.Lab.Air1"
-    /// Owner of injected adverts; no unique name looks like it.
+    /// The owner of injected adverts.
+    ///
+    /// No unique bus name looks like it.
     private static let owner = "injected"
 
     static func answer(
@@ -36,7 +38,7 @@ enum LabControl {
         }
     }
 
-    /// The service data of every advert on the air, in hexadecimal.
+    /// Returns the service data of all adverts being sent, in hexadecimal.
     private static func active(_ model: BlueZModel) -> [String] {
         let adverts = model.air.adverts.values.filter { $0.adapter.map(model.isPowered) ?? true }
         return adverts.flatMap { advert -> [String] in
@@ -44,7 +46,7 @@ enum LabControl {
         }.sorted()
     }
 
-    /// Inject(s uuid, ay data) → s handle: an advert that no adapter sends, of any length.
+    /// Inject(s uuid, ay data) → s handle: adds an advert of any length that belongs to no adapter.
     private static func inject(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
         guard call.body.count == 2, let uuid = call.body[0].text, let data = call.body[1].octets else {
             return .invalidArguments
@@ -57,7 +59,7 @@ enum LabControl {
         return put(properties, &model)
     }
 
-    /// InjectProperties(a{sv}) → s handle: a device with just these properties, however odd.
+    /// InjectProperties(a{sv}) → s handle: adds a device with exactly these properties.
     private static func injectProperties(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
         guard call.body.count == 1, let properties = call.body[0].fields else { return .invalidArguments }
         return put(properties, &model)
@@ -83,7 +85,7 @@ enum LabControl {
         return .done
     }
 
-    /// Flood(s adapter, u rate, u seconds): so many strangers' adverts a second are heard there, for so long.
+    /// Flood(s adapter, u rate, u seconds): starts a flood of `rate` adverts per second.
     private static func flood(
         _ call: BusMessage,
         _ model: inout BlueZModel,
@@ -93,14 +95,14 @@ enum LabControl {
             case .uint32(let seconds) = call.body[2],
             let flood = Flood(rate: Int(rate), seconds: Int(seconds), now: now)
         else { return .invalidArguments }
-        model.start(flood, on: adapter)
+        model.air.start(flood, on: adapter, &model.tree)
         return .done
     }
 
-    /// FloodCount(s adapter) → (uu), sent and heard: how many adverts of the flood were on the air, and came to a scan.
+    /// FloodCount(s adapter) → (uu): the numbers of the flood's adverts that were sent and that a scan received.
     private static func floodCount(_ call: BusMessage, _ model: BlueZModel) -> BusReply {
         guard let adapter = adapter(call, model), let flood = model.air.floods[adapter] else { return .doesNotExist }
-        let counts = [flood.sent, flood.heard].map { BusValue.uint32(UInt32(clamping: $0)) }
+        let counts = [flood.sent, flood.received].map { BusValue.uint32(UInt32(clamping: $0)) }
         return .values([.structure(counts)])
     }
 
@@ -113,7 +115,7 @@ enum LabControl {
         return .done
     }
 
-    /// SetBlocked(s adapter, b blocked): as rfkill does.
+    /// SetBlocked(s adapter, b blocked): blocks or unblocks as rfkill does.
     private static func setBlocked(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
         guard let adapter = adapter(call, model), call.body.count == 2, let isBlocked = call.body[1].flag else {
             return .invalidArguments
@@ -128,11 +130,11 @@ enum LabControl {
             return .invalidArguments
         }
         model.slots[adapter] = UInt8(clamping: count)
-        model.count(on: adapter)
+        model.updateSlots(of: adapter)
         return .done
     }
 
-    /// FailNext(s method, s errorName, s text): the next call of a method of that name fails so.
+    /// FailNext(s method, s errorName, s text): makes the next call of a method fail with this error.
     private static func failNext(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
         let texts = call.body.compactMap(\.text)
         guard texts.count == 3, call.body.count == 3 else { return .invalidArguments }
@@ -140,7 +142,7 @@ enum LabControl {
         return .done
     }
 
-    /// SwallowNext(s method): the next call of a method of that name is done, and nobody is told.
+    /// SwallowNext(s method): makes the next call of a method take effect without a reply.
     private static func swallowNext(_ call: BusMessage, _ model: inout BlueZModel) -> BusReply {
         guard call.body.count == 1, let method = call.body[0].text else { return .invalidArguments }
         model.swallowed.insert(method)
@@ -149,6 +151,6 @@ enum LabControl {
 
     private static func adapter(_ call: BusMessage, _ model: BlueZModel) -> String? {
         guard let name = call.body.first?.text else { return nil }
-        return model.tree.objects["/org/bluez/" + name]?[Names.adapter] == nil ? nil : "/org/bluez/" + name
+        return model.tree.objects["/org/bluez/" + name]?[BlueZNames.adapter] == nil ? nil : "/org/bluez/" + name
     }
 }

@@ -2,12 +2,12 @@
 
 internal import HybridSystemBus
 
-/// Objects with their interfaces and properties, and the signals that changes to them cause.
+/// Objects with their interfaces and properties, and the signals that report their changes.
 struct ObjectTree: Sendable {
     typealias Properties = [String: BusValue]
     typealias Interfaces = [String: Properties]
 
-    /// A signal to be sent.
+    /// A signal to send.
     struct Signal: Sendable {
         let path: String
         let interface: String
@@ -17,38 +17,38 @@ struct ObjectTree: Sendable {
 
     private(set) var objects: [String: Interfaces] = [:]
     private var signals: [Signal] = []
-    /// How many of the signals go out before the answer to the call that is being handled.
-    private var beforeAnswer = 0
+    /// The number of signals to send before the reply to the call that is being handled.
+    private var beforeReply = 0
 
-    /// Marks the place of the answer among the signals: what was caused so far goes out before it.
-    mutating func answerHere() {
-        beforeAnswer = signals.count
+    /// Marks the place of the reply among the signals: it is sent after those caused so far.
+    mutating func replyHere() {
+        beforeReply = signals.count
     }
 
-    /// The signals that go out before an answer.
-    mutating func takeSignalsBeforeAnswer() -> [Signal] {
+    /// Returns the signals to send before the reply.
+    mutating func takeSignalsBeforeReply() -> [Signal] {
         defer {
-            signals.removeFirst(beforeAnswer)
-            beforeAnswer = 0
+            signals.removeFirst(beforeReply)
+            beforeReply = 0
         }
-        return Array(signals.prefix(beforeAnswer))
+        return Array(signals.prefix(beforeReply))
     }
 
-    /// Adds an object and tells of it.
+    /// Adds an object and reports it.
     mutating func add(_ path: String, _ interfaces: Interfaces) {
         objects[path] = interfaces
         let body: [BusValue] = [.objectPath(path), Self.value(of: interfaces)]
         signals.append(Signal(path: "/", interface: BusNames.objectManager, member: "InterfacesAdded", body: body))
     }
 
-    /// Removes an object and tells of it, if it is there.
+    /// Removes an object and reports it, if it exists.
     mutating func remove(_ path: String) {
         guard let interfaces = objects.removeValue(forKey: path) else { return }
         let body: [BusValue] = [.objectPath(path), .strings(interfaces.keys.sorted())]
         signals.append(Signal(path: "/", interface: BusNames.objectManager, member: "InterfacesRemoved", body: body))
     }
 
-    /// Changes properties and tells of it, if the object is there.
+    /// Changes properties and reports them, if the object exists.
     mutating func set(_ path: String, _ interface: String, _ changes: Properties) {
         guard objects[path]?[interface] != nil else { return }
         objects[path]?[interface]?.merge(changes) { $1 }
@@ -58,7 +58,7 @@ struct ObjectTree: Sendable {
         )
     }
 
-    /// Takes a property away and tells of it, if it is there.
+    /// Removes a property and reports it, if it exists.
     mutating func invalidate(_ path: String, _ interface: String, _ property: String) {
         guard objects[path]?[interface]?.removeValue(forKey: property) != nil else { return }
         let body: [BusValue] = [.string(interface), .properties([:]), .strings([property])]
@@ -67,26 +67,26 @@ struct ObjectTree: Sendable {
         )
     }
 
-    /// A property's value.
+    /// Returns the value of a property.
     func get(_ path: String, _ interface: String, _ property: String) -> BusValue? {
         objects[path]?[interface]?[property]
     }
 
-    /// Drops everything without telling anybody.
+    /// Removes everything without reporting it.
     mutating func clear() {
         self = ObjectTree()
     }
 
-    /// The signals due since the last call.
+    /// Returns the signals that are due since the last call.
     mutating func takeSignals() -> [Signal] {
         defer {
             signals = []
-            beforeAnswer = 0
+            beforeReply = 0
         }
         return signals
     }
 
-    /// The answer of GetManagedObjects.
+    /// The reply to GetManagedObjects.
     var managedObjects: BusValue {
         .dictionary(
             "o",

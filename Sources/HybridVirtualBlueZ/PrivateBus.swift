@@ -1,37 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridPrimitives
 public import HybridSystemBus
 internal import HybridThreads
 
-/// Why a private bus could not be started.
-public enum PrivateBusError: Error, Hashable, Sendable {
-    /// The program dbus-daemon is not installed.
-    case daemonMissing
-    /// It could not be started, or did not say that it is ready; with the reason.
-    case notStarted(String)
+/// The reason why a private bus did not start.
+public struct PrivateBusError: Error, Hashable, Sendable {
+    /// The cause and the remedy in one line.
+    public let sentence: String
 
-    /// One line that says the cause and the remedy.
-    public var sentence: String {
-        switch self {
-        case .daemonMissing: "dbus-daemon was not found; install the package dbus-daemon"
-        case .notStarted(let reason): "the private bus could not be started: \(reason)"
-        }
+    /// The program dbus-daemon is not installed.
+    public static let daemonMissing = PrivateBusError(
+        sentence: "dbus-daemon was not found; install the package dbus-daemon"
+    )
+
+    /// The daemon did not start, or did not report that it is ready.
+    public static func notStarted(_ reason: String) -> PrivateBusError {
+        PrivateBusError(sentence: "the private bus could not be started: \(reason)")
     }
 }
 
-/// A message bus of our own: dbus-daemon on a socket in a directory that only this user can enter.
+/// A private message bus: dbus-daemon on a socket in a directory that only this user can enter.
 public struct PrivateBus: Sendable {
-    /// Where it listens, in D-Bus notation; the value for DBUS_SYSTEM_BUS_ADDRESS.
+    /// The address in D-Bus notation, for DBUS_SYSTEM_BUS_ADDRESS.
     public let address: String
 
     private let directory: String
     private let daemon: ChildProcess
 
-    /// Longest wait for dbus-daemon to say that it listens, in milliseconds.
-    private static let patience: CInt = 60_000
+    /// The time that dbus-daemon has to report that it listens, in milliseconds.
+    private static let startTimeout: CInt = 60_000
 
-    /// Starts the daemon and returns once it listens.
+    /// Runs `body` with a private bus, which is removed whatever happens.
+    ///
+    /// - Throws: ``PrivateBusError``, and the error that `body` throws.
+    public static func run<Result: Sendable>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (PrivateBus) async throws -> Result
+    ) async throws -> Result {
+        let bus = try await start()
+        return try await withCleanup {
+            await bus.close()
+        } of: {
+            try await body(bus)
+        }
+    }
+
+    /// Starts the daemon and returns when it listens.
     public static func start() async throws(PrivateBusError) -> PrivateBus {
         let directory = try makeDirectory()
         do throws(PrivateBusError) {
@@ -45,19 +61,19 @@ public struct PrivateBus: Sendable {
         }
     }
 
-    /// The address as `BusConnection.connect` takes it.
+    /// The address for `BusConnection.connect`.
     public var busAddress: BusAddress { BusAddress(address) }
 
-    /// Stops the daemon and removes its directory; to be called once.
+    /// Stops the daemon and removes its directory.
     public func close() async {
-        // It keeps nothing that an orderly end would save.
+        // It has no state that an orderly exit would save.
         daemon.send(SIGKILL)
         _ = await daemon.wait()
         Self.removeDirectory(directory)
     }
 
     private static func makeDirectory() throws(PrivateBusError) -> String {
-        // A socket's path must be shorter than 108 bytes, and needs no escapes where it holds only these characters.
+        // A socket's path must be shorter than 108 bytes. With these characters only, the bus address needs no escapes.
         let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let plain = wanted.utf8.allSatisfy { byte in
             let letter = byte | 0x20
@@ -67,7 +83,7 @@ public struct PrivateBus: Sendable {
         let parent = plain && wanted.hasPrefix("/") && wanted.utf8.count < 64 ? wanted : "/tmp"
         let template = strdup(parent + "/hybrid-air-XXXXXX")
         defer { free(template) }
-        // mkdtemp makes it 0700.
+        // mkdtemp sets mode 0700.
         guard let template, mkdtemp(template) != nil else {
             throw .notStarted("no directory in \(parent): " + String(cString: strerror(errno)))
         }
@@ -92,11 +108,8 @@ public struct PrivateBus: Sendable {
     }
 
     private static func startDaemon(in directory: String) async throws(PrivateBusError) -> ChildProcess {
-        var ends: [CInt] = [-1, -1]
-        // Not a pipe: a socket pair is closed on exec from the start, so that no other child can hold it open.
-        let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw .notStarted(String(cString: strerror(errno))) }
-        let (reader, writer) = (ends[0], ends[1])
+        // Not a pipe: without close-on-exec from the start, another child could keep the writing end open.
+        guard let (reader, writer) = SocketPair.make() else { throw .notStarted(String(cString: strerror(errno))) }
         defer { Glibc.close(reader) }
         let daemon: ChildProcess
         do throws(ChildProcess.SpawnError) {
@@ -106,38 +119,41 @@ public struct PrivateBus: Sendable {
                     "dbus-daemon", "--config-file=\(directory)/bus.conf", "--nofork", "--nopidfile",
                     "--print-address=1",
                 ],
-                output: writer,
-                // For root it complains of limits that it may not raise; what matters is read if it does not start.
-                errors: directory + "/errors",
-                // Ctrl-C at the terminal is for the programs on the bus; they are to find it till they end.
-                ownGroup: true
+                input: .null,
+                output: .descriptor(writer),
+                // As root, dbus-daemon complains about limits that it cannot raise. The file is read if it fails to start.
+                error: .file(directory + "/errors"),
+                // Ctrl-C at the terminal is for the programs on the bus, which need the bus until they exit.
+                role: .service
             )
         } catch {
-            throw error.code == ENOENT ? .daemonMissing : .notStarted(error.words)
+            throw error.code == ENOENT ? .daemonMissing : .notStarted(error.reason)
         }
         let isReady = await DedicatedThread.run { () -> Bool in
             var descriptor = pollfd(fd: reader, events: CShort(POLLIN), revents: 0)
             var byte: UInt8 = 0
-            return poll(&descriptor, 1, patience) == 1 && read(reader, &byte, 1) == 1
+            return poll(&descriptor, 1, startTimeout) == 1 && read(reader, &byte, 1) == 1
         }
         guard isReady else {
             daemon.send(SIGKILL)
             _ = await daemon.wait()
-            throw .notStarted("dbus-daemon did not say where it listens; " + firstLine(of: directory + "/errors"))
+            throw .notStarted("dbus-daemon did not report that it listens; " + firstLine(of: directory + "/errors"))
         }
         return daemon
     }
 
     private static func firstLine(of path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "it said nothing" }
+        guard file >= 0 else { return "it printed nothing" }
         defer { Glibc.close(file) }
         var buffer = [UInt8](repeating: 0, count: 500)
         let count = max(0, read(file, &buffer, buffer.count))
         return String(decoding: buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// Whether the user database knows this user; a container may run programs by a number alone.
+    /// True if this user is in the user database.
+    ///
+    /// A container may run programs under a user ID without an entry.
     private static var hasUserName: Bool {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -146,10 +162,11 @@ public struct PrivateBus: Sendable {
         return found != nil || result == ERANGE
     }
 
-    /// Only the user who runs the daemon (and root) may connect; on the bus everything is allowed.
+    /// Returns a configuration by which only the user of the daemon and root can connect, and everything is allowed on
+    /// the bus.
     ///
-    /// dbus-daemon lets nobody in by a number that the user database lacks. Then it asks for no number: nobody else can
-    /// enter the directory anyway.
+    /// dbus-daemon rejects a user ID that is not in the user database. In that case it does not check the ID, because
+    /// no other user can enter the directory anyway.
     private static func configuration(_ socket: String) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

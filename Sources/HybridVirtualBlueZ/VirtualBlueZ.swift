@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 public import HybridSystemBus
 
-/// A bluetoothd without Bluetooth: `org.bluez` on a private bus, with adapters that hear each other.
+/// A bluetoothd without Bluetooth: `org.bluez` on a private bus, with adapters that receive each other's adverts.
 ///
-/// Programs under test are not changed and cannot tell: they register adverts with LEAdvertisingManager1, from an
-/// object that is read back as bluetoothd does, and scanners see Device1 objects come, change and go. What
-/// bluetoothd refuses is refused in its words: adverts over 31 bytes, one more than there are slots, an adapter
+/// Programs under test are unmodified and see no difference. They register adverts with LEAdvertisingManager1 on an
+/// object that is read as bluetoothd does, and scanners see Device1 objects appear, change and disappear. Errors have
+/// the names and texts of bluetoothd: for an advert over 31 bytes, for one more than there are slots, for an adapter
 /// that is off. A second name on the same bus, `org.hybrid.Lab`, makes it misbehave (`AirControl`).
 ///
-/// It proves nothing about who is near whom. Programs see that the bus is not the system's own and say so.
+/// It proves no proximity. Programs see that the bus is not the system's own and report it.
 public actor VirtualBlueZ {
-    /// How often time is looked at.
-    private static let beat = Duration.milliseconds(25)
-    /// Most messages that wait to be handled.
+    /// The time between two timer ticks.
+    private static let tick = Duration.milliseconds(25)
+    /// The maximum number of messages that wait to be handled.
     private static let backlog = 4096
 
     private let connection: BusConnection
@@ -26,7 +27,7 @@ public actor VirtualBlueZ {
 
     /// Serves `org.bluez` on the bus at `address` while `body` runs.
     ///
-    /// - Throws: `BusError` if the bus cannot be used or already has an `org.bluez`, or what `body` throws.
+    /// - Throws: `BusError` if the bus cannot be used or already has an `org.bluez`; the error that `body` throws.
     public static func serve<R: Sendable>(
         on address: BusAddress,
         _ settings: AirSettings = AirSettings(),
@@ -42,27 +43,24 @@ public actor VirtualBlueZ {
             return .error(name: "org.freedesktop.DBus.Error.LimitsExceeded", message: "Too many calls at one time.")
         }
         let bluez = VirtualBlueZ(connection, settings)
-        do {
-            try await bluez.takeNames(telling: sink)
-            let result = try await withThrowingTaskGroup(of: Void.self, isolation: isolation) { group in
+        return try await withCleanup {
+            await bluez.end()
+        } of: {
+            try await bluez.requestNames(forwardingTo: sink)
+            return try await withThrowingTaskGroup(of: Void.self, isolation: isolation) { group in
                 group.addTask { await bluez.handle(messages) }
-                group.addTask { await bluez.keepTime() }
+                group.addTask { await bluez.runTimer() }
                 defer { group.cancelAll() }
                 return try await body()
             }
-            await bluez.end()
-            return result
-        } catch {
-            await bluez.end()
-            throw error
         }
     }
 
-    private func takeNames(telling sink: AsyncStream<BusMessage>.Continuation) async throws(BusError) {
+    private func requestNames(forwardingTo sink: AsyncStream<BusMessage>.Continuation) async throws(BusError) {
         let rules = [
             "type='signal',sender='\(BusNames.daemon)',member='NameOwnerChanged',arg2=''",
             "type='signal',interface='\(BusNames.properties)',member='PropertiesChanged',"
-                + "arg0='\(Names.advertisement)'",
+                + "arg0='\(BlueZNames.advertisement)'",
         ]
         _ = try await connection.observe(rules) { event in
             switch event {
@@ -70,25 +68,25 @@ public actor VirtualBlueZ {
             case .disconnected: sink.finish()
             }
         }
-        for name in [LabControl.name, Names.bluez] {
+        for name in [LabControl.name, BlueZNames.bluez] {
             guard try await connection.requestName(name) else {
                 throw .refused(name: "org.freedesktop.DBus.Error.AddressInUse", message: name + " is taken")
             }
         }
     }
 
-    /// Takes the names down and tells the owners of adverts that these are over.
+    /// Releases the owners' adverts, as bluetoothd does, and closes the connection.
     private func end() async {
         for (key, advert) in model.air.adverts where advert.adapter != nil {
-            connection.send(key.owner, key.path, Names.advertisement, "Release")
+            connection.send(key.owner, key.path, BlueZNames.advertisement, "Release")
         }
         await connection.close()
     }
 
-    private func keepTime() async {
+    private func runTimer() async {
         while !Task.isCancelled {
-            emit(model.advance(to: .now, isBeat: true))
-            try? await Task.sleep(for: Self.beat)
+            emit(model.advance(to: .now, isTick: true))
+            try? await Task.sleep(for: Self.tick)
         }
     }
 
@@ -96,7 +94,7 @@ public actor VirtualBlueZ {
         await withDiscardingTaskGroup { group in
             for await message in messages {
                 switch message.kind {
-                case .signal: take(message)
+                case .signal: handle(message)
                 case .methodCall:
                     if let key = await answer(message) { group.addTask { await self.register(key, message) } }
                 }
@@ -105,9 +103,9 @@ public actor VirtualBlueZ {
         }
     }
 
-    /// Lets time pass and sends what is due.
+    /// Advances the time and sends the signals that are due.
     private func settle() {
-        emit(model.advance(to: .now, isBeat: false))
+        emit(model.advance(to: .now, isTick: false))
     }
 
     private func emit(_ signals: [ObjectTree.Signal]) {
@@ -116,58 +114,60 @@ public actor VirtualBlueZ {
         }
     }
 
-    /// Answers a call, or returns the advert whose object must be read before.
+    /// Answers a call, or returns the key of the advert whose object must be read first.
     private func answer(_ call: BusMessage) async -> Air.Key? {
         switch model.answer(call, now: .now) {
         case .reply(let reply):
-            emit(model.takeSignalsBeforeAnswer())
+            emit(model.tree.takeSignalsBeforeReply())
             guard call.path == LabControl.path || model.swallowed.remove(call.member) == nil else { break }
             connection.reply(to: call, with: reply)
         case .readAdvert(let key):
             return key
         case .vanish:
             model.vanish()
-            try? await connection.releaseName(Names.bluez)
+            try? await connection.releaseName(BlueZNames.bluez)
             connection.reply(to: call, with: .done)
         case .comeBack:
             model.comeBack()
-            _ = try? await connection.requestName(Names.bluez)
+            _ = try? await connection.requestName(BlueZNames.bluez)
             connection.reply(to: call, with: .done)
         }
         return nil
     }
 
-    /// Takes a signal in: somebody left the bus, or an advert has changed.
-    private func take(_ signal: BusMessage) {
+    /// Handles a signal: a client has left the bus, or an advert has changed.
+    private func handle(_ signal: BusMessage) {
         if signal.sender == BusNames.daemon, signal.isSignal(BusNames.daemon, "NameOwnerChanged"),
             signal.body.count == 3, let name = signal.body[0].text, signal.body[2].text == ""
         {
-            model.left(name, now: .now)
+            model.clientLeft(name, now: .now)
         } else if signal.isSignal(BusNames.properties, "PropertiesChanged"), model.advertChanged(signal, now: .now) {
-            tellPower(to: Air.Key(owner: signal.sender, path: signal.path))
+            setTransmissionPower(of: Air.Key(owner: signal.sender, path: signal.path))
         }
     }
 
     private func register(_ key: Air.Key, _ call: BusMessage) async {
         let properties = await read(key)
         let reply = model.finishRegistering(key, properties)
-        if case .values = reply { tellPower(to: key) }
-        emit(model.takeSignalsBeforeAnswer())
+        if case .values = reply { setTransmissionPower(of: key) }
+        emit(model.tree.takeSignalsBeforeReply())
         connection.reply(to: call, with: reply)
         settle()
     }
 
-    /// Reads an advert's object: it is asked for what is below it, too, which does not matter here.
+    /// Reads the properties of an advert's object.
+    ///
+    /// bluetoothd also requests the objects below it, and ignores the reply.
     private func read(_ key: Air.Key) async -> ObjectTree.Properties {
         connection.send(key.owner, key.path, BusNames.objectManager, "GetManagedObjects")
-        let arguments = [BusValue.string(Names.advertisement)]
+        let arguments = [BusValue.string(BlueZNames.advertisement)]
         let answer = try? await connection.call(key.owner, key.path, BusNames.properties, "GetAll", arguments)
         return answer?.first?.fields ?? [:]
     }
 
-    /// Sets the power it is sent with on an advert's object, as bluetoothd does whether it has the property or not.
-    private func tellPower(to key: Air.Key) {
-        let arguments: [BusValue] = [.string(Names.advertisement), .string("TxPower"), .variant(.int16(0))]
+    /// Sets the transmission power on an advert's object, as bluetoothd does even if the object has no such property.
+    private func setTransmissionPower(of key: Air.Key) {
+        let arguments: [BusValue] = [.string(BlueZNames.advertisement), .string("TxPower"), .variant(.int16(0))]
         connection.send(key.owner, key.path, BusNames.properties, "Set", arguments)
     }
 }

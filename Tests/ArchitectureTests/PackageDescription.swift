@@ -4,12 +4,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The package as SwiftPM understands it.
+/// The package description as printed by SwiftPM.
 struct PackageDescription {
     struct Target {
         let name: String
         let kind: String
-        /// Targets of this package and system libraries, not products of others.
+        /// Targets of this package, including system libraries.
         let local: Set<String>
         /// Products of other packages.
         let external: Set<String>
@@ -17,11 +17,11 @@ struct PackageDescription {
 
     let targets: [Target]
 
-    var libraries: [Target] { targets.filter { $0.kind == "regular" && $0.name != "TestSupport" } }
+    var libraries: [Target] { targets.filter { $0.kind == "regular" && !$0.name.hasSuffix("TestSupport") } }
 
     subscript(name: String) -> Target? { targets.first { $0.name == name } }
 
-    /// What `swift package dump-package` prints, read once.
+    /// Returns the output of `swift package dump-package`, which is read once.
     static func read() async throws -> PackageDescription { try await made.value }
 
     private static let made = Task { try await PackageDescription() }
@@ -35,7 +35,7 @@ struct PackageDescription {
         }
         let process = try SpawnedProcess(
             ["swift", "package", "--package-path", PackageFolder.path, "--scratch-path", scratch, "dump-package"],
-            // A build may have been told to look at a part of the package; this looks at the whole.
+            // Variables may restrict the package to a part; this test needs all of it.
             environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") },
             output: output
         )
@@ -70,7 +70,7 @@ struct PackageDescription {
             }
         }
 
-        /// A name, or a condition that does not matter here.
+        /// A name, or a condition, which is ignored.
         struct Part: Decodable {
             let text: String?
             init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }

@@ -6,21 +6,21 @@ import Testing
 
 /// A Swift file of the package.
 struct SourceFile: Sendable {
-    /// From the package's folder, such as `Sources/HybridCBOR/CBORValue.swift`.
+    /// Path relative to the package, such as `Sources/HybridCBOR/CBORValue.swift`.
     let path: String
     let lines: [String]
 
-    /// `CBOR` for a file of `Sources/HybridCBOR`.
+    /// Name of the target, such as `HybridCBOR` for a file of `Sources/HybridCBOR`.
     var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
-    /// The modules that are imported, whatever stands before the word.
+    /// Imported modules with their line numbers.
     var imports: [(line: Int, module: String)] {
         lines.enumerated().compactMap { index, line in
             Self.importedModule(line).map { (index + 1, $0) }
         }
     }
 
-    /// Every Swift file in a folder of the package, and below.
+    /// Returns all Swift files in a folder of the package and its subfolders.
     static func all(in folder: String) throws -> [SourceFile] {
         let root = PackageFolder.path + "/" + folder
         let names = try #require(FileManager.default.enumerator(atPath: root)?.allObjects as? [String])
@@ -30,7 +30,7 @@ struct SourceFile: Sendable {
         }
     }
 
-    /// `NIOCore` for `internal import struct NIOCore.ByteBuffer`; `nil` for a line that imports nothing.
+    /// Returns `NIOCore` for `internal import struct NIOCore.ByteBuffer`; `nil` for a line without an import.
     static func importedModule(_ line: String) -> String? {
         var words = line.split(whereSeparator: \.isWhitespace)[...]
         let modifiers = ["public", "package", "internal", "fileprivate", "private"]

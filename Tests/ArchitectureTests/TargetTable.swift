@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of ARCHITECTURE.md: for each target, what it may import; in the order of the road.
+/// The table of ARCHITECTURE.md with the allowed imports of each target, lowest layer first.
 struct TargetTable {
     struct Row: Equatable {
         let target: String
@@ -20,7 +20,7 @@ struct TargetTable {
         return TargetTable(markdown: text)
     }
 
-    /// Takes the lines of the form ``| `X` | A, B | … |``.
+    /// Reads lines of the form ``| `X` | A, B | … |``.
     init(markdown: String) {
         rows = markdown.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false)

@@ -6,28 +6,28 @@ import HybridCBOR
 import HybridCTAP
 import Testing
 
-@Suite("Attestation, in the format that is asked for", .timeLimit(.minutes(10)))
+@Suite("Attestation formats", .timeLimit(.minutes(10)))
 struct AttestationTests {
     @Test(
-        "packed is given to who prefers it to none or says nothing; to all others none",
+        "A client that prefers packed, or has no preference, gets packed; others get none",
         arguments: [
             ([], "packed"), (["none"], "none"), (["packed"], "packed"), (["tpm", "packed", "none"], "packed"),
             (["none", "packed"], "none"), (["tpm", "android-key"], "none"), (["Packed", "packed "], "none"),
         ] as [([String], String)]
     )
     func format(wish: [String], format: String) async throws {
-        let desk = try Desk()
-        let response = try await desk.create { $0.attestationFormats = wish }
+        let fixture = try AuthenticatorFixture()
+        let response = try await fixture.create { $0.attestationFormats = wish }
         let made = try MakeCredentialResponse(parsing: response.body)
         #expect(made.format == format)
         #expect(made.attestationStatement.isEmpty == (format == "none"))
     }
 
-    @Test("a self attestation is these bytes, signed by the new key over the hash that was received")
+    @Test("A self attestation is encoded as expected and signed by the new key")
     func packed() async throws {
-        let desk = try Desk()
-        let response = try await desk.create { $0.attestationFormats = ["packed"] }
-        let stored = try #require(desk.store.passkeys.first)
+        let fixture = try AuthenticatorFixture()
+        let response = try await fixture.create { $0.attestationFormats = ["packed"] }
+        let stored = try #require(fixture.store.passkeys.first)
         let made = try MakeCredentialResponse(parsing: response.body)
         let data = made.authenticatorData.encoded
         let signature = try #require(made.attestationStatement["sig"]?.bytes)
@@ -39,16 +39,16 @@ struct AttestationTests {
             + [0x58, UInt8(signature.count)] + signature
         #expect(response.encoded == [0] + body)
         let parsed = try P256.Signing.ECDSASignature(derRepresentation: signature)
-        #expect(stored.privateKey.publicKey.isValidSignature(parsed, for: data + desk.hash.bytes))
+        #expect(stored.privateKey.publicKey.isValidSignature(parsed, for: data + fixture.hash.bytes))
         #expect(!stored.privateKey.publicKey.isValidSignature(parsed, for: data))
     }
 
-    @Test("whatever 32 bytes the hash is, they are what is signed", arguments: [0x00, 0x5A, 0xFF] as [UInt8])
+    @Test("Any client data hash of 32 bytes is signed as it is", arguments: [0x00, 0x5A, 0xFF] as [UInt8])
     func hash(byte: UInt8) async throws {
-        let desk = try Desk()
+        let fixture = try AuthenticatorFixture()
         let hash = try #require(ClientDataHash(bytes: [UInt8](repeating: byte, count: 32)))
         let made = try MakeCredentialResponse(
-            parsing: try await desk.create {
+            parsing: try await fixture.create {
                 $0.clientDataHash = hash
                 $0.attestationFormats = ["packed"]
             }.body
@@ -58,9 +58,9 @@ struct AttestationTests {
             derRepresentation: try #require(made.attestationStatement["sig"]?.bytes)
         )
         #expect(key.isValidSignature(attested, for: made.authenticatorData.encoded + hash.bytes))
-        var request = desk.signIn()
+        var request = fixture.signIn()
         request.clientDataHash = hash
-        let used = try GetAssertionResponse(parsing: await desk.authenticator.answer(.getAssertion(request)).body)
+        let used = try GetAssertionResponse(parsing: await fixture.authenticator.answer(.getAssertion(request)).body)
         let signature = try P256.Signing.ECDSASignature(derRepresentation: used.signature)
         #expect(key.isValidSignature(signature, for: used.authenticatorData.encoded + hash.bytes))
     }

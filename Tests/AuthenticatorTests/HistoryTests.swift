@@ -2,109 +2,114 @@
 
 import HybridAuthenticator
 import HybridCTAP
+import TestSupport
 import Testing
 
 @Suite("The history of requests", .timeLimit(.minutes(10)))
 struct HistoryTests {
-    private func noted(_ desk: Desk) -> [ServedRequest] {
-        desk.journal.events.compactMap { if case .noted(let request) = $0 { request } else { nil } }
+    private func recorded(_ fixture: AuthenticatorFixture) -> [ServedRequest] {
+        fixture.log.events.compactMap { if case .recorded(let request) = $0 { request } else { nil } }
     }
 
-    @Test("nothing is done before the client has the answer")
+    @Test("Nothing is recorded before the client has the response")
     func delivered() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
-        #expect(await desk.sign().status == .success)
-        #expect(noted(desk) == [] && desk.journal.openStores == 1)
-        try await desk.authenticator.delivered()
-        #expect(noted(desk) == [ServedRequest(.signIn(desk.relyingParty), .done, credential: known.id)])
-        #expect(desk.journal.openStores == 0)
-        try await desk.authenticator.delivered()
-        await desk.authenticator.ended()
-        #expect(noted(desk).count == 1, "what was noted is not noted again")
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
+        #expect(await fixture.sign().status == .success)
+        #expect(recorded(fixture) == [] && fixture.log.openStores == 1)
+        try await fixture.authenticator.responseDelivered()
+        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id)])
+        #expect(fixture.log.openStores == 0)
+        try await fixture.authenticator.responseDelivered()
+        await fixture.authenticator.sessionEnded()
+        #expect(recorded(fixture).count == 1, "nothing is recorded twice")
     }
 
-    @Test("an answer that the client never hears is noted as that, with the passkey it was made by")
+    @Test("A response that the client never receives is recorded as such, with its passkey")
     func lost() async throws {
-        let desk = try Desk()
-        #expect(try await desk.create().status == .success)
-        await desk.authenticator.ended()
-        let made = try #require(desk.store.passkeys.first)
-        #expect(noted(desk) == [ServedRequest(.create(desk.relyingParty), .clientGone, credential: made.id)])
-        #expect(desk.journal.openStores == 0)
-        try await desk.authenticator.delivered()
-        #expect(noted(desk).count == 1, "and can't be delivered any more")
+        let fixture = try AuthenticatorFixture()
+        #expect(try await fixture.create().status == .success)
+        await fixture.authenticator.sessionEnded()
+        let made = try #require(fixture.store.passkeys.first)
+        #expect(recorded(fixture) == [ServedRequest(.create(fixture.relyingParty), .clientGone, credential: made.id)])
+        #expect(fixture.log.openStores == 0)
+        try await fixture.authenticator.responseDelivered()
+        #expect(recorded(fixture).count == 1, "and cannot be delivered later")
     }
 
-    @Test("a further request before the delivery of the first shows that the first was lost")
+    @Test("A further request before delivery shows that the first response was lost")
     func followed() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
-        #expect(await desk.sign().status == .success)
-        #expect(await desk.sign().status == .success)
-        try await desk.authenticator.delivered()
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
+        #expect(await fixture.sign().status == .success)
+        #expect(await fixture.sign().status == .success)
+        try await fixture.authenticator.responseDelivered()
         #expect(
-            noted(desk) == [
-                ServedRequest(.signIn(desk.relyingParty), .clientGone, credential: known.id),
-                ServedRequest(.signIn(desk.relyingParty), .done, credential: known.id),
+            recorded(fixture) == [
+                ServedRequest(.signIn(fixture.relyingParty), .clientGone, credential: known.id),
+                ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id),
             ]
         )
     }
 
-    @Test("a refusal is a refusal, whether the client hears of it or not", arguments: [false, true])
+    @Test("A refusal is recorded as a refusal, even if the client does not receive it", arguments: [false, true])
     func refused(isHeard: Bool) async throws {
-        let desk = try Desk { $0.atChoice = .no(.declined) }
-        try desk.known("ada")
-        #expect(await desk.sign().encoded == [0x27])
-        if isHeard { try await desk.authenticator.delivered() } else { await desk.authenticator.ended() }
-        #expect(noted(desk) == [ServedRequest(.signIn(desk.relyingParty), .declined)])
+        let fixture = try AuthenticatorFixture { $0.atChoice = .no(.declined) }
+        try fixture.addPasskey("ada")
+        #expect(await fixture.sign().encoded == [0x27])
+        if isHeard {
+            try await fixture.authenticator.responseDelivered()
+        } else {
+            await fixture.authenticator.sessionEnded()
+        }
+        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .declined)])
     }
 
-    @Test("each end has its name")
+    @Test("Each outcome is recorded as what it is")
     func ends() async throws {
-        let silent = try Desk { $0.atConfirmation = .no(.timedOut) }
+        let silent = try AuthenticatorFixture { $0.atConfirmation = .no(.timedOut) }
         #expect(try await silent.create().encoded == [0x2F])
-        await silent.authenticator.ended()
-        #expect(noted(silent).map(\.outcome) == [.unanswered])
+        await silent.authenticator.sessionEnded()
+        #expect(recorded(silent).map(\.outcome) == [.unanswered])
 
-        let full = try Desk()
+        let full = try AuthenticatorFixture()
         full.store.fail { $0.add = .notWritten("the disk is full") }
         #expect(try await full.create().encoded == [0x28])
-        await full.authenticator.ended()
-        #expect(noted(full).map(\.outcome) == [.failed])
+        await full.authenticator.sessionEnded()
+        #expect(recorded(full).map(\.outcome) == [.failed])
     }
 
-    @Test("a client that goes away while the person is asked is noted as gone")
+    @Test("A client that disconnects during a prompt is recorded as gone")
     func cancelled() async throws {
         let asked = Signal()
-        let desk = try Desk { $0.atChoice = .waits(asked) }
-        try desk.known("ada")
-        let request = desk.signIn()
-        let task = Task { await desk.authenticator.answer(.getAssertion(request)) }
+        let fixture = try AuthenticatorFixture { $0.atChoice = .waits(asked) }
+        try fixture.addPasskey("ada")
+        let request = fixture.signIn()
+        let task = Task { await fixture.authenticator.answer(.getAssertion(request)) }
         await asked.wait()
         task.cancel()
         #expect(await task.value.encoded == [0x2D])
-        await desk.authenticator.ended()
-        #expect(noted(desk) == [ServedRequest(.signIn(desk.relyingParty), .clientGone)])
+        await fixture.authenticator.sessionEnded()
+        #expect(recorded(fixture) == [ServedRequest(.signIn(fixture.relyingParty), .clientGone)])
     }
 
-    @Test("what ends before the store is open leaves nothing")
+    @Test("A request that ends before the store is unlocked is not recorded")
     func unopened() async throws {
-        let desk = try Desk { $0.pins = ["1111", "2222", "3333"] }
-        #expect(await desk.sign().encoded == [0x27])
-        await desk.authenticator.ended()
-        #expect(noted(desk) == [])
+        let fixture = try AuthenticatorFixture { $0.pins = ["1111", "2222", "3333"] }
+        #expect(await fixture.sign().encoded == [0x27])
+        await fixture.authenticator.sessionEnded()
+        #expect(recorded(fixture) == [])
     }
 
-    @Test("a history that can't be written changes no answer, deletes all the same, and is told")
+    @Test("A history that cannot be written is reported and changes nothing else")
     func unwritable() async throws {
-        let desk = try Desk()
-        let old = try desk.known("ada")
-        desk.store.fail { $0.note = .notWritten("the disk is full") }
-        #expect(try await desk.create().status == .success)
-        try await desk.authenticator.delivered()
-        #expect(!desk.store.passkeys.contains { $0.id == old.id })
-        #expect(await desk.authenticator.historyFailure == .notWritten("the disk is full"))
-        #expect(await desk.authenticator.lastFailure == nil && desk.journal.openStores == 0)
+        let fixture = try AuthenticatorFixture()
+        let old = try fixture.addPasskey("ada")
+        fixture.store.fail { $0.record = .notWritten("the disk is full") }
+        #expect(try await fixture.create().status == .success)
+        try await fixture.authenticator.responseDelivered()
+        #expect(!fixture.store.passkeys.contains { $0.id == old.id })
+        #expect(await fixture.authenticator.historyFailure == .notWritten("the disk is full"))
+        #expect(await fixture.authenticator.lastFailure == nil && fixture.log.openStores == 0)
     }
 }

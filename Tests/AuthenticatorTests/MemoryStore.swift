@@ -4,18 +4,18 @@ import HybridAuthenticator
 import HybridCTAP
 import Synchronization
 
-/// Passkeys in memory, behind a PIN, with faults on demand.
+/// A store in memory with a PIN and configurable faults.
 final class MemoryStore: CredentialStore, Sendable {
     static let rightPIN = "2468"
 
     struct Faults: Sendable {
-        /// Thrown in turn by unlocking, before any PIN is looked at.
+        /// Failures of the next unlock attempts, thrown before the PIN is checked.
         var unlock: [UnlockFailure] = []
-        var look: StoreFailure?
+        var find: StoreFailure?
         var add: StoreFailure?
         var delete: StoreFailure?
-        var note: StoreFailure?
-        /// Called with the PIN accepted, before the store is handed out.
+        var record: StoreFailure?
+        /// Called after the PIN is accepted, before the store is returned.
         var whileUnlocking: (@Sendable () async -> Void)?
     }
 
@@ -26,15 +26,15 @@ final class MemoryStore: CredentialStore, Sendable {
     }
 
     private let state = Mutex(State())
-    private let journal: Journal
+    private let log: EventLog
     private let isBackedUp: Bool
 
-    init(_ journal: Journal, isBackedUp: Bool = false) {
-        self.journal = journal
+    init(_ log: EventLog, isBackedUp: Bool = false) {
+        self.log = log
         self.isBackedUp = isBackedUp
     }
 
-    /// Every passkey, the last created first.
+    /// All passkeys, the newest first.
     var passkeys: [Passkey] { state.withLock { $0.passkeys } }
 
     func put(_ passkey: Passkey) { state.withLock { $0.passkeys.insert(passkey, at: 0) } }
@@ -45,7 +45,7 @@ final class MemoryStore: CredentialStore, Sendable {
         if let scripted { throw scripted }
         let isRight = pin.withUnsafeBytes { $0.elementsEqual(Self.rightPIN.utf8) }
         guard isRight else {
-            journal.note(.refusedPIN)
+            log.record(.refusedPIN)
             throw .wrongPIN(
                 attemptsLeft: state.withLock { state in
                     state.attemptsLeft -= 1
@@ -53,7 +53,7 @@ final class MemoryStore: CredentialStore, Sendable {
                 }
             )
         }
-        journal.note(.opened)
+        log.record(.opened)
         await state.withLock { $0.faults.whileUnlocking }?()
         return Opened(store: self, isBackedUp: isBackedUp)
     }
@@ -70,15 +70,15 @@ final class MemoryStore: CredentialStore, Sendable {
 
         func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
             if isLocked.withLock({ $0 }) { throw .locked }
-            store.journal.note(.looked(relyingParty))
-            if let fault = store.state.withLock({ $0.faults.look }) { throw fault }
+            store.log.record(.searched(relyingParty))
+            if let fault = store.state.withLock({ $0.faults.find }) { throw fault }
             return store.passkeys.filter { $0.relyingParty == relyingParty }
         }
 
         func add(_ passkey: Passkey) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.add }) { throw fault }
-            store.journal.note(.added(passkey.id))
+            store.log.record(.added(passkey.id))
             store.put(passkey)
         }
 
@@ -88,7 +88,7 @@ final class MemoryStore: CredentialStore, Sendable {
         ) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
             if let fault = store.state.withLock({ $0.faults.delete }) { throw fault }
-            store.journal.note(.deleted(credentials))
+            store.log.record(.deleted(credentials))
             store.state.withLock { state in
                 state.passkeys.removeAll { $0.relyingParty == relyingParty && credentials.contains($0.id) }
             }
@@ -96,13 +96,13 @@ final class MemoryStore: CredentialStore, Sendable {
 
         func record(_ request: ServedRequest) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
-            if let fault = store.state.withLock({ $0.faults.note }) { throw fault }
-            store.journal.note(.noted(request))
+            if let fault = store.state.withLock({ $0.faults.record }) { throw fault }
+            store.log.record(.recorded(request))
         }
 
         func lock() async {
             isLocked.withLock { $0 = true }
-            store.journal.note(.locked)
+            store.log.record(.locked)
         }
     }
 }

@@ -4,47 +4,47 @@ import HybridAuthenticator
 import HybridCTAP
 import Testing
 
-@Suite("What an authenticator says of itself, of failures and of PINs")
+@Suite("getInfo, failures and PINs")
 struct OtherRequestTests {
-    @Test("getInfo tells the truth and asks nobody")
+    @Test("getInfo is correct and does not ask the user")
     func info() async throws {
-        let desk = try Desk()
-        let response = await desk.authenticator.answer(.getInfo)
+        let fixture = try AuthenticatorFixture()
+        let response = await fixture.authenticator.answer(.getInfo)
         #expect(response.status == .success)
         let info = try AuthenticatorInfo(parsing: response.body)
         #expect(info == Authenticator.info)
         #expect(info.versions == ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"])
         #expect(info.aaguid == Authenticator.aaguid)
         #expect(info.aaguid != .zero)
-        #expect(info.options == ["rk": true, "uv": true], "passkeys may be discoverable, every user is verified")
+        #expect(info.options == ["rk": true, "uv": true], "discoverable passkeys, verified users")
         #expect(info.extensions == ["prf"])
         #expect(info.attestationFormats == ["none", "packed"])
         #expect(info.algorithms == [.es256])
         #expect(info.transports == ["internal", "hybrid"])
-        #expect(desk.journal.events == [])
-        #expect(await desk.authenticator.fulfilled == 0, "no passkey was used")
-        let made = try MakeCredentialResponse(parsing: try await desk.create().body)
+        #expect(fixture.log.events == [])
+        #expect(await fixture.authenticator.fulfilledCount == 0, "no passkey was used")
+        let made = try MakeCredentialResponse(parsing: try await fixture.create().body)
         let credential = try #require(made.authenticatorData.attestedCredential)
         #expect(credential.aaguid == info.aaguid)
         #expect(info.algorithms.contains(credential.publicKey.algorithm))
     }
 
-    @Test("selection is not a command here")
+    @Test("authenticatorSelection is not supported")
     func selection() async throws {
-        let desk = try Desk()
-        #expect(await desk.authenticator.answer(.selection).encoded == [0x01])
-        #expect(desk.journal.events == [])
+        let fixture = try AuthenticatorFixture()
+        #expect(await fixture.authenticator.answer(.selection).encoded == [0x01])
+        #expect(fixture.log.events == [])
     }
 
-    @Test("a failure is remembered until a request succeeds")
+    @Test("The last failure is kept until a request succeeds")
     func lastFailure() async throws {
-        let desk = try Desk()
-        #expect(await desk.sign().status == .noCredentials)
-        #expect(await desk.authenticator.lastFailure == .noPasskey)
-        try desk.known("ada")
-        #expect(await desk.sign().status == .success)
-        #expect(await desk.authenticator.lastFailure == nil)
-        #expect(await desk.authenticator.fulfilled == 1)
+        let fixture = try AuthenticatorFixture()
+        #expect(await fixture.sign().status == .noCredentials)
+        #expect(await fixture.authenticator.lastFailure == .noPasskey)
+        try fixture.addPasskey("ada")
+        #expect(await fixture.sign().status == .success)
+        #expect(await fixture.authenticator.lastFailure == nil)
+        #expect(await fixture.authenticator.fulfilledCount == 1)
     }
 
     static let failures: [(AuthenticatorFailure, UInt8, String)] = [
@@ -56,29 +56,29 @@ struct OtherRequestTests {
         (.internalFault("S."), 0x7F, "S."),
     ]
 
-    @Test("each failure has its status for the client and its sentence for the person", arguments: 0..<failures.count)
+    @Test("Each failure has a CTAP status and a sentence", arguments: 0..<failures.count)
     func statuses(index: Int) {
         let (failure, status, word) = Self.failures[index]
         #expect(failure.ctapStatus.rawValue == status)
         #expect(failure.sentence.contains(word))
     }
 
-    @Test("a PIN has 1 to 255 bytes")
+    @Test("A PIN has 1 to 255 bytes")
     func lengths() {
         for length in [1, 4, 254, 255] { #expect(PIN.typed(String(repeating: "1", count: length)) != nil) }
         for length in [0, 256, 1_000] { #expect(PIN.typed(String(repeating: "1", count: length)) == nil) }
-        #expect(PIN.typed(String(repeating: "é", count: 128)) == nil, "bytes, not letters")
+        #expect(PIN.typed(String(repeating: "é", count: 128)) == nil, "the limit counts bytes")
     }
 
     @Test(
-        "a new PIN has 4 letters, whatever their bytes",
+        "A new PIN has at least 4 code points",
         arguments: [("1234", true), ("123", false), ("äöüß", true), ("äöü", false), ("🔑", false), ("🔑🔑🔑🔑", true)]
     )
     func longEnough(text: String, expected: Bool) throws {
         #expect(try #require(PIN.typed(text)).isLongEnough == expected)
     }
 
-    @Test("PINs are compared by their bytes and never shown")
+    @Test("PINs are compared by bytes and never printed")
     func comparison() throws {
         let pin = try #require(PIN.typed("24681357"))
         #expect(pin == PIN.typed("24681357"))
@@ -89,10 +89,10 @@ struct OtherRequestTests {
         for text in ["\(pin)", String(reflecting: pin), "\([pin])", dumped] { #expect(!text.contains("2468")) }
     }
 
-    @Test("a passkey is never shown")
+    @Test("A passkey is never printed")
     func hiddenPasskey() throws {
-        let desk = try Desk()
-        let passkey = try desk.known("ada")
+        let fixture = try AuthenticatorFixture()
+        let passkey = try fixture.addPasskey("ada")
         var dumped = ""
         dump(passkey, to: &dumped)
         for text in ["\(passkey)", String(reflecting: passkey), dumped] {

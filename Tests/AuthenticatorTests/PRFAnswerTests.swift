@@ -14,7 +14,7 @@ struct PRFAnswerTests {
 
     private static func known() throws -> PRFSecret { try #require(PRFSecret(bytes: secret)) }
 
-    /// What a passkey with ``secret`` answers, by another road than the authenticator's: RFC 2104, written out.
+    /// Returns the output of a passkey with ``secret``, computed independently as HMAC (RFC 2104).
     private static func answer(_ salt: [UInt8], secret: [UInt8] = secret) -> [UInt8] {
         let key = secret + [UInt8](repeating: 0, count: 32)
         let inner = Array(SHA256.hash(data: key.map { $0 ^ 0x36 } + salt))
@@ -30,29 +30,29 @@ struct PRFAnswerTests {
 
     private static func results(_ outputs: CBORMap?) -> CBORMap? { outputs?["prf"]?.map?["results"]?.map }
 
-    @Test("every new passkey has a secret of its own, asked for or not")
+    @Test("Every new passkey has its own secret, requested or not")
     func secrets() async throws {
-        let desk = try Desk()
+        let fixture = try AuthenticatorFixture()
         for name in ["ada", "bob"] {
-            let account = try Desk.account(name)
-            #expect(try await desk.create(user: account) { $0.extensions = nil }.status == .success)
+            let account = try AuthenticatorFixture.account(name)
+            #expect(try await fixture.create(user: account) { $0.extensions = nil }.status == .success)
         }
-        let secrets = desk.store.passkeys.compactMap { $0.prfSecret?.withUnsafeBytes { Array($0) } }
+        let secrets = fixture.store.passkeys.compactMap { $0.prfSecret?.withUnsafeBytes { Array($0) } }
         #expect(Set(secrets).count == 2)
         #expect(secrets.allSatisfy { $0.count == 32 && Set($0).count > 8 })
     }
 
-    @Test("a creation says whether it can, and answers salts at once")
+    @Test("A creation reports support and evaluates salts")
     func creation() async throws {
-        let desk = try Desk()
+        let fixture = try AuthenticatorFixture()
         let plain = try MakeCredentialResponse(
-            parsing: try await desk.create { $0.extensions = Self.prf([:]) }.body
+            parsing: try await fixture.create { $0.extensions = Self.prf([:]) }.body
         )
         #expect(plain.unsignedExtensionOutputs == ["prf": ["enabled": true]])
-        #expect(plain.authenticatorData.extensions == nil, "nothing of it is signed")
+        #expect(plain.authenticatorData.extensions == nil, "it is not signed")
 
-        let response = try await desk.create { $0.extensions = Self.prf(["eval": Self.salts(Self.one, Self.two)]) }
-        let secret = try #require(desk.store.passkeys.first?.prfSecret).withUnsafeBytes { Array($0) }
+        let response = try await fixture.create { $0.extensions = Self.prf(["eval": Self.salts(Self.one, Self.two)]) }
+        let secret = try #require(fixture.store.passkeys.first?.prfSecret).withUnsafeBytes { Array($0) }
         let results: CBORMap = [
             "first": .bytes(Self.answer(Self.one, secret: secret)),
             "second": .bytes(Self.answer(Self.two, secret: secret)),
@@ -60,20 +60,20 @@ struct PRFAnswerTests {
         let made = try MakeCredentialResponse(parsing: response.body)
         #expect(made.unsignedExtensionOutputs == ["prf": ["enabled": true, "results": .map(results)]])
 
-        let without = try MakeCredentialResponse(parsing: try await desk.create { $0.extensions = ["hm": 1] }.body)
+        let without = try MakeCredentialResponse(parsing: try await fixture.create { $0.extensions = ["hm": 1] }.body)
         #expect(without.unsignedExtensionOutputs == nil)
     }
 
-    @Test("a sign-in is these bytes")
+    @Test("The response to a sign-in is encoded as expected")
     func bytes() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada", id: 7, secret: try Self.known())
-        let response = await desk.sign(
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada", id: 7, secret: try Self.known())
+        let response = await fixture.sign(
             allow: [known.descriptor],
             extensions: Self.prf(["eval": Self.salts(Self.one, Self.two)])
         )
         let signed = try GetAssertionResponse(parsing: response.body)
-        #expect(try desk.verifies(signed, by: known))
+        #expect(try fixture.verifies(signed, by: known))
         var body: [UInt8] = [0xA4, 0x01, 0xA2, 0x62, 0x69, 0x64, 0x58, 0x20] + known.id.bytes
         body += [0x64] + Array("type".utf8) + [0x6A] + Array("public-key".utf8)
         body += [0x02, 0x58, 0x25] + Array(SHA256.hash(data: Array("example.com".utf8))) + [0x0D, 0, 0, 0, 0]
@@ -84,47 +84,47 @@ struct PRFAnswerTests {
         #expect(response.encoded == [0] + body)
     }
 
-    @Test("salts for the credential that answers go before those for all")
+    @Test("Salts for the used credential precede those for all")
     func byCredential() async throws {
-        let desk = try Desk { $0.choice = 1 }
+        let fixture = try AuthenticatorFixture { $0.choice = 1 }
         let secret = try Self.known()
-        let ada = try desk.known("ada", secret: secret)
-        let bob = try desk.known("bob", secret: secret)
+        let ada = try fixture.addPasskey("ada", secret: secret)
+        let bob = try fixture.addPasskey("bob", secret: secret)
         let extensions = Self.prf([
             "eval": Self.salts(Self.one), "evalByCredential": .map([.bytes(ada.id.bytes): Self.salts(Self.two)]),
         ])
-        let listed = await desk.sign(allow: [ada, bob].map(\.descriptor), extensions: extensions)
+        let listed = await fixture.sign(allow: [ada, bob].map(\.descriptor), extensions: extensions)
         let chosen = try GetAssertionResponse(parsing: listed.body)
         #expect(chosen.credential == ada.descriptor)
         #expect(Self.results(chosen.unsignedExtensionOutputs) == ["first": .bytes(Self.answer(Self.two))])
-        let alone = await desk.authenticator.answer(
-            .getAssertion(desk.signIn(allow: [ada.descriptor], extensions: extensions))
+        let alone = await fixture.authenticator.answer(
+            .getAssertion(fixture.signIn(allow: [ada.descriptor], extensions: extensions))
         )
-        #expect(alone.status == .operationDenied, "the choice of the second of one is none")
+        #expect(alone.status == .operationDenied, "a choice out of range")
     }
 
-    @Test("a passkey without a secret signs, and says nothing of the extension")
+    @Test("A passkey without a secret signs without an extension output")
     func without() async throws {
-        let desk = try Desk()
-        let old = try desk.known("ada")
-        let response = await desk.sign(extensions: Self.prf(["eval": Self.salts(Self.one)]))
+        let fixture = try AuthenticatorFixture()
+        let old = try fixture.addPasskey("ada")
+        let response = await fixture.sign(extensions: Self.prf(["eval": Self.salts(Self.one)]))
         let signed = try GetAssertionResponse(parsing: response.body)
-        #expect(try desk.verifies(signed, by: old))
+        #expect(try fixture.verifies(signed, by: old))
         #expect(signed.unsignedExtensionOutputs == nil)
     }
 
-    @Test("no salts, no answer")
+    @Test("Without salts there is no output")
     func noSalts() async throws {
-        let desk = try Desk()
-        try desk.known("ada", secret: try Self.known())
+        let fixture = try AuthenticatorFixture()
+        try fixture.addPasskey("ada", secret: try Self.known())
         for extensions in [Self.prf([:]), ["unheardOf": true], ["hmac-secret": [1, 2]]] {
-            let signed = try GetAssertionResponse(parsing: await desk.sign(extensions: extensions).body)
+            let signed = try GetAssertionResponse(parsing: await fixture.sign(extensions: extensions).body)
             #expect(signed.unsignedExtensionOutputs == nil)
             #expect(signed.authenticatorData.extensions == nil)
         }
     }
 
-    @Test("a secret has 32 bytes and is never shown")
+    @Test("A secret has 32 bytes and is never printed")
     func hidden() throws {
         for count in [0, 31, 33] { #expect(PRFSecret(bytes: [UInt8](repeating: 77, count: count)) == nil) }
         let secret = try #require(PRFSecret(bytes: [UInt8](repeating: 77, count: 32)))

@@ -4,141 +4,143 @@ import HybridAuthenticator
 import HybridCTAP
 import Testing
 
-@Suite("Discoverable passkeys: which are, and which takes whose place", .timeLimit(.minutes(10)))
+@Suite("Discoverable passkeys and replacement", .timeLimit(.minutes(10)))
 struct ReplacementTests {
-    @Test("a passkey is discoverable if the site asked for that, and only then", arguments: [false, true])
+    @Test("A passkey is discoverable only if the site requested it", arguments: [false, true])
     func residentKey(_ asked: Bool) async throws {
-        let desk = try Desk()
-        #expect(try await desk.create { $0.residentKey = asked }.status == .success)
-        let stored = try #require(desk.store.passkeys.first)
+        let fixture = try AuthenticatorFixture()
+        #expect(try await fixture.create { $0.residentKey = asked }.status == .success)
+        let stored = try #require(fixture.store.passkeys.first)
         #expect(stored.isDiscoverable == asked)
-        let discovered = await desk.sign()
+        let discovered = await fixture.sign()
         #expect(discovered.status == (asked ? .success : .noCredentials))
-        let named = await desk.sign(allow: [stored.descriptor])
-        #expect(named.status == .success, "who names it can use it")
-        #expect(try desk.verifies(GetAssertionResponse(parsing: named.body), by: stored))
+        let named = await fixture.sign(allow: [stored.descriptor])
+        #expect(named.status == .success, "a client that names it can use it")
+        #expect(try fixture.verifies(GetAssertionResponse(parsing: named.body), by: stored))
     }
 
-    @Test("one that is not discoverable is on the exclude list like any other")
+    @Test("The exclude list also matches passkeys that are not discoverable")
     func excluded() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada", discoverable: false)
-        await desk.expectFailure(
-            try await desk.create(exclude: [known.descriptor]),
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada", discoverable: false)
+        await fixture.expectFailure(
+            try await fixture.create(exclude: [known.descriptor]),
             0x19,
             .alreadyRegistered,
             stored: 1
         )
     }
 
-    @Test("a new discoverable passkey takes the place of the account's, after a consent that says so")
+    @Test("A new discoverable passkey replaces those of its account, with consent")
     func replaced() async throws {
-        let desk = try Desk()
-        // Made twice, as versions did that replaced nothing.
-        let older = try desk.known("ada", id: 1)
-        let old = try desk.known("ada", id: 2)
-        try desk.known("bob")
-        try desk.known("ada", rp: "example.org")
-        // The same account has another name by now.
+        let fixture = try AuthenticatorFixture()
+        // Two passkeys of one account, from a version without replacement.
+        let older = try fixture.addPasskey("ada", id: 1)
+        let old = try fixture.addPasskey("ada", id: 2)
+        try fixture.addPasskey("bob")
+        try fixture.addPasskey("ada", rp: "example.org")
+        // The name of the account has changed.
         let account = UserEntity(id: old.user.id, name: "ada@new.example", displayName: "")
-        #expect(try await desk.create(user: account).status == .success)
-        let new = try #require(desk.store.passkeys.first)
-        #expect(desk.store.passkeys.count == 5, "both stay until the client has heard of the new one")
-        try await desk.authenticator.delivered()
+        #expect(try await fixture.create(user: account).status == .success)
+        let new = try #require(fixture.store.passkeys.first)
+        #expect(fixture.store.passkeys.count == 5, "both stay until the client has the new one")
+        try await fixture.authenticator.responseDelivered()
         #expect(
-            desk.journal.events == [
-                .askedPIN(.create(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .confirmed(account, desk.relyingParty, replacing: [old.user, older.user]),
+            fixture.log.events == [
+                .askedPIN(.create(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
+                .confirmed(account, fixture.relyingParty, replacing: [old.user, older.user]),
                 .added(new.id), .deleted([old.id, older.id]),
-                .noted(ServedRequest(.create(desk.relyingParty), .done, credential: new.id)), .locked,
+                .recorded(ServedRequest(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
             ]
         )
-        #expect(desk.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])
-        #expect(await desk.sign(allow: [old.descriptor]).status == .noCredentials)
-        #expect(await desk.sign(allow: [new.descriptor]).status == .success)
-        try await desk.authenticator.delivered()
-        #expect(desk.store.passkeys.count == 3, "a sign-in replaces nothing")
+        #expect(fixture.store.passkeys.map(\.user.name) == ["ada@new.example", "ada@example.com", "bob@example.com"])
+        #expect(await fixture.sign(allow: [old.descriptor]).status == .noCredentials)
+        #expect(await fixture.sign(allow: [new.descriptor]).status == .success)
+        try await fixture.authenticator.responseDelivered()
+        #expect(fixture.store.passkeys.count == 3, "a sign-in replaces nothing")
     }
 
-    @Test("an answer that was sent and never shown to be heard replaces nothing, and the history has it as sent")
+    @Test("A response that was sent but not confirmed replaces nothing and is recorded as sent")
     func unheard() async throws {
-        let desk = try Desk()
-        let old = try desk.known("ada")
-        #expect(try await desk.create().status == .success)
-        let new = try #require(desk.store.passkeys.first)
-        await desk.authenticator.sent()
-        #expect(await !desk.authenticator.keptReplaced)
-        await desk.authenticator.ended()
-        #expect(await desk.authenticator.keptReplaced)
-        #expect(desk.store.passkeys.map(\.id) == [new.id, old.id])
+        let fixture = try AuthenticatorFixture()
+        let old = try fixture.addPasskey("ada")
+        #expect(try await fixture.create().status == .success)
+        let new = try #require(fixture.store.passkeys.first)
+        await fixture.authenticator.responseSent()
+        #expect(await !fixture.authenticator.keptReplaced)
+        await fixture.authenticator.sessionEnded()
+        #expect(await fixture.authenticator.keptReplaced)
+        #expect(fixture.store.passkeys.map(\.id) == [new.id, old.id])
         #expect(
-            desk.journal.events.suffix(2) == [
-                .noted(ServedRequest(.create(desk.relyingParty), .done, credential: new.id)), .locked,
+            fixture.log.events.suffix(2) == [
+                .recorded(ServedRequest(.create(fixture.relyingParty), .done, credential: new.id)), .locked,
             ]
         )
-        try await desk.authenticator.delivered()
-        #expect(desk.store.passkeys.count == 2, "it is too late then")
+        try await fixture.authenticator.responseDelivered()
+        #expect(fixture.store.passkeys.count == 2, "it cannot be delivered later")
     }
 
-    @Test("where the client never hears of the new passkey, the old one stays and signs in")
+    @Test("If the client never receives the new passkey, the old one stays and can sign in")
     func undelivered() async throws {
-        let desk = try Desk()
-        let old = try desk.known("ada")
-        #expect(try await desk.create().status == .success)
-        #expect(await desk.sign(allow: [old.descriptor]).status == .success)
-        try await desk.authenticator.delivered()
-        #expect(desk.store.passkeys.count == 2, "what was not delivered then is not delivered later")
-        #expect(desk.journal.openStores == 0)
+        let fixture = try AuthenticatorFixture()
+        let old = try fixture.addPasskey("ada")
+        #expect(try await fixture.create().status == .success)
+        #expect(await fixture.sign(allow: [old.descriptor]).status == .success)
+        try await fixture.authenticator.responseDelivered()
+        #expect(fixture.store.passkeys.count == 2, "it cannot be delivered later")
+        #expect(fixture.log.openStores == 0)
     }
 
-    @Test("an old passkey that can't be deleted is reported, and the new one is good")
+    @Test("An old passkey that cannot be deleted is reported, and the new one works")
     func undeletable() async throws {
-        let desk = try Desk()
-        let old = try desk.known("ada")
-        desk.store.fail { $0.delete = .notWritten("the disk is full") }
-        #expect(try await desk.create().status == .success)
-        await #expect(throws: StoreFailure.notWritten("the disk is full")) { try await desk.authenticator.delivered() }
-        #expect(desk.store.passkeys.map(\.id).last == old.id && desk.store.passkeys.count == 2)
-        #expect(desk.journal.openStores == 0, "an opened store is locked again")
+        let fixture = try AuthenticatorFixture()
+        let old = try fixture.addPasskey("ada")
+        fixture.store.fail { $0.delete = .notWritten("the disk is full") }
+        #expect(try await fixture.create().status == .success)
+        await #expect(throws: StoreFailure.notWritten("the disk is full")) {
+            try await fixture.authenticator.responseDelivered()
+        }
+        #expect(fixture.store.passkeys.map(\.id).last == old.id && fixture.store.passkeys.count == 2)
+        #expect(fixture.log.openStores == 0, "an unlocked store is locked again")
     }
 
-    @Test("the account is known by its handle, byte for byte, and not by its name")
+    @Test("An account is identified by the bytes of its handle, not by its name")
     func handles() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
         for handle in [Array("handle of ad".utf8), Array("handle of ada ".utf8), Array("Handle of ada".utf8)] {
             let id = try #require(UserHandle(bytes: handle))
             let account = UserEntity(id: id, name: known.user.name, displayName: "")
-            #expect(try await desk.create(user: account).status == .success)
+            #expect(try await fixture.create(user: account).status == .success)
         }
-        #expect(desk.store.passkeys.count == 4)
+        #expect(fixture.store.passkeys.count == 4)
     }
 
-    @Test("nothing is replaced by or instead of a passkey that is not discoverable")
+    @Test("A passkey that is not discoverable neither replaces nor is replaced")
     func besides() async throws {
-        let desk = try Desk()
-        let hidden = try desk.known("ada", id: 1, discoverable: false)
-        let shown = try desk.known("ada", id: 2)
-        #expect(try await desk.create { $0.residentKey = false }.status == .success)
-        #expect(desk.store.passkeys.count == 3)
-        #expect(try await desk.create().status == .success)
-        try await desk.authenticator.delivered()
-        #expect(desk.store.passkeys.count == 3)
-        #expect(desk.store.passkeys.contains { $0.id == hidden.id })
-        #expect(!desk.store.passkeys.contains { $0.id == shown.id })
+        let fixture = try AuthenticatorFixture()
+        let hidden = try fixture.addPasskey("ada", id: 1, discoverable: false)
+        let shown = try fixture.addPasskey("ada", id: 2)
+        #expect(try await fixture.create { $0.residentKey = false }.status == .success)
+        #expect(fixture.store.passkeys.count == 3)
+        #expect(try await fixture.create().status == .success)
+        try await fixture.authenticator.responseDelivered()
+        #expect(fixture.store.passkeys.count == 3)
+        #expect(fixture.store.passkeys.contains { $0.id == hidden.id })
+        #expect(!fixture.store.passkeys.contains { $0.id == shown.id })
     }
 
-    @Test("who declines keeps the old passkey, and so does a full disk", arguments: [false, true])
+    @Test("The old passkey stays if the user declines or the disk is full", arguments: [false, true])
     func kept(isFull: Bool) async throws {
-        let desk = try Desk { if !isFull { $0.atConfirmation = .no(.declined) } }
-        let old = try desk.known("ada")
-        if isFull { desk.store.fail { $0.add = .notWritten("the disk is full") } }
-        await desk.expectFailure(
-            try await desk.create(),
+        let fixture = try AuthenticatorFixture { if !isFull { $0.atConfirmation = .no(.declined) } }
+        let old = try fixture.addPasskey("ada")
+        if isFull { fixture.store.fail { $0.add = .notWritten("the disk is full") } }
+        await fixture.expectFailure(
+            try await fixture.create(),
             isFull ? 0x28 : 0x27,
             isFull ? .notSaved("the disk is full") : .declined,
             stored: 1
         )
-        #expect(desk.store.passkeys.map(\.id) == [old.id])
+        #expect(fixture.store.passkeys.map(\.id) == [old.id])
     }
 }

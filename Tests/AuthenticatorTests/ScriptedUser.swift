@@ -2,33 +2,34 @@
 
 import HybridAuthenticator
 import HybridCTAP
+import TestSupport
 import Testing
 
-/// A person who does what a test says, and whose questions are noted.
+/// A user who follows a script; the prompts are logged.
 struct ScriptedUser: UserInteraction {
     enum Answer: Sendable {
         case yes
         case no(UserRefusal)
-        /// Leaves the dialog open until it is taken down; then it counts as closed.
+        /// Leaves the prompt open until it is cancelled, which counts as closed.
         case waits(Signal)
     }
 
-    let journal: Journal
-    /// What is typed, one after the other; the last again and again.
+    let log: EventLog
+    /// PINs to enter in turn; the last one is repeated.
     var pins = [MemoryStore.rightPIN]
     var atPIN = Answer.yes
     var atConfirmation = Answer.yes
     var atChoice = Answer.yes
     var atNotice = Answer.yes
-    /// Which account of those offered.
+    /// Index of the account to choose.
     var choice = 0
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
-        let asked = journal.events.count { if case .askedPIN = $0 { true } else { false } }
-        journal.note(.askedPIN(operation, problem))
+        let asked = log.events.count { if case .askedPIN = $0 { true } else { false } }
+        log.record(.askedPIN(operation, problem))
         try await follow(atPIN)
         let text = pins[min(asked, pins.count - 1)]
-        guard let pin = PIN.typed(text) else { throw .unavailable("no PIN is like \(text)") }
+        guard let pin = PIN.typed(text) else { throw .unavailable("not a PIN: \(text)") }
         return pin
     }
 
@@ -37,18 +38,18 @@ struct ScriptedUser: UserInteraction {
         for relyingParty: RelyingPartyID,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
-        journal.note(.confirmed(account, relyingParty, replacing: replaced))
+        log.record(.confirmed(account, relyingParty, replacing: replaced))
         try await follow(atConfirmation)
     }
 
     func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int {
-        journal.note(.chose(accounts, relyingParty))
+        log.record(.chose(accounts, relyingParty))
         try await follow(atChoice)
         return choice
     }
 
-    func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        journal.note(.told(notice, relyingParty))
+    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
+        log.record(.notified(notice, relyingParty))
         try await follow(atNotice)
     }
 
@@ -61,24 +62,6 @@ struct ScriptedUser: UserInteraction {
             await Signal.cancellation()
             throw .declined
         }
-    }
-}
-
-/// Something that happens once, for others to wait for.
-struct Signal: Sendable {
-    private let stream: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func fire() { continuation.finish() }
-    func wait() async { for await _ in stream {} }
-
-    /// Returns when the task is cancelled.
-    static func cancellation() async {
-        let never = Signal()
-        await never.wait()
-        withExtendedLifetime(never) {}
     }
 }
 

@@ -8,19 +8,19 @@ import Testing
 
 @Suite("Signing in with a passkey", .timeLimit(.minutes(10)))
 struct SignInTests {
-    @Test("finds a passkey of the allow list, asks, and names nobody in the answer")
+    @Test("A passkey of the allow list signs in, and the response names no user")
     func allowList() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
-        try desk.known("bob")
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
+        try fixture.addPasskey("bob")
         let foreign = CredentialDescriptor(id: try #require(CredentialID(bytes: [1, 2, 3])))
-        let response = await desk.sign(allow: [foreign, known.descriptor])
-        try await desk.authenticator.delivered()
+        let response = await fixture.sign(allow: [foreign, known.descriptor])
+        try await fixture.authenticator.responseDelivered()
         #expect(
-            desk.journal.events == [
-                .askedPIN(.signIn(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .chose([known.user], desk.relyingParty),
-                .noted(ServedRequest(.signIn(desk.relyingParty), .done, credential: known.id)), .locked,
+            fixture.log.events == [
+                .askedPIN(.signIn(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
+                .chose([known.user], fixture.relyingParty),
+                .recorded(ServedRequest(.signIn(fixture.relyingParty), .done, credential: known.id)), .locked,
             ]
         )
         let parsed = try GetAssertionResponse(parsing: response.body)
@@ -28,70 +28,70 @@ struct SignInTests {
         #expect(parsed.user == nil)
         #expect(!parsed.userSelected)
         #expect(parsed.numberOfCredentials == nil)
-        #expect(try desk.verifies(parsed, by: known))
-        #expect(await desk.authenticator.fulfilled == 1)
+        #expect(try fixture.verifies(parsed, by: known))
+        #expect(await fixture.authenticator.fulfilledCount == 1)
     }
 
     @Test(
-        "signs authenticator data with truthful flags",
+        "The flags of the signed authenticator data are correct",
         arguments: [(false, false), (false, true), (true, false), (true, true)]
     )
     func flags(eligible: Bool, isBackedUp: Bool) async throws {
-        let desk = try Desk(isBackedUp: isBackedUp)
-        let known = try desk.known("ada", eligible: eligible)
-        let parsed = try GetAssertionResponse(parsing: await desk.sign(allow: [known.descriptor]).body)
+        let fixture = try AuthenticatorFixture(isBackedUp: isBackedUp)
+        let known = try fixture.addPasskey("ada", eligible: eligible)
+        let parsed = try GetAssertionResponse(parsing: await fixture.sign(allow: [known.descriptor]).body)
         let flags: UInt8 = 0x05 | (eligible ? 0x08 : 0) | (eligible && isBackedUp ? 0x10 : 0)
         let hash = Array(SHA256.hash(data: Array("example.com".utf8)))
         #expect(parsed.authenticatorData.encoded == hash + [flags, 0, 0, 0, 0])
-        #expect(try desk.verifies(parsed, by: known))
+        #expect(try fixture.verifies(parsed, by: known))
     }
 
-    @Test("offers every account, the newest first, and uses the one chosen", arguments: 0..<3)
+    @Test("All accounts are offered, the newest first, and the chosen one is used", arguments: 0..<3)
     func discoverable(choice: Int) async throws {
-        let desk = try Desk { $0.choice = choice }
-        let passkeys = try ["ada", "bob", "eve"].map { try desk.known($0) }
-        try desk.known("mallory", rp: "example.org")
-        try desk.known("mallory", rp: "login.example.com")
+        let fixture = try AuthenticatorFixture { $0.choice = choice }
+        let passkeys = try ["ada", "bob", "eve"].map { try fixture.addPasskey($0) }
+        try fixture.addPasskey("mallory", rp: "example.org")
+        try fixture.addPasskey("mallory", rp: "login.example.com")
         let newest = Array(passkeys.reversed())
-        let response = await desk.sign()
-        #expect(desk.journal.events.contains(.chose(newest.map(\.user), desk.relyingParty)))
+        let response = await fixture.sign()
+        #expect(fixture.log.events.contains(.chose(newest.map(\.user), fixture.relyingParty)))
         let parsed = try GetAssertionResponse(parsing: response.body)
         let chosen = newest[choice]
         #expect(parsed.credential == chosen.descriptor)
         #expect(parsed.user == UserEntity(id: chosen.user.id, name: "", displayName: ""))
         #expect(parsed.userSelected)
-        for passkey in newest { #expect(try desk.verifies(parsed, by: passkey) == (passkey.id == chosen.id)) }
+        for passkey in newest { #expect(try fixture.verifies(parsed, by: passkey) == (passkey.id == chosen.id)) }
         let text = String(decoding: response.encoded, as: UTF8.self)
-        #expect(!text.contains("@example.com"), "names stay here")
+        #expect(!text.contains("@example.com"), "no names are sent")
     }
 
-    @Test("finds one passkey in a list of any size and order", arguments: [1, 2, 300, 17000])
+    @Test("A passkey is found in an allow list of any size and order", arguments: [1, 2, 300, 17000])
     func longLists(count: Int) async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
         var generator = SeededGenerator()
         var list = try (1..<count).map { number in
-            // As many as the largest message holds have 32 bytes each.
+            // 17,000 IDs fit a message only with 32 bytes each.
             let length = count > 300 ? 32 : Int.random(in: 2...CredentialID.maximumLength, using: &generator)
             let bytes = [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 3, count: length - 2)
             return CredentialDescriptor(id: try #require(CredentialID(bytes: bytes)))
         }
-        // Named three times over, it is one passkey still.
+        // The same passkey three times.
         for _ in 0..<3 { list.insert(known.descriptor, at: Int.random(in: 0...list.count, using: &generator)) }
-        let request = CTAPRequest.getAssertion(desk.signIn(allow: list))
-        // Through the bytes, so that the parser's bounds are met as well.
-        let response = await desk.authenticator.answer(try CTAPRequest(parsing: request.encoded))
+        let request = CTAPRequest.getAssertion(fixture.signIn(allow: list))
+        // Encoded and parsed, so that the parser's limits apply, too.
+        let response = await fixture.authenticator.answer(try CTAPRequest(parsing: request.encoded))
         let parsed = try GetAssertionResponse(parsing: response.body)
         #expect(parsed.credential == known.descriptor, "\(generator)")
-        #expect(desk.journal.events.contains(.chose([known.user], desk.relyingParty)))
-        #expect(try desk.verifies(parsed, by: known))
+        #expect(fixture.log.events.contains(.chose([known.user], fixture.relyingParty)))
+        #expect(try fixture.verifies(parsed, by: known))
     }
 
-    @Test("answers a sign-in without a list with these bytes: no names, chosen here, one alone")
+    @Test("The response without an allow list is encoded as expected, without names")
     func discoveredBytes() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada", id: 9)
-        let response = await desk.sign()
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada", id: 9)
+        let response = await fixture.sign()
         let signature = try GetAssertionResponse(parsing: response.body).signature
         var body: [UInt8] = [0xA5, 0x01, 0xA2, 0x62, 0x69, 0x64, 0x58, 0x20] + known.id.bytes
         body += [0x64] + Array("type".utf8) + [0x6A] + Array("public-key".utf8)
@@ -103,97 +103,97 @@ struct SignInTests {
         #expect(response.encoded == [0] + body)
     }
 
-    @Test("chooses among those of the allow list alone")
+    @Test("Only accounts of the allow list are offered")
     func narrowed() async throws {
-        let desk = try Desk { $0.choice = 1 }
-        let ada = try desk.known("ada")
-        try desk.known("bob")
-        let eve = try desk.known("eve")
+        let fixture = try AuthenticatorFixture { $0.choice = 1 }
+        let ada = try fixture.addPasskey("ada")
+        try fixture.addPasskey("bob")
+        let eve = try fixture.addPasskey("eve")
         let parsed = try GetAssertionResponse(
-            parsing: await desk.sign(allow: [ada.descriptor, eve.descriptor]).body
+            parsing: await fixture.sign(allow: [ada.descriptor, eve.descriptor]).body
         )
-        #expect(desk.journal.events.contains(.chose([eve.user, ada.user], desk.relyingParty)))
+        #expect(fixture.log.events.contains(.chose([eve.user, ada.user], fixture.relyingParty)))
         #expect(parsed.credential == ada.descriptor)
     }
 
     @Test(
-        "tells the person first that there is no passkey",
+        "The user learns first that there is no passkey",
         arguments: ["none at all", "foreign IDs", "other site", "other type"]
     )
     func noPasskey(kind: String) async throws {
-        let desk = try Desk()
+        let fixture = try AuthenticatorFixture()
         var allow: [CredentialDescriptor] = []
         if kind != "none at all" {
-            let known = try desk.known("ada", rp: kind == "other site" ? "example.org" : "example.com")
+            let known = try fixture.addPasskey("ada", rp: kind == "other site" ? "example.org" : "example.com")
             switch kind {
             case "foreign IDs": allow = [CredentialDescriptor(id: try #require(CredentialID(bytes: [1, 2, 3])))]
             case "other type": allow = [CredentialDescriptor(id: known.id, type: "something-else")]
             default: allow = [known.descriptor]
             }
         }
-        let stored = desk.store.passkeys.count
-        await desk.expectFailure(await desk.sign(allow: allow), 0x2E, .noPasskey, stored: stored)
+        let stored = fixture.store.passkeys.count
+        await fixture.expectFailure(await fixture.sign(allow: allow), 0x2E, .noPasskey, stored: stored)
         #expect(
-            desk.journal.events == [
-                .askedPIN(.signIn(desk.relyingParty), nil), .opened, .looked(desk.relyingParty),
-                .told(.noPasskey, desk.relyingParty),
-                .noted(ServedRequest(.signIn(desk.relyingParty), .noPasskey)), .locked,
+            fixture.log.events == [
+                .askedPIN(.signIn(fixture.relyingParty), nil), .opened, .searched(fixture.relyingParty),
+                .notified(.noPasskey, fixture.relyingParty),
+                .recorded(ServedRequest(.signIn(fixture.relyingParty), .noPasskey)), .locked,
             ]
         )
     }
 
-    @Test("never offers the passkey of another site, not even of a parent or a child")
+    @Test("Passkeys of other sites are never offered, not even of a parent or child domain")
     func otherSites() async throws {
-        let desk = try Desk()
+        let fixture = try AuthenticatorFixture()
         for site in ["com.example", "example.co", "login.example.com", "xexample.com"] {
-            try desk.known("ada", rp: site)
+            try fixture.addPasskey("ada", rp: site)
         }
-        await desk.expectFailure(await desk.sign(), 0x2E, .noPasskey, stored: 4)
+        await fixture.expectFailure(await fixture.sign(), 0x2E, .noPasskey, stored: 4)
     }
 
-    @Test("refuses to answer silently, without a question")
+    @Test("A silent request is rejected without a prompt")
     func silent() async throws {
-        let desk = try Desk()
-        let known = try desk.known("ada")
+        let fixture = try AuthenticatorFixture()
+        let known = try fixture.addPasskey("ada")
         for allow in [[], [known.descriptor]] {
-            await desk.expectFailure(
-                await desk.sign(allow: allow, userPresence: false),
+            await fixture.expectFailure(
+                await fixture.sign(allow: allow, userPresence: false),
                 0x2B,
                 .silentRequest,
                 stored: 1
             )
         }
-        #expect(desk.journal.events == [])
+        #expect(fixture.log.events == [])
     }
 
-    @Test("signs nothing for a person who does not agree, at whichever question", arguments: 0..<3)
+    @Test("Nothing is signed if the user refuses any prompt", arguments: 0..<3)
     func declined(index: Int) async throws {
         let (refusal, status, failure) = CreationTests.refusals[index]
-        let atPIN = try Desk { $0.atPIN = .no(refusal) }
-        try atPIN.known("ada")
+        let atPIN = try AuthenticatorFixture { $0.atPIN = .no(refusal) }
+        try atPIN.addPasskey("ada")
         await atPIN.expectFailure(await atPIN.sign(), status, failure, stored: 1)
-        #expect(atPIN.journal.events == [.askedPIN(.signIn(atPIN.relyingParty), nil)])
+        #expect(atPIN.log.events == [.askedPIN(.signIn(atPIN.relyingParty), nil)])
 
-        let atChoice = try Desk { $0.atChoice = .no(refusal) }
-        try atChoice.known("ada")
+        let atChoice = try AuthenticatorFixture { $0.atChoice = .no(refusal) }
+        try atChoice.addPasskey("ada")
         await atChoice.expectFailure(await atChoice.sign(), status, failure, stored: 1)
 
-        let atNotice = try Desk { $0.atNotice = .no(refusal) }
+        let atNotice = try AuthenticatorFixture { $0.atNotice = .no(refusal) }
         await atNotice.expectFailure(await atNotice.sign(), status, failure)
     }
 
-    @Test("takes a choice that was not offered for a no", arguments: [-1, 1, 2, Int.max, Int.min])
+    @Test("A choice out of range counts as a refusal", arguments: [-1, 1, 2, Int.max, Int.min])
     func choiceOutOfRange(choice: Int) async throws {
-        let desk = try Desk { $0.choice = choice }
-        try desk.known("ada")
-        await desk.expectFailure(await desk.sign(), 0x27, .declined, stored: 1)
+        let fixture = try AuthenticatorFixture { $0.choice = choice }
+        try fixture.addPasskey("ada")
+        await fixture.expectFailure(await fixture.sign(), 0x27, .declined, stored: 1)
     }
 
-    @Test("reports a store that can't be read")
+    @Test("A store that cannot be read is reported")
     func brokenStore() async throws {
-        let desk = try Desk()
-        try desk.known("ada")
-        desk.store.fail { $0.look = .damaged("record 3 is damaged") }
-        await desk.expectFailure(await desk.sign(), 0x7F, .storeUnusable("record 3 is damaged"), stored: 1)
+        let fixture = try AuthenticatorFixture()
+        try fixture.addPasskey("ada")
+        fixture.store.fail { $0.find = .damaged("record 3 is damaged") }
+        await fixture.expectFailure(await fixture.sign(), 0x7F, .storeUnusable("record 3 is damaged"), stored: 1)
     }
 }

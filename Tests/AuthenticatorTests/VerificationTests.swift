@@ -2,72 +2,73 @@
 
 import HybridAuthenticator
 import HybridCTAP
+import TestSupport
 import Testing
 
-@Suite("Verifying the user and giving up", .timeLimit(.minutes(10)))
+@Suite("User verification and cancellation", .timeLimit(.minutes(10)))
 struct VerificationTests {
-    @Test("a PIN may be wrong twice, and the person learns how many attempts are left")
+    @Test("A PIN may be wrong twice, and the user learns how many attempts are left")
     func wrongTwice() async throws {
-        let desk = try Desk { $0.pins = ["1111", "2222", MemoryStore.rightPIN] }
-        try desk.known("ada")
-        #expect(await desk.sign().status == .success)
-        let operation = RequestedOperation.signIn(desk.relyingParty)
+        let fixture = try AuthenticatorFixture { $0.pins = ["1111", "2222", MemoryStore.rightPIN] }
+        try fixture.addPasskey("ada")
+        #expect(await fixture.sign().status == .success)
+        let operation = RequestedOperation.signIn(fixture.relyingParty)
         #expect(
-            Array(desk.journal.events.prefix(6)) == [
+            Array(fixture.log.events.prefix(6)) == [
                 .askedPIN(operation, nil), .refusedPIN, .askedPIN(operation, .wrong(attemptsLeft: 7)), .refusedPIN,
                 .askedPIN(operation, .wrong(attemptsLeft: 6)), .opened,
             ]
         )
-        #expect(await desk.authenticator.lastFailure == nil)
+        #expect(await fixture.authenticator.lastFailure == nil)
     }
 
-    @Test("three wrong PINs end the request, whatever it was")
+    @Test("Three wrong PINs end any request")
     func wrongThrice() async throws {
-        let desk = try Desk { $0.pins = ["1111", "2222", "3333", MemoryStore.rightPIN] }
-        await desk.expectFailure(await desk.sign(), 0x27, .wrongPIN)
-        #expect(desk.journal.events.count { $0 == .refusedPIN } == 3)
-        #expect(desk.journal.events.count == 6, "nothing but questions and refusals")
-        desk.journal.clear()
-        await desk.expectFailure(try await desk.create(), 0x27, .wrongPIN)
+        let fixture = try AuthenticatorFixture { $0.pins = ["1111", "2222", "3333", MemoryStore.rightPIN] }
+        await fixture.expectFailure(await fixture.sign(), 0x27, .wrongPIN)
+        #expect(fixture.log.events.count { $0 == .refusedPIN } == 3)
+        #expect(fixture.log.events.count == 6, "only prompts and rejections")
+        fixture.log.clear()
+        await fixture.expectFailure(try await fixture.create(), 0x27, .wrongPIN)
     }
 
-    @Test("a lockout ends the request at once", arguments: [0, 1, 2])
+    @Test("A lockout ends the request at once", arguments: [0, 1, 2])
     func lockout(after wrong: Int) async throws {
-        let desk = try Desk { $0.pins = ["1111"] }
-        desk.store.fail {
+        let fixture = try AuthenticatorFixture { $0.pins = ["1111"] }
+        fixture.store.fail {
             $0.unlock = (0..<wrong).map { .wrongPIN(attemptsLeft: 2 - $0) } + [.lockedOut(seconds: 30)]
         }
-        await desk.expectFailure(await desk.sign(), 0x27, .lockedOut(seconds: 30))
-        #expect(desk.journal.events.count == wrong + 1)
+        await fixture.expectFailure(await fixture.sign(), 0x27, .lockedOut(seconds: 30))
+        #expect(fixture.log.events.count == wrong + 1)
     }
 
-    @Test("after the last attempt that is judged at once, nobody is asked for another PIN")
+    @Test("After the last attempt before a wait, no other PIN is requested")
     func lastAttempt() async throws {
-        let desk = try Desk { $0.pins = ["1111", MemoryStore.rightPIN] }
-        desk.store.fail { $0.unlock = [.wrongPIN(attemptsLeft: 0)] }
-        await desk.expectFailure(await desk.sign(), 0x27, .wrongPIN)
-        #expect(desk.journal.events.count == 1, "one question, no second")
+        let fixture = try AuthenticatorFixture { $0.pins = ["1111", MemoryStore.rightPIN] }
+        fixture.store.fail { $0.unlock = [.wrongPIN(attemptsLeft: 0)] }
+        await fixture.expectFailure(await fixture.sign(), 0x27, .wrongPIN)
+        #expect(fixture.log.events.count == 1, "only one prompt")
     }
 
-    @Test("who said no is not asked again by the same client, whatever it asks")
+    @Test("After a refusal, the same client cannot prompt the user again")
     func declinedOnce() async throws {
-        let desk = try Desk { $0.atConfirmation = .no(.declined) }
-        await desk.expectFailure(try await desk.create(), 0x27, .declined)
-        desk.journal.clear()
-        await desk.expectFailure(await desk.sign(), 0x27, .declined)
-        await desk.expectFailure(try await desk.create(), 0x27, .declined)
-        #expect(desk.journal.events.isEmpty, "no question, no look into the store")
+        let fixture = try AuthenticatorFixture { $0.atConfirmation = .no(.declined) }
+        await fixture.expectFailure(try await fixture.create(), 0x27, .declined)
+        fixture.log.clear()
+        await fixture.expectFailure(await fixture.sign(), 0x27, .declined)
+        await fixture.expectFailure(try await fixture.create(), 0x27, .declined)
+        #expect(fixture.log.events.isEmpty, "no prompt and no access to the store")
     }
 
-    @Test("a store that can't be used ends the request at once")
+    @Test("A store that cannot be used ends the request at once")
     func unusable() async throws {
-        let desk = try Desk()
-        desk.store.fail { $0.unlock = [.unusable("the vault is not there")] }
-        await desk.expectFailure(try await desk.create(), 0x7F, .storeUnusable("the vault is not there"))
-        #expect(desk.journal.events.count == 1)
+        let fixture = try AuthenticatorFixture()
+        fixture.store.fail { $0.unlock = [.unusable("the vault is not there")] }
+        await fixture.expectFailure(try await fixture.create(), 0x7F, .storeUnusable("the vault is not there"))
+        #expect(fixture.log.events.count == 1)
     }
 
-    @Test("a no after a wrong PIN is a no")
+    @Test("A refusal after a wrong PIN is a refusal")
     func declinedAfterWrong() async throws {
         struct Stubborn: UserInteraction {
             let inner: ScriptedUser
@@ -81,68 +82,68 @@ struct VerificationTests {
                 replacing: [UserEntity]
             ) async throws(UserRefusal) {}
             func chooseAccount(_: [UserEntity], for: RelyingPartyID) async throws(UserRefusal) -> Int { 0 }
-            func tell(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
+            func show(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
         }
-        let desk = try Desk()
-        let user = Stubborn(inner: ScriptedUser(journal: desk.journal, pins: ["1111"]))
-        let authenticator = Authenticator(store: desk.store, user: user)
-        #expect(await authenticator.answer(.getAssertion(desk.signIn())).encoded == [0x27])
+        let fixture = try AuthenticatorFixture()
+        let user = Stubborn(inner: ScriptedUser(log: fixture.log, pins: ["1111"]))
+        let authenticator = Authenticator(store: fixture.store, user: user)
+        #expect(await authenticator.answer(.getAssertion(fixture.signIn())).encoded == [0x27])
         #expect(await authenticator.lastFailure == .declined)
     }
 
     @Test(
-        "a client that goes away takes the question down, and nothing is stored",
+        "A client that disconnects closes the prompt, and nothing is saved",
         arguments: ["PIN", "consent", "notice"]
     )
     func cancelledCreation(at question: String) async throws {
         let asked = Signal()
-        let desk = try Desk { user in
+        let fixture = try AuthenticatorFixture { user in
             switch question {
             case "PIN": user.atPIN = .waits(asked)
             case "consent": user.atConfirmation = .waits(asked)
             default: user.atNotice = .waits(asked)
             }
         }
-        let exclude = question == "notice" ? [try desk.known("ada").descriptor] : []
-        let request = try desk.creation(exclude: exclude)
-        let response = await Self.cancelled(desk, .makeCredential(request), when: asked)
-        await desk.expectFailure(response, 0x2D, .cancelled, stored: exclude.count)
+        let exclude = question == "notice" ? [try fixture.addPasskey("ada").descriptor] : []
+        let request = try fixture.creation(exclude: exclude)
+        let response = await Self.cancelled(fixture, .makeCredential(request), when: asked)
+        await fixture.expectFailure(response, 0x2D, .cancelled, stored: exclude.count)
     }
 
-    @Test("a client that goes away gets no signature", arguments: ["PIN", "choice", "notice"])
+    @Test("A client that disconnects gets no signature", arguments: ["PIN", "choice", "notice"])
     func cancelledSignIn(at question: String) async throws {
         let asked = Signal()
-        let desk = try Desk { user in
+        let fixture = try AuthenticatorFixture { user in
             switch question {
             case "PIN": user.atPIN = .waits(asked)
             case "choice": user.atChoice = .waits(asked)
             default: user.atNotice = .waits(asked)
             }
         }
-        if question != "notice" { try desk.known("ada") }
-        let response = await Self.cancelled(desk, .getAssertion(desk.signIn()), when: asked)
-        await desk.expectFailure(response, 0x2D, .cancelled, stored: question == "notice" ? 0 : 1)
+        if question != "notice" { try fixture.addPasskey("ada") }
+        let response = await Self.cancelled(fixture, .getAssertion(fixture.signIn()), when: asked)
+        await fixture.expectFailure(response, 0x2D, .cancelled, stored: question == "notice" ? 0 : 1)
     }
 
-    @Test("a client that goes away while the store is opened raises no further question")
+    @Test("A client that disconnects during unlocking causes no further prompt")
     func cancelledUnlocking() async throws {
         for isCreation in [false, true] {
             let unlocking = Signal()
-            let desk = try Desk()
-            try desk.known("ada")
-            desk.store.fail {
+            let fixture = try AuthenticatorFixture()
+            try fixture.addPasskey("ada")
+            fixture.store.fail {
                 $0.whileUnlocking = {
                     unlocking.fire()
                     await Signal.cancellation()
                 }
             }
             let request: CTAPRequest =
-                isCreation ? .makeCredential(try desk.creation()) : .getAssertion(desk.signIn())
-            let response = await Self.cancelled(desk, request, when: unlocking)
-            await desk.expectFailure(response, 0x2D, .cancelled, stored: 1)
-            let questions = desk.journal.events.count {
+                isCreation ? .makeCredential(try fixture.creation()) : .getAssertion(fixture.signIn())
+            let response = await Self.cancelled(fixture, request, when: unlocking)
+            await fixture.expectFailure(response, 0x2D, .cancelled, stored: 1)
+            let questions = fixture.log.events.count {
                 switch $0 {
-                case .confirmed, .chose, .told: true
+                case .confirmed, .chose, .notified: true
                 default: false
                 }
             }
@@ -150,23 +151,27 @@ struct VerificationTests {
         }
     }
 
-    @Test("a client that went away before is not asked for")
+    @Test("A client that disconnected before causes no prompt")
     func cancelledBefore() async throws {
-        let desk = try Desk()
-        let request = CTAPRequest.makeCredential(try desk.creation())
+        let fixture = try AuthenticatorFixture()
+        let request = CTAPRequest.makeCredential(try fixture.creation())
         let gate = Signal()
         let task = Task {
             await gate.wait()
-            return await desk.authenticator.answer(request)
+            return await fixture.authenticator.answer(request)
         }
         task.cancel()
         gate.fire()
-        await desk.expectFailure(await task.value, 0x2D, .cancelled)
-        #expect(desk.journal.events == [])
+        await fixture.expectFailure(await task.value, 0x2D, .cancelled)
+        #expect(fixture.log.events == [])
     }
 
-    private static func cancelled(_ desk: Desk, _ request: CTAPRequest, when asked: Signal) async -> CTAPResponse {
-        let task = Task { await desk.authenticator.answer(request) }
+    private static func cancelled(
+        _ fixture: AuthenticatorFixture,
+        _ request: CTAPRequest,
+        when asked: Signal
+    ) async -> CTAPResponse {
+        let task = Task { await fixture.authenticator.answer(request) }
         await asked.wait()
         task.cancel()
         return await task.value

@@ -18,16 +18,16 @@ struct BusConnectionTests {
     private static let refusing: BusConnection.Handler = { _ in
         .error(name: "org.hybrid.Error.No", message: "not today")
     }
-    private static let heavy: BusConnection.Handler = { call in
-        let tooMuch = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
-        return .values(call.member == "Heavy" ? [tooMuch] : call.body)
+    private static let large: BusConnection.Handler = { call in
+        let bytes = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
+        return .values(call.member == "Large" ? [bytes] : call.body)
     }
 
     private func withEcho(
         _ handler: @escaping BusConnection.Handler = { .values($0.body) },
         _ body: @Sendable (_ caller: BusConnection, _ echo: BusConnection) async throws -> Void
     ) async throws {
-        try await Bench.onBus { bus in
+        try await PrivateBus.run { bus in
             let echo = try await BusConnection.connect(to: bus.busAddress, handler: handler)
             let caller = try await BusConnection.connect(to: bus.busAddress)
             try await body(caller, echo)
@@ -50,7 +50,7 @@ struct BusConnectionTests {
         #expect(answer == [.byte(1)])
     }
 
-    @Test("Every type comes back as it was sent")
+    @Test("Every type is received as it was sent")
     func types() async throws {
         let values: [BusValue] = [
             .byte(255), .bool(true), .bool(false), .int16(-2), .uint16(65535), .int32(-3), .uint32(.max), .int64(.min),
@@ -80,7 +80,7 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("Values that make no message are refused before they are sent")
+    @Test("Values that do not make a message are rejected before they are sent")
     func malformed() async throws {
         var deep = BusValue.byte(1)
         for _ in 0..<40 { deep = .variant(deep) }
@@ -96,24 +96,24 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("A message that is too heavy is not taken in")
-    func tooHeavy() async throws {
-        try await withEcho(Self.heavy) { caller, echo in
+    @Test("A message that is too large is rejected")
+    func tooLarge() async throws {
+        try await withEcho(Self.large) { caller, echo in
             await #expect(throws: BusError.malformed("message too large")) {
-                try await caller.call(echo.uniqueName, "/", "org.hybrid.Test", "Heavy", timeout: .seconds(60))
+                try await caller.call(echo.uniqueName, "/", "org.hybrid.Test", "Large", timeout: .seconds(60))
             }
             try await expectEcho(caller, echo)
         }
     }
 
-    @Test("Entries that are not asked for are passed over, and weigh nothing")
+    @Test("Entries that are not selected are skipped and do not count toward the limit")
     func selection() async throws {
         let inner = BusValue.properties(["a": .byte(1), "b": .properties(["a": .bool(true), "d": .bool(false)])])
         let paths = BusValue.dictionary("o", "v", [BusEntry(.objectPath("/d"), .variant(.properties(["d": .byte(2)])))])
-        let heavy = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
-        let sent = BusValue.properties(["A": inner, "C": heavy, "c": .strings(["x"]), "p": paths])
-        let telling: BusConnection.Handler = { _ in .values([.byte(9), sent, .byte(10)]) }
-        try await withEcho(telling) { caller, echo in
+        let large = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
+        let sent = BusValue.properties(["A": inner, "C": large, "c": .strings(["x"]), "p": paths])
+        let replying: BusConnection.Handler = { _ in .values([.byte(9), sent, .byte(10)]) }
+        try await withEcho(replying) { caller, echo in
             let read = try await caller.call(
                 echo.uniqueName,
                 "/echo",
@@ -129,25 +129,25 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("What is read of signals is chosen for the connection, also of those that are too heavy as a whole")
+    @Test("The selection of a connection applies to signals, also to those that are too large as a whole")
     func selectedSignals() async throws {
-        try await Bench.onBus { bus in
+        try await PrivateBus.run { bus in
             let sender = try await BusConnection.connect(to: bus.busAddress)
             let reader = try await BusConnection.connect(to: bus.busAddress, reading: BusSelection(["a"]))
-            let heard = OneShot<[BusValue]>()
+            let received = OneShot<[BusValue]>()
             let observation = try await reader.observe(["type='signal',interface='org.hybrid.Test'"]) { event in
-                if case .signal(let signal) = event, signal.path == "/test" { heard.set(signal.body) }
+                if case .signal(let signal) = event, signal.path == "/test" { received.set(signal.body) }
             }
-            let heavy = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
-            sender.emit("/test", "org.hybrid.Test", "Heavy", [.properties(["a": .byte(1), "b": heavy])])
-            #expect(await heard.wait() == [.properties(["a": .byte(1)])])
+            let large = BusValue.bytes([UInt8](repeating: 0, count: BusLimits.weight + 1))
+            sender.emit("/test", "org.hybrid.Test", "Large", [.properties(["a": .byte(1), "b": large])])
+            #expect(await received.wait() == [.properties(["a": .byte(1)])])
             reader.stopObserving(observation)
             await reader.close()
             await sender.close()
         }
     }
 
-    @Test("An error keeps its name and words")
+    @Test("An error keeps its name and message")
     func refusal() async throws {
         try await withEcho(Self.refusing) { caller, echo in
             await #expect(throws: BusError.refused(name: "org.hybrid.Error.No", message: "not today")) {
@@ -156,7 +156,7 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("Who has no objects says so")
+    @Test("A call to a connection without objects gets an error")
     func noObjects() async throws {
         try await withEcho { caller, echo in
             let name = "org.freedesktop.DBus.Error.UnknownObject"
@@ -166,21 +166,21 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("A call without an answer times out, and others go on meanwhile")
+    @Test("A call without a reply times out while others continue")
     func timeout() async throws {
         try await withEcho(Self.silentWithoutArguments) { caller, echo in
             async let silent = call(caller, echo, [], timeout: .milliseconds(300))
             try await expectEcho(caller, echo)
             do {
                 _ = try await silent
-                Issue.record("an answer came")
+                Issue.record("a reply came")
             } catch {
                 #expect(error as? BusError == .timedOut)
             }
         }
     }
 
-    @Test("A cancelled call ends at once, one that may not be cancelled does not")
+    @Test("A cancelled call ends at once unless it is not cancellable")
     func cancellation() async throws {
         try await withEcho(Self.silentWithoutArguments) { caller, echo in
             await withTaskGroup(of: BusError?.self) { group in
@@ -211,14 +211,14 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("Closing fails what waits and what comes after")
+    @Test("Closing fails pending and later calls")
     func closing() async throws {
         try await withEcho(Self.silent) { caller, echo in
             async let waiting = call(caller, echo, [], timeout: .seconds(3600))
             async let closing: Void = caller.close()
             do {
                 _ = try await waiting
-                Issue.record("an answer came")
+                Issue.record("a reply came")
             } catch {
                 #expect(error as? BusError == .disconnected)
             }
@@ -228,7 +228,7 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("An observer is told when the bus ends")
+    @Test("An observer is notified when the bus ends")
     func busEnds() async throws {
         let bus = try await PrivateBus.start()
         let connection = try await BusConnection.connect(to: bus.busAddress)
@@ -241,7 +241,7 @@ struct BusConnectionTests {
         await #expect(throws: BusError.disconnected) { try await connection.owner(of: "org.hybrid.Test") }
     }
 
-    @Test("Signals reach who subscribed, until it stops")
+    @Test("Signals reach a subscriber until it unsubscribes")
     func signals() async throws {
         try await withEcho { caller, echo in
             let (stream, sink) = AsyncStream.makeStream(of: [BusValue].self)
@@ -255,7 +255,7 @@ struct BusConnectionTests {
             var iterator = stream.makeAsyncIterator()
             #expect(await iterator.next() == [.byte(1)])
             caller.stopObserving(observation)
-            // Answered after RemoveMatch has been: the daemon keeps the order.
+            // The daemon answers in order, so RemoveMatch has been handled before.
             _ = try await caller.owner(of: echo.uniqueName)
             echo.emit("/echo", "org.hybrid.Test", "Ping", [.byte(2)])
             _ = try await call(caller, echo, [])
@@ -264,7 +264,7 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("A name is had by one at a time")
+    @Test("A name has one owner at a time")
     func names() async throws {
         try await withEcho { caller, echo in
             #expect(try await caller.owner(of: "org.hybrid.Test") == nil)
@@ -276,7 +276,7 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("A socket that is no bus is given up in time")
+    @Test("Connecting to a socket that is not a bus times out")
     func noGreeting() async throws {
         let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
@@ -310,15 +310,15 @@ struct BusConnectionTests {
         }
     }
 
-    @Test("Connections that were closed, or dropped, leave no descriptors")
+    @Test("Closed and released connections leave no descriptors open")
     func descriptors() async throws {
-        try await Bench.onBus { bus in
+        try await PrivateBus.run { bus in
             let before = try openDescriptors()
             for number in 0..<300 {
                 let connection = try await BusConnection.connect(to: bus.busAddress)
                 if number.isMultiple(of: 2) { await connection.close() }
             }
-            // Other tests run at the same time; 300 connections would have left 600.
+            // Other tests run concurrently. 300 leaking connections would leave 600 descriptors.
             try await eventually { try openDescriptors() < before + 150 }
         }
     }
@@ -332,10 +332,10 @@ struct BusConnectionTests {
     }
 }
 
-@Suite("The system's own bus is told from others")
+@Suite("The system's own bus is distinguished from others")
 struct BusAddressTests {
     @Test(
-        "No address, or the socket's path, is the system's own",
+        "An empty address or the socket's path is the system's own",
         arguments: [
             "", "unix:path=/run/dbus/system_bus_socket", "unix:path=/var/run/dbus/system_bus_socket",
         ]
@@ -347,7 +347,7 @@ struct BusAddressTests {
     }
 
     @Test(
-        "Anything else is not",
+        "Any other address is not",
         arguments: [
             "unix:path=/tmp/bus", "unix:path=/run/dbus/system_bus_socket,guid=0",
             "unix:abstract=/run/dbus/system_bus_socket",
@@ -361,11 +361,11 @@ struct BusAddressTests {
         #expect(address.text == text)
     }
 
-    @Test("A private bus is not the system's own once connected")
+    @Test("A connected private bus is not the system's own")
     func connected() async throws {
-        try await Bench.onBus { bus in
+        try await PrivateBus.run { bus in
             let connection = try await BusConnection.connect(to: bus.busAddress)
-            #expect(!connection.isSystemsOwn)
+            #expect(!connection.isSystemBus)
             await connection.close()
         }
     }

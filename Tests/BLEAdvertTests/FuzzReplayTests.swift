@@ -3,14 +3,14 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
-@Suite("The fuzz corpus of adverts that are heard")
+/// Replays the fuzzers' seeds and former crashes with the fuzz targets, whose sources are linked here.
+@Suite("The fuzz corpus of received adverts")
 struct BLEAdvertFuzzReplayTests {
     @Test("Properties of devices")
     func properties() throws {
-        let replay = try FuzzCorpus.replay("heard-advert", fuzzHeardAdvert)
+        let replay = try FuzzCorpus.replay("heard-advert", fuzzReceivedAdvert)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "valid seeds")
+        #expect(replay.refused.count >= 3, "intentionally invalid seeds")
     }
 }

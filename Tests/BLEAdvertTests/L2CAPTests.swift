@@ -3,24 +3,25 @@
 import HybridCaBLE
 import HybridSystemBus
 import HybridVirtualBlueZ
+import IntegrationTestSupport
 import Testing
 
 @testable import HybridBLEAdvert
 
-@Suite("Channels by radio", .timeLimit(.minutes(10)))
+@Suite("L2CAP channels", .timeLimit(.minutes(10)))
 struct L2CAPTests {
-    @Test("A virtual radio leads to no real one")
+    @Test("A virtual radio never leads to a real one")
     func virtual() async throws {
         let sent = try advert(1)
-        try await Bench.run { bench in
-            try await bench.radio(.advertiser, "hci0") { phone in
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser, "hci0") { phone in
                 await #expect(throws: L2CAPError.virtualRadio) { try await phone.listener() }
                 try await phone.withAdvert(sent) { _ in
-                    try await bench.radio(.scanner, "hci1") { scanner in
-                        let heard = try await scanner.withScan { try await $0.heard(until: sent) }
+                    try await testRadio.radio(.scanner, "hci1") { scanner in
+                        let received = try await scanner.withScan { try await $0.received(until: sent) }
                         let psm = try #require(L2CAPPSM(0x80))
                         await #expect(throws: L2CAPError.virtualRadio) {
-                            try await scanner.route(to: try #require(heard.last), psm: psm)
+                            try await scanner.route(to: try #require(received.last), psm: psm)
                         }
                     }
                 }
@@ -28,31 +29,31 @@ struct L2CAPTests {
         }
     }
 
-    @Test("An advert that leads to a channel can be connected to, and has 31 bytes with its flags")
-    func connectable() async throws {
+    @Test("An advert with a PSM is connectable and has 31 bytes with its flags")
+    func connectableAdvert() async throws {
         let psm = try #require(L2CAPPSM(0x82))
         let sent = try advert(2)
         let plain = AdvertObject(sent, psm: nil, withInterval: true) {}
-        let leading = AdvertObject(sent, psm: psm, withInterval: true) {}
+        let connectable = AdvertObject(sent, psm: psm, withInterval: true) {}
         #expect(plain.properties["Type"] == .string("broadcast"))
-        #expect(leading.properties["Type"] == .string("peripheral"))
+        #expect(connectable.properties["Type"] == .string("peripheral"))
         func data(_ object: AdvertObject) -> [UInt8]? {
             object.properties["ServiceData"]?.fields?[AdvertServiceUUID.fido.fullText]?.octets
         }
         #expect(data(plain) == sent.bytes)
-        #expect(data(leading) == sent.bytes + [0xA1, 0x01, 0x18, 0x82])
-        // Length, type and UUID in front of the data; flags are three bytes of their own.
-        #expect(3 + 4 + (try #require(data(leading)).count) == 31)
-        #expect(leading.properties["ServiceUUIDs"] == nil && leading.properties["LocalName"] == nil)
+        #expect(data(connectable) == sent.bytes + [0xA1, 0x01, 0x18, 0x82])
+        // Length, type and UUID precede the data. The flags take three bytes.
+        #expect(3 + 4 + (try #require(data(connectable)).count) == 31)
+        #expect(connectable.properties["ServiceUUIDs"] == nil && connectable.properties["LocalName"] == nil)
     }
 
-    @Test("Addresses are read in BlueZ's form alone, and shown to nobody")
+    @Test("Addresses are parsed strictly and never shown")
     func addresses() throws {
         let address = try #require(DeviceAddress(text: "00:AA:01:02:03:FF", type: "public"))
         let other = try #require(DeviceAddress(text: "00:aa:01:02:03:ff", type: "random"))
         #expect(address != other)
         #expect(address == DeviceAddress(text: "00:aa:01:02:03:ff", type: "public"))
-        // Family, number, address and channel ID, little-endian all; then the address's kind.
+        // Family, PSM, address and channel ID, all little-endian; then the address type.
         let raw = withUnsafeBytes(of: address.socketAddress(psm: 0x82)) { Array($0) }
         #expect(raw.prefix(13) == [31, 0, 0x82, 0, 0xFF, 3, 2, 1, 0xAA, 0, 0, 0, 1])
         #expect(withUnsafeBytes(of: other.socketAddress(psm: 0)) { Array($0) }.prefix(13).last == 2)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import HybridBLEAdvert
 
-/// What the kernel's switches mean, in a folder of the same form as `/sys/class/rfkill`.
-@Suite("What blocks an adapter")
+/// Tests with a folder of the same form as `/sys/class/rfkill`.
+@Suite("The block of an adapter")
 struct RadioBlockTests {
-    /// A switch of the kernel, file by file.
+    /// The files of a switch.
     private struct Switch {
         let folder: String
         let files: [String: String]
@@ -37,20 +37,20 @@ struct RadioBlockTests {
         return RadioBlock(of: try #require(AdapterName(adapter)), in: folder)
     }
 
-    @Test("a switch counts for the adapter that it names, and the one that a program can't undo goes before")
+    @Test("is that of the switch with the adapter's name; a hard block has priority")
     func switches() throws {
         let (free, soft) = (Switch("rfkill0", name: "hci0"), Switch("rfkill1", name: "hci0", soft: "1\n"))
         let hard = Switch("rfkill2", name: "hci0", hard: "1\n")
         #expect(try block([]) == nil)
         #expect(try block([free]) == nil)
-        #expect(try block([soft]) == .byProgram)
-        #expect(try block([hard]) == .bySwitch)
-        #expect(try block([free, soft]) == .byProgram)
-        #expect(try block([soft, hard]) == .bySwitch && block([hard, soft]) == .bySwitch)
-        #expect(try block([Switch("rfkill3", name: "hci0", soft: "1\n", hard: "1\n")]) == .bySwitch)
+        #expect(try block([soft]) == .soft)
+        #expect(try block([hard]) == .hard)
+        #expect(try block([free, soft]) == .soft)
+        #expect(try block([soft, hard]) == .hard && block([hard, soft]) == .hard)
+        #expect(try block([Switch("rfkill3", name: "hci0", soft: "1\n", hard: "1\n")]) == .hard)
     }
 
-    @Test("switches of others don't count, nor does what has another form")
+    @Test("is not that of other adapters' switches or malformed files")
     func others() throws {
         #expect(try block([Switch("rfkill0", name: "phy0", hard: "1\n")]) == nil)
         #expect(try block([Switch("rfkill0", name: "hci1", soft: "1\n")]) == nil)

@@ -3,11 +3,12 @@
 import HybridCaBLE
 import HybridSystemBus
 import HybridVirtualBlueZ
+import IntegrationTestSupport
 import Testing
 
 @testable import HybridBLEAdvert
 
-@Suite("Every way the radio fails is told apart", .timeLimit(.minutes(10)))
+@Suite("Each failure of the radio has its own error", .timeLimit(.minutes(10)))
 struct RadioErrorTests {
     private let hci0: AdapterName
     private let hci1: AdapterName
@@ -29,7 +30,7 @@ struct RadioErrorTests {
 
     @Test("A bus without bluetoothd")
     func noService() async throws {
-        try await Bench.onBus { bus in
+        try await PrivateBus.run { bus in
             let error = await radioError {
                 _ = try await BluetoothRadio.open(adapter: nil, for: .scanner, on: bus.busAddress)
             }
@@ -37,14 +38,14 @@ struct RadioErrorTests {
         }
     }
 
-    @Test("A bluetoothd without adapters, or one that talks nonsense")
+    @Test("A bluetoothd without adapters, or with malformed replies")
     func noAdapter() async throws {
         let answers: [(BusValue, RadioError)] = [
             (.dictionary("o", "a{sa{sv}}", []), .noAdapter),
             (.string("nonsense"), .noAdapter),
         ]
         for (answer, expected) in answers {
-            try await Bench.onBus { bus in
+            try await PrivateBus.run { bus in
                 let service = try await BusConnection.connect(to: bus.busAddress) { _ in .values([answer]) }
                 #expect(try await service.requestName("org.bluez"))
                 let error = await radioError {
@@ -56,50 +57,58 @@ struct RadioErrorTests {
         }
     }
 
-    @Test("An adapter that is not there")
+    @Test("An adapter that does not exist")
     func notFound() async throws {
         let hci7 = try #require(AdapterName("hci7"))
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             for role in [BluetoothRadio.Role.advertiser, .scanner] {
-                #expect(await radioError { _ = try await bench.open(role, "hci7") } == .adapterNotFound(hci7))
+                #expect(await radioError { _ = try await testRadio.open(role, "hci7") } == .adapterNotFound(hci7))
             }
         }
     }
 
     @Test("An adapter that is off, named or not, before and after opening")
     func off() async throws {
-        try await Bench.run { bench in
-            let radio = try await bench.open(.scanner, "hci0")
-            try await bench.control.setPowered("hci0", false)
-            #expect(await radioError { _ = try await bench.open(.scanner, "hci0") } == .adapterOff(hci0))
-            #expect(try await bench.radio(.scanner) { $0.adapter } == hci1)
+        try await TestRadio.run { testRadio in
+            let radio = try await testRadio.open(.scanner, "hci0")
+            try await testRadio.control.setPowered("hci0", false)
+            #expect(await radioError { _ = try await testRadio.open(.scanner, "hci0") } == .adapterOff(hci0))
+            #expect(try await testRadio.radio(.scanner) { $0.adapter } == hci1)
             #expect(await radioError { try await radio.withScan { _ in } } == .adapterOff(hci0))
             #expect(await radioError { try await radio.withAdvert(try advert(1)) { _ in } } == .adapterOff(hci0))
-            try await bench.control.setPowered("hci1", false)
-            #expect(await radioError { _ = try await bench.open(.advertiser) } == .adapterOff(hci0))
+            try await testRadio.control.setPowered("hci1", false)
+            #expect(await radioError { _ = try await testRadio.open(.advertiser) } == .adapterOff(hci0))
             await radio.close()
         }
     }
 
-    @Test("A plain Failed of an adapter that is off means that it is off")
+    @Test("A plain Failed while the adapter is off means that it is off")
     func failedBecauseOff() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.scanner, "hci0") { radio in
-                try await bench.control.setPowered("hci0", false)
-                try await bench.control.failNext("StartDiscovery", name: "org.bluez.Error.Failed", message: "Failed")
-                try await bench.control.failNext("SetDiscoveryFilter", name: "org.bluez.Error.Failed", message: "no")
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.scanner, "hci0") { radio in
+                try await testRadio.control.setPowered("hci0", false)
+                try await testRadio.control.failNext(
+                    "StartDiscovery",
+                    name: "org.bluez.Error.Failed",
+                    message: "Failed"
+                )
+                try await testRadio.control.failNext(
+                    "SetDiscoveryFilter",
+                    name: "org.bluez.Error.Failed",
+                    message: "no"
+                )
                 #expect(await radioError { try await radio.withScan { _ in } } == .adapterOff(hci0))
             }
         }
     }
 
-    @Test("An adapter switched off during a scan ends the sequence")
+    @Test("Turning the adapter off ends the sequence of a scan")
     func offWhileScanning() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.scanner, "hci0") { radio in
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.scanner, "hci0") { radio in
                 let error = await radioError {
                     try await radio.withScan { adverts in
-                        try await bench.control.setPowered("hci0", false)
+                        try await testRadio.control.setPowered("hci0", false)
                         for try await _ in adverts {}
                     }
                 }
@@ -108,58 +117,62 @@ struct RadioErrorTests {
         }
     }
 
-    @Test("An adapter switched off while advertising is told")
+    @Test("Turning the adapter off while advertising is reported")
     func offWhileAdvertising() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.advertiser, "hci0") { radio in
-                try await radio.withAdvert(try advert(1)) { live in
-                    try await bench.control.setPowered("hci0", false)
-                    #expect(await live.waitUntilGone() == .adapterOff(hci0))
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser, "hci0") { radio in
+                try await radio.withAdvert(try advert(1)) { active in
+                    try await testRadio.control.setPowered("hci0", false)
+                    #expect(await active.waitUntilGone() == .adapterOff(hci0))
                 }
             }
         }
     }
 
-    @Test("What the bus or bluetoothd denies this user")
+    @Test("An operation that the bus or bluetoothd denies to this user")
     func notPermitted() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             let denied = "org.freedesktop.DBus.Error.AccessDenied"
-            try await bench.control.failNext("GetManagedObjects", name: denied, message: "Rejected")
-            #expect(await radioError { _ = try await bench.open(.scanner) } == .notPermitted("Rejected"))
-            try await bench.radio(.scanner) { radio in
-                try await bench.control.failNext("RegisterAdvertisement", name: denied, message: "Rejected")
+            try await testRadio.control.failNext("GetManagedObjects", name: denied, message: "Rejected")
+            #expect(await radioError { _ = try await testRadio.open(.scanner) } == .notPermitted("Rejected"))
+            try await testRadio.radio(.scanner) { radio in
+                try await testRadio.control.failNext("RegisterAdvertisement", name: denied, message: "Rejected")
                 let advertising = await radioError { try await radio.withAdvert(try advert(1)) { _ in } }
                 #expect(advertising == .notPermitted("Rejected"))
-                try await bench.control.failNext("StartDiscovery", name: "org.bluez.Error.NotAuthorized", message: "x")
+                try await testRadio.control.failNext(
+                    "StartDiscovery",
+                    name: "org.bluez.Error.NotAuthorized",
+                    message: "x"
+                )
                 #expect(await radioError { try await radio.withScan { _ in } } == .notPermitted("x"))
             }
         }
     }
 
-    @Test("No free slot on the named adapter; unnamed, one with a slot is taken")
+    @Test("No free slot on the named adapter; without a name, one with a free slot is chosen")
     func slots() async throws {
-        try await Bench.run { bench in
-            try await bench.control.setSlots("hci0", 1)
-            try await bench.radio(.advertiser, "hci0") { first in
+        try await TestRadio.run { testRadio in
+            try await testRadio.control.setSlots("hci0", 1)
+            try await testRadio.radio(.advertiser, "hci0") { first in
                 try await first.withAdvert(try advert(1)) { _ in
-                    try await bench.radio(.advertiser, "hci0") { second in
+                    try await testRadio.radio(.advertiser, "hci0") { second in
                         let error = await radioError { try await second.withAdvert(try advert(2)) { _ in } }
                         #expect(error == .noFreeAdvertisingSlot(hci0))
                     }
-                    #expect(try await bench.radio(.advertiser) { $0.adapter } == hci1)
+                    #expect(try await testRadio.radio(.advertiser) { $0.adapter } == hci1)
                 }
-                #expect(try await bench.radio(.advertiser) { $0.adapter } == hci0)
+                #expect(try await testRadio.radio(.advertiser) { $0.adapter } == hci0)
             }
         }
     }
 
-    @Test("bluetoothd vanishes during a scan")
+    @Test("bluetoothd disappears during a scan")
     func goneWhileScanning() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.scanner) { radio in
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.scanner) { radio in
                 let error = await radioError {
                     try await radio.withScan { adverts in
-                        try await bench.control.vanish()
+                        try await testRadio.control.vanish()
                         for try await _ in adverts {}
                     }
                 }
@@ -169,32 +182,32 @@ struct RadioErrorTests {
                     await radioError { try await radio.withAdvert(try advert(1)) { _ in } } == .bluetoothServiceGone
                 )
             }
-            #expect(await radioError { _ = try await bench.open(.scanner) } == .noBluetoothService)
-            try await bench.control.comeBack()
-            _ = try await bench.control.inject([UInt8](repeating: 3, count: 20))
-            try await bench.radio(.scanner) { radio in
-                _ = try await radio.withScan { try await $0.heard(until: try advert(3)) }
+            #expect(await radioError { _ = try await testRadio.open(.scanner) } == .noBluetoothService)
+            try await testRadio.control.comeBack()
+            _ = try await testRadio.control.inject([UInt8](repeating: 3, count: 20))
+            try await testRadio.radio(.scanner) { radio in
+                _ = try await radio.withScan { try await $0.received(until: try advert(3)) }
             }
         }
     }
 
-    @Test("bluetoothd switches its adapters off before it ends, and its end is what is told")
+    @Test("bluetoothd turns its adapters off before it exits, and the exit is reported")
     func endsOrderly() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.advertiser, "hci0") { radio in
-                try await radio.withAdvert(try advert(1)) { live in
-                    try await bench.control.setPowered("hci0", false)
-                    try await bench.control.vanish()
-                    #expect(await live.waitUntilGone() == .bluetoothServiceGone)
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser, "hci0") { radio in
+                try await radio.withAdvert(try advert(1)) { active in
+                    try await testRadio.control.setPowered("hci0", false)
+                    try await testRadio.control.vanish()
+                    #expect(await active.waitUntilGone() == .bluetoothServiceGone)
                 }
             }
-            try await bench.control.comeBack()
-            try await bench.control.setPowered("hci0", true)
-            try await bench.radio(.scanner, "hci0") { radio in
+            try await testRadio.control.comeBack()
+            try await testRadio.control.setPowered("hci0", true)
+            try await testRadio.radio(.scanner, "hci0") { radio in
                 let error = await radioError {
                     try await radio.withScan { adverts in
-                        try await bench.control.setPowered("hci0", false)
-                        try await bench.control.vanish()
+                        try await testRadio.control.setPowered("hci0", false)
+                        try await testRadio.control.vanish()
                         for try await _ in adverts {}
                     }
                 }
@@ -203,13 +216,13 @@ struct RadioErrorTests {
         }
     }
 
-    @Test("bluetoothd vanishes while advertising")
+    @Test("bluetoothd disappears while advertising")
     func goneWhileAdvertising() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.advertiser) { radio in
-                try await radio.withAdvert(try advert(1)) { live in
-                    try await bench.control.vanish()
-                    #expect(await live.waitUntilGone() == .bluetoothServiceGone)
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser) { radio in
+                try await radio.withAdvert(try advert(1)) { active in
+                    try await testRadio.control.vanish()
+                    #expect(await active.waitUntilGone() == .bluetoothServiceGone)
                 }
             }
         }
@@ -219,7 +232,7 @@ struct RadioErrorTests {
     func busEnds() async throws {
         let bus = try await PrivateBus.start()
         let error = await radioError {
-            try await VirtualBlueZ.serve(on: bus.busAddress, Bench.quick) {
+            try await VirtualBlueZ.serve(on: bus.busAddress, TestRadio.fast) {
                 let radio = try await BluetoothRadio.open(adapter: nil, for: .scanner, on: bus.busAddress)
                 try await radio.withScan { adverts in
                     await bus.close()
@@ -230,11 +243,11 @@ struct RadioErrorTests {
         #expect(error == .bluetoothServiceGone)
     }
 
-    @Test("Anything else keeps bluetoothd's words, on one line")
+    @Test("Any other error keeps bluetoothd's message on one line")
     func otherErrors() async throws {
-        try await Bench.run { bench in
-            try await bench.radio(.advertiser) { radio in
-                try await bench.control.failNext(
+        try await TestRadio.run { testRadio in
+            try await testRadio.radio(.advertiser) { radio in
+                try await testRadio.control.failNext(
                     "RegisterAdvertisement",
                     name: "org.bluez.Error.Odd",
                     message: "two\nlines\u{1B}[31m\u{202E}"
@@ -245,7 +258,7 @@ struct RadioErrorTests {
         }
     }
 
-    @Test("Errors of the bus have their meaning")
+    @Test("Errors of the bus are mapped")
     func meanings() {
         #expect(RadioError(.timedOut) == .timedOut)
         #expect(RadioError(.timedOut, adapter: hci0) == .timedOut)
@@ -263,7 +276,7 @@ struct RadioErrorTests {
         )
     }
 
-    @Test("dbus-daemon's long refusal is cut where our remedy follows")
+    @Test("dbus-daemon's long rejection is cut at the semicolon")
     func longRefusal() {
         let message = #"Rejected send message, 3 matched rules; type="method_call", sender=":1.5" (uid=1000); more"#
         let error = RadioError(.refused(name: "org.freedesktop.DBus.Error.AccessDenied", message: message))
@@ -271,7 +284,7 @@ struct RadioErrorTests {
         #expect(error.sentence.split(separator: ";").count == 2)
     }
 
-    @Test("Every sentence is one line without a full stop, to follow the program's name")
+    @Test("Every sentence is one line without a period")
     func sentences() {
         let all: [RadioError] = [
             .noSystemBus, .noBluetoothService, .noAdapter, .adapterNotFound(hci0), .adapterOff(hci0),
@@ -286,17 +299,17 @@ struct RadioErrorTests {
     }
 }
 
-@Suite("Adapters are named and chosen")
+@Suite("Names and selection of adapters")
 struct AdapterTests {
     @Test(
-        "Names that are none",
+        "Invalid names",
         arguments: ["", "hci", "hci-1", "hci01", "hci 1", "HCI0", "hci0/dev", "hci65536", "hci+1"]
     )
     func badNames(_ text: String) {
         #expect(AdapterName(text) == nil)
     }
 
-    @Test("Names that are", arguments: ["hci0", "hci10", "hci65535"])
+    @Test("Valid names", arguments: ["hci0", "hci10", "hci65535"])
     func goodNames(_ text: String) {
         #expect(AdapterName(text)?.text == text)
     }
@@ -320,7 +333,7 @@ struct AdapterTests {
         try AdapterState.choose(from: AdapterState.all(in: objects(adapters)), named: nil, for: role).text
     }
 
-    @Test("hci2 comes before hci10, and an adapter that is off is passed over")
+    @Test("hci2 precedes hci10, and an adapter that is off is skipped")
     func order() throws {
         let adapters: [(String, powered: Bool, slots: UInt8?)] = [
             ("/org/bluez/hci10", true, 5), ("/org/bluez/hci2", true, 5), ("/org/bluez/hci1", false, 5),
@@ -329,7 +342,7 @@ struct AdapterTests {
         #expect(try choose(adapters, .scanner) == "hci2")
     }
 
-    @Test("An advertiser takes an adapter that can advertise, rather one with a free slot")
+    @Test("An advertiser uses an adapter that can advertise, preferably one with a free slot")
     func slots() throws {
         let adapters: [(String, powered: Bool, slots: UInt8?)] = [
             ("/org/bluez/hci0", true, nil), ("/org/bluez/hci1", true, 0), ("/org/bluez/hci2", true, 1),
@@ -344,8 +357,8 @@ struct AdapterTests {
 
     @Test("A radio on a private bus is virtual")
     func virtual() async throws {
-        try await Bench.run { bench in
-            let isVirtual = try await bench.radio(.scanner) { $0.isVirtual }
+        try await TestRadio.run { testRadio in
+            let isVirtual = try await testRadio.radio(.scanner) { $0.isVirtual }
             #expect(isVirtual)
         }
     }

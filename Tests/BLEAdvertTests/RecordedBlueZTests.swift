@@ -2,15 +2,16 @@
 
 import Foundation
 import HybridVirtualBlueZ
+import IntegrationTestSupport
 import TestSupport
 import Testing
 
-/// The probe asks the virtual bluetoothd what it has asked real ones, and the answers must be those recorded.
+/// Runs the probe on the virtual bluetoothd and compares its replies with those recorded from real ones.
 ///
 /// Tests/Acceptance/bluez/probe.py made the recordings in Tests/Vectors/bluez, on virtual controllers of the kernel.
-@Suite("The virtual bluetoothd behaves as real ones did", .timeLimit(.minutes(10)))
+@Suite("The virtual bluetoothd behaves like real ones", .timeLimit(.minutes(10)))
 struct RecordedBlueZTests {
-    /// Where the virtual one is another, on purpose, and why.
+    /// An intentional difference of the virtual bluetoothd.
     private struct Difference {
         let at: String
         let reason: String
@@ -19,26 +20,26 @@ struct RecordedBlueZTests {
     private static let differences: [String: [Difference]] = [
         "5.82": listed([
             "profiles of classic Bluetooth are not served": ["adapter/UUIDs"],
-            "the recorded controllers take 251 bytes, ours the 31 of old ones": ["advert lengths"],
+            "the recorded controllers support 251 bytes, ours the 31 of older ones": ["advert lengths"],
         ]),
         "5.66": listed([
             "profiles of classic Bluetooth are not served": ["adapter/UUIDs"],
             "the recorded controllers report each advert once": ["repetition"],
-            "ours is a 5.82, which has more of these": [
+            "ours is modeled on 5.82, which has more of these": [
                 "objects//org/bluez/hci0", "adapter/Connectable", "adapter/Manufacturer", "adapter/PowerState",
                 "adapter/Version", "advertising manager/SupportedCapabilities",
                 "advertising manager/SupportedFeatures", "introspection/org.bluez.Adapter1",
                 "introspection/org.bluez.LEAdvertisingManager1",
             ],
-            "ours is a 5.82, which looks at intervals": [
+            "ours is modeled on 5.82, which checks intervals": [
                 "advert that is refused/interval", "advert that is refused/shortest",
             ],
-            "ours is a 5.82, which tells flags, and UUIDs of service data": [
+            "ours is modeled on 5.82, which reports flags, and UUIDs of service data": [
                 "device/broadcast/added/org.bluez.Device1/", "device/peripheral/added/org.bluez.Device1/",
                 "device/with list/added/org.bluez.Device1/AdvertisingFlags",
                 "new data/second/added/org.bluez.Device1/",
             ],
-            "ours is a 5.82, which tells PowerState": [
+            "ours is modeled on 5.82, which reports PowerState": [
                 "power off while scanning/off/", "power off while scanning/on/", "power off while advertising/off/",
                 "power off while advertising/on/",
             ],
@@ -49,7 +50,7 @@ struct RecordedBlueZTests {
         reasons.flatMap { reason, paths in paths.map { Difference(at: $0, reason: reason) } }
     }
 
-    @Test("Point by point", arguments: ["5.82", "5.66"])
+    @Test("Each recorded value is equal", arguments: ["5.82", "5.66"])
     func points(_ version: String) async throws {
         let ours = try await Self.probed.value
         let recorded = try Self.points(
@@ -63,11 +64,14 @@ struct RecordedBlueZTests {
             Issue.record("\(path): bluetoothd \(version) says \(theirs), ours \(our)")
         }
         for difference in allowed {
-            #expect(differing.contains { $0.hasPrefix(difference.at) }, "no difference any more: \(difference)")
+            #expect(
+                differing.contains { $0.hasPrefix(difference.at) },
+                "this difference no longer exists: \(difference)"
+            )
         }
     }
 
-    /// What the probe found of ours; asked once for all versions.
+    /// The probe's results for the virtual bluetoothd, which is probed once for all versions.
     private static let probed = Task { try await probe() }
 
     private static func probe() async throws -> [String: JSONValue] {
@@ -76,12 +80,12 @@ struct RecordedBlueZTests {
             loopback: false,
             firstSeen: .milliseconds(20),
             refresh: .milliseconds(300),
-            // The probe must get to a device between its advert's end and its own.
+            // The probe must access a device after the end of its advert.
             linger: .seconds(15)
         )
-        return try await Bench.run(settings) { bench in
+        return try await TestRadio.run(settings) { testRadio in
             var environment = ProcessInfo.processInfo.environment
-            environment["DBUS_SYSTEM_BUS_ADDRESS"] = bench.bus.address
+            environment["DBUS_SYSTEM_BUS_ADDRESS"] = testRadio.bus.address
             let folder = FileManager.default.temporaryDirectory.path + "/hybrid-\(UUID().uuidString.prefix(8))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -97,7 +101,7 @@ struct RecordedBlueZTests {
         }
     }
 
-    /// Every value of a recording by its path, such as `scan/start/0/answer`.
+    /// Returns the values of a recording by their paths, such as `scan/start/0/answer`.
     private static func points(_ lines: String) throws -> [String: JSONValue] {
         var values: [String: JSONValue] = [:]
         for line in lines.split(separator: "\n") {

@@ -2,32 +2,32 @@
 
 import Glibc
 import HybridCaBLE
+import HybridPrimitives
 import HybridSystemBus
 import HybridThreads
+import IntegrationTestSupport
 import Testing
 
 @testable import HybridVirtualBlueZ
 
-@Suite("The virtual bluetoothd refuses what the real one refuses", .timeLimit(.minutes(10)))
+@Suite("The virtual bluetoothd rejects what the real one rejects", .timeLimit(.minutes(10)))
 struct VirtualBlueZTests {
     private static let manager = "org.bluez.LEAdvertisingManager1"
 
-    /// Registers an advert with these properties, from a connection of its own, and leaves the bus.
+    /// Registers an advert with these properties from a separate connection, which is closed after `body`.
     private func register(
         _ properties: [String: BusValue],
-        on bench: Bench,
+        on testRadio: TestRadio,
         then body: (BusConnection) async throws -> Void = { _ in }
     ) async throws {
-        let client = try await BusConnection.connect(to: bench.bus.busAddress) { call in
+        let client = try await BusConnection.connect(to: testRadio.bus.busAddress) { call in
             call.member == "GetAll" ? .values([.properties(properties)]) : .unknownMethod
         }
-        do {
+        try await withCleanup {
+            await client.close()
+        } of: {
             try await call(client, "RegisterAdvertisement", [.objectPath("/advert"), .properties([:])])
             try await body(client)
-            await client.close()
-        } catch {
-            await client.close()
-            throw error
         }
     }
 
@@ -41,43 +41,43 @@ struct VirtualBlueZTests {
 
     private func expectRefusal(
         _ name: String,
-        _ words: String? = nil,
+        _ message: String? = nil,
         _ body: () async throws -> Void
     ) async {
         do {
             try await body()
-            Issue.record("nothing was refused")
-        } catch BusError.refused(let refusal, let message) {
-            #expect(refusal == name)
-            if let words { #expect(message == words) }
+            Issue.record("nothing was rejected")
+        } catch let error as BusError where error.kind == .refused {
+            #expect(error.name == name)
+            if let message { #expect(error.message == message) }
         } catch {
             Issue.record(error)
         }
     }
 
-    @Test("31 bytes pass, 32 do not")
+    @Test("31 bytes are accepted, 32 are not")
     func length() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             let fits: [String: BusValue] = ["Type": .string("broadcast"), "ServiceData": serviceData(27)]
-            try await register(fits, on: bench)
+            try await register(fits, on: testRadio)
             let tooLong: [String: BusValue] = ["Type": .string("broadcast"), "ServiceData": serviceData(28)]
             await expectRefusal("org.bluez.Error.Failed", "Failed to parse advertisement.") {
-                try await register(tooLong, on: bench)
+                try await register(tooLong, on: testRadio)
             }
-            // A list of one UUID takes four more.
+            // A list of one UUID takes four more bytes.
             let peripheral: [String: BusValue] = [
                 "Type": .string("peripheral"), "ServiceData": serviceData(23), "ServiceUUIDs": .strings(["fff9"]),
             ]
-            try await register(peripheral, on: bench)
+            try await register(peripheral, on: testRadio)
             let peripheralTooLong = peripheral.merging(["ServiceData": serviceData(24)]) { $1 }
             await expectRefusal("org.bluez.Error.Failed", "Failed to register advertisement") {
-                try await register(peripheralTooLong, on: bench)
+                try await register(peripheralTooLong, on: testRadio)
             }
         }
     }
 
     @Test(
-        "An advert of unknown type or odd shape is not parsed",
+        "An advert of unknown type or form is not parsed",
         arguments: [
             ["Type": BusValue.string("beacon")], ["Type": .byte(1)],
             ["Type": .string("broadcast"), "ServiceData": .string("x")],
@@ -87,19 +87,19 @@ struct VirtualBlueZTests {
         ]
     )
     func unreadable(_ properties: [String: BusValue]) async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             await expectRefusal("org.bluez.Error.Failed", "Failed to parse advertisement.") {
-                try await register(properties, on: bench)
+                try await register(properties, on: testRadio)
             }
-            try await bench.expectActive([])
+            try await testRadio.expectActive([])
         }
     }
 
-    @Test("Registering twice, unregistering what is not there, advertising without an object")
+    @Test("Registering twice, unregistering an unknown advert, advertising without an object")
     func misuse() async throws {
         let good: [String: BusValue] = ["Type": .string("broadcast"), "ServiceData": serviceData(20)]
-        try await Bench.run { bench in
-            try await register(good, on: bench) { client in
+        try await TestRadio.run { testRadio in
+            try await register(good, on: testRadio) { client in
                 await expectRefusal("org.bluez.Error.AlreadyExists") {
                     try await call(client, "RegisterAdvertisement", [.objectPath("/advert"), .properties([:])])
                 }
@@ -110,23 +110,28 @@ struct VirtualBlueZTests {
                     try await call(client, "UnregisterAdvertisement", [.byte(1)])
                 }
             }
-            // bluetoothd takes an object that cannot be read for one that says nothing, and sends that.
-            try await call(bench.connection, "RegisterAdvertisement", [.objectPath("/none"), .properties([:])])
-            try await call(bench.connection, "UnregisterAdvertisement", [.objectPath("/none")])
-            // The owner of the good one has left.
-            try await bench.untilActive([])
+            // bluetoothd treats an object that cannot be read as an empty advert and sends that.
+            try await call(testRadio.connection, "RegisterAdvertisement", [.objectPath("/none"), .properties([:])])
+            try await call(testRadio.connection, "UnregisterAdvertisement", [.objectPath("/none")])
+            // The owner of the valid advert has disconnected.
+            try await testRadio.untilActive([])
         }
     }
 
-    @Test("A device comes, is told again, and goes")
+    @Test("A device appears, is updated and disappears")
     func deviceLife() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             let (stream, sink) = AsyncStream.makeStream(of: BusMessage.self)
-            _ = try await bench.connection.observe(["type='signal',sender='org.bluez'"]) { event in
+            _ = try await testRadio.connection.observe(["type='signal',sender='org.bluez'"]) { event in
                 if case .signal(let signal) = event { sink.yield(signal) }
             }
-            _ = try await bench.connection.call("org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "StartDiscovery")
-            let handle = try await bench.control.inject([UInt8](repeating: 1, count: 20))
+            _ = try await testRadio.connection.call(
+                "org.bluez",
+                "/org/bluez/hci0",
+                "org.bluez.Adapter1",
+                "StartDiscovery"
+            )
+            let handle = try await testRadio.control.inject([UInt8](repeating: 1, count: 20))
             var device: String?
             var seen: [String] = []
             for await signal in stream {
@@ -137,7 +142,7 @@ struct VirtualBlueZTests {
                 } else if signal.member == "PropertiesChanged", signal.path == device {
                     if seen.last == "added" {
                         seen.append("changed")
-                        try await bench.control.remove(handle)
+                        try await testRadio.control.remove(handle)
                     }
                 } else if signal.member == "InterfacesRemoved" {
                     #expect(signal.body[0].text == device)
@@ -149,11 +154,11 @@ struct VirtualBlueZTests {
         }
     }
 
-    @Test("Powered can be set, the rest of an adapter cannot")
+    @Test("Only Powered can be set on an adapter")
     func properties() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             func set(_ name: String, _ value: BusValue) async throws {
-                _ = try await bench.connection.call(
+                _ = try await testRadio.connection.call(
                     "org.bluez",
                     "/org/bluez/hci0",
                     BusNames.properties,
@@ -163,7 +168,7 @@ struct VirtualBlueZTests {
             }
             try await set("Powered", .bool(false))
             await expectRefusal("org.bluez.Error.NotReady") {
-                _ = try await bench.connection.call(
+                _ = try await testRadio.connection.call(
                     "org.bluez",
                     "/org/bluez/hci0",
                     "org.bluez.Adapter1",
@@ -180,11 +185,11 @@ struct VirtualBlueZTests {
         }
     }
 
-    @Test("Scanning twice, stopping without a scan, objects and methods that are not there")
+    @Test("Scanning twice, stopping without a scan, unknown objects and methods")
     func scanning() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             func call(_ path: String, _ member: String) async throws {
-                _ = try await bench.connection.call("org.bluez", path, "org.bluez.Adapter1", member)
+                _ = try await testRadio.connection.call("org.bluez", path, "org.bluez.Adapter1", member)
             }
             await expectRefusal("org.bluez.Error.Failed", "No discovery started") {
                 try await call("/org/bluez/hci0", "StopDiscovery")
@@ -200,45 +205,43 @@ struct VirtualBlueZTests {
         }
     }
 
-    @Test("bluetoothctl lists the adapters, and shows one that is on")
+    @Test("bluetoothctl lists the adapters and shows one that is on")
     func bluetoothctl() async throws {
-        try await Bench.run { bench in
-            let list = try await run(["bluetoothctl", "list"], on: bench)
+        try await TestRadio.run { testRadio in
+            let list = try await run(["bluetoothctl", "list"], on: testRadio)
             #expect(list.contains("02:00:00:00:0F:00 virtual-hci0"))
             #expect(list.contains("02:00:00:00:0F:01 virtual-hci1"))
-            let show = try await run(["bluetoothctl", "show", "02:00:00:00:0F:01"], on: bench)
+            let show = try await run(["bluetoothctl", "show", "02:00:00:00:0F:01"], on: testRadio)
             #expect(show.contains("Powered: yes"))
             #expect(show.contains("SupportedInstances: 0x05"))
         }
     }
 
-    @Test("busctl finds its way through the objects")
+    @Test("busctl lists and introspects the objects")
     func busctl() async throws {
-        try await Bench.run { bench in
+        try await TestRadio.run { testRadio in
             let tree = try await run(
-                ["busctl", "--address=" + bench.bus.address, "--list", "tree", "org.bluez"],
-                on: bench
+                ["busctl", "--address=" + testRadio.bus.address, "--list", "tree", "org.bluez"],
+                on: testRadio
             )
             #expect(tree.contains("/org/bluez/hci1"))
             let object = try await run(
-                ["busctl", "--address=" + bench.bus.address, "introspect", "org.bluez", "/org/bluez/hci0"],
-                on: bench
+                ["busctl", "--address=" + testRadio.bus.address, "introspect", "org.bluez", "/org/bluez/hci0"],
+                on: testRadio
             )
             #expect(object.contains("StartDiscovery"))
             #expect(object.contains("SupportedInstances"))
         }
     }
 
-    /// What a program prints.
-    private func run(_ command: [String], on bench: Bench) async throws -> String {
-        var ends: [CInt] = [-1, -1]
-        try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
-        let (reader, writer) = (ends[0], ends[1])
+    /// Returns the output of a program.
+    private func run(_ command: [String], on testRadio: TestRadio) async throws -> String {
+        let (reader, writer) = try #require(SocketPair.make())
         defer { close(reader) }
         let child = try ChildProcess.spawn(
             command,
-            variables: ["DBUS_SYSTEM_BUS_ADDRESS": bench.bus.address],
-            output: writer
+            variables: ["DBUS_SYSTEM_BUS_ADDRESS": testRadio.bus.address],
+            output: .descriptor(writer)
         )
         close(writer)
         let bytes = await DedicatedThread.run { () -> [UInt8] in
@@ -257,7 +260,7 @@ struct VirtualBlueZTests {
 
 @Suite("The private bus")
 struct PrivateBusTests {
-    @Test("Its directory is ours alone, and gone afterwards")
+    @Test("Its directory belongs to this user and is removed afterwards")
     func directory() async throws {
         let bus = try await PrivateBus.start()
         let socket = String(bus.address.dropFirst("unix:path=".count))
@@ -269,19 +272,8 @@ struct PrivateBusTests {
         #expect(stat(directory, &status) != 0)
     }
 
-    @Test("A missing program is told by its error number")
-    func missingProgram() {
-        #expect(throws: ChildProcess.SpawnError(code: ENOENT)) {
-            try ChildProcess.spawn(["hybrid-no-such-program"])
-        }
+    @Test("A missing dbus-daemon is reported with the package to install")
+    func missingDaemon() {
         #expect(PrivateBusError.daemonMissing.sentence.contains("package dbus-daemon"))
-    }
-
-    @Test("The status of a child is the shell's")
-    func status() async throws {
-        let exit = try ChildProcess.spawn(["sh", "-c", "exit 7"])
-        #expect(await exit.wait().shellStatus == 7)
-        let killed = try ChildProcess.spawn(["sh", "-c", "kill -TERM $$"])
-        #expect(await killed.wait().shellStatus == 143)
     }
 }

@@ -3,14 +3,14 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+/// Seeds and former crashes of the fuzzers, replayed with the fuzz targets, whose sources are linked here.
 @Suite("The CBOR fuzz corpus")
 struct CBORCorpusTests {
     @Test("Items")
     func items() throws {
         let replay = try FuzzCorpus.replay("cbor", fuzzCBOR)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 14, "the seeds are of the right form")
-        #expect(replay.refused.count >= 5, "and some are not, on purpose")
+        #expect(replay.taken.count >= 14, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 5, "the corpus contains invalid inputs")
     }
 }

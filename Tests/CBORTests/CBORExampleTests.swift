@@ -4,8 +4,8 @@ import HybridCBOR
 import TestSupport
 import Testing
 
-/// Values and their bytes as RFC 8949 appendix A and CTAP 2.2 §8 print them.
-@Suite("CBOR examples of the specifications")
+/// Examples of RFC 8949 appendix A and CTAP 2.2 §8.
+@Suite("CBOR examples from the specifications")
 struct CBORExampleTests {
     static let examples: [(hex: String, value: CBORValue)] = [
         ("00", 0), ("01", 1), ("0a", 10), ("17", 23), ("1818", 24), ("1819", 25), ("1864", 100), ("1903e8", 1000),
@@ -31,7 +31,7 @@ struct CBORExampleTests {
         ),
     ]
 
-    @Test("Encoding gives the printed bytes, and both modes read them back", arguments: examples.indices)
+    @Test("Encoding gives the expected bytes, and both modes decode them", arguments: examples.indices)
     func example(index: Int) throws {
         let (hex, value) = Self.examples[index]
         #expect(Hexadecimal.text(CBOREncoder.encode(value)) == hex)
@@ -40,7 +40,7 @@ struct CBORExampleTests {
         #expect(try CBORDecoder.decode(bytes, mode: .lenient) == value)
     }
 
-    @Test("Keys are written in canonical order whatever order they came in")
+    @Test("Keys are encoded in canonical order, whatever their insertion order")
     func keyOrder() {
         let forwards: CBORMap = [1: 1, 24: 2, -1: 3, "b": 4, "aa": 5, .bytes([9]): 6, false: 7]
         let backwards: CBORMap = [false: 7, .bytes([9]): 6, "aa": 5, "b": 4, -1: 3, 24: 2, 1: 1]
@@ -52,7 +52,7 @@ struct CBORExampleTests {
         #expect(backwards.keys.first == false)
     }
 
-    @Test("A map forgets a removed key and keeps the place of a changed one")
+    @Test("Removing a key deletes its entry; changing one keeps its position")
     func mapEditing() {
         var map: CBORMap = [1: "a", 2: "b", 3: "c"]
         map[1] = "z"
@@ -65,7 +65,7 @@ struct CBORExampleTests {
         #expect(CBOREncoder.encode(map) == [0xA2, 1, 0x61, 0x7A, 3, 0x61, 0x63])
     }
 
-    @Test("Accessors answer for their own kind only")
+    @Test("Accessors return values of their own type only")
     func accessors() {
         #expect(CBORValue.integer(.min).integer == .min)
         #expect(CBORValue.integer(.max).integer == .max)
@@ -81,9 +81,9 @@ struct CBORExampleTests {
         #expect(values.compactMap(\.boolean) == [true])
     }
 
-    @Test("A map's value is found as it was written, and only in a map that fills the input")
+    @Test("The original encoding of a map's value is found, only in a map that fills the input")
     func encodedValue() {
-        // Lengths in longer forms, and keys in no order.
+        // Lengths in longer forms, and unordered keys.
         let map: [UInt8] = [0xA2, 3, 0x58, 1, 7, 0x18, 1, 0x81, 0x19, 0, 5]
         #expect(CBORDecoder.encodedValue(of: 3, inMap: map) == [0x58, 1, 7])
         #expect(CBORDecoder.encodedValue(of: 1, inMap: map) == [0x81, 0x19, 0, 5])
@@ -95,7 +95,7 @@ struct CBORExampleTests {
         #expect(CBORDecoder.encodedValue(of: 3, inMap: map, limits: CBORLimits(bytes: 10)) == nil)
     }
 
-    @Test("A prefix tells how many bytes its item took")
+    @Test("Decoding a prefix returns the length of the item")
     func prefix() throws {
         let (value, length) = try CBORDecoder.decodePrefix([0x82, 1, 2, 0xFF, 0xFF], mode: .strict)
         #expect(value == [1, 2])

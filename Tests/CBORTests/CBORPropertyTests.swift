@@ -4,10 +4,10 @@ import HybridCBOR
 import TestSupport
 import Testing
 
-/// What holds for every value and every input, tried on drawn ones.
+/// Properties of all values and inputs, tested with random ones.
 @Suite("CBOR properties")
 struct CBORPropertyTests {
-    @Test("What is written is read back as it was, in both modes, and written the same again")
+    @Test("Encoded values decode to the same value in both modes, and encode to the same bytes")
     func roundTrip() throws {
         var random = SeededGenerator()
         for _ in 0..<2000 {
@@ -20,13 +20,15 @@ struct CBORPropertyTests {
         }
     }
 
-    @Test("Wider heads and other key orders: the lenient mode reads the same value, the strict mode refuses")
+    @Test(
+        "With longer heads and other key orders, lenient mode decodes the same value and strict mode rejects the input"
+    )
     func lenience() throws {
         var random = SeededGenerator()
         var (widened, reordered) = (0, 0)
         for _ in 0..<3000 {
             let value = CBORValue.map(RandomCBOR.map(depth: 3, using: &random))
-            var writer = LooseWriter(
+            var writer = NonCanonicalEncoder(
                 widens: Bool.random(using: &random),
                 reorders: Bool.random(using: &random)
             )
@@ -45,7 +47,7 @@ struct CBORPropertyTests {
                 #expect(throws: CBORError.self, "\(random)") { try CBORDecoder.decode(bytes, mode: .strict) }
             }
         }
-        #expect(widened > 50 && reordered > 50, "the cases are really drawn; \(random)")
+        #expect(widened > 50 && reordered > 50, "enough cases were generated; \(random)")
     }
 
     @Test("No prefix of an item is an item")
@@ -61,7 +63,7 @@ struct CBORPropertyTests {
         }
     }
 
-    @Test("No item followed by bytes is an item")
+    @Test("No item with trailing bytes is an item")
     func trailingBytes() throws {
         var random = SeededGenerator()
         for _ in 0..<300 {
@@ -74,7 +76,7 @@ struct CBORPropertyTests {
         }
     }
 
-    @Test("A key that differs only in width is the same key")
+    @Test("Keys that differ in the length of their heads are the same key")
     func duplicateWidths() throws {
         var random = SeededGenerator()
         for _ in 0..<500 {
@@ -83,16 +85,16 @@ struct CBORPropertyTests {
             let least = number < 24 ? 0 : number < 0x100 ? 1 : number < 0x1_0000 ? 2 : 4
             let widths = [0, 1, 2, 4, 8].filter { $0 >= least }.shuffled(using: &random)
             let bytes =
-                [0xA2] + LooseWriter.head(major, number, width: widths[0]) + [0xF6]
-                + LooseWriter.head(major, number, width: widths[1]) + [0xF5]
+                [0xA2] + NonCanonicalEncoder.head(major, number, width: widths[0]) + [0xF6]
+                + NonCanonicalEncoder.head(major, number, width: widths[1]) + [0xF5]
             #expect(throws: CBORError.duplicateKey, "\(random)") { try CBORDecoder.decode(bytes, mode: .lenient) }
             #expect(throws: CBORError.notShortest, "\(random)") { try CBORDecoder.decode(bytes, mode: .strict) }
         }
     }
 
-    @Test("Texts are the same key only if they are the same bytes")
+    @Test("Texts are the same key only if their bytes are the same")
     func textIdentity() throws {
-        // Swift calls these pairs equal; CBOR does not, and a signature is over bytes.
+        // These pairs are equal for Swift, but not for CBOR.
         for (left, right) in [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), (";", "\u{37E}")] {
             #expect(left == right)
             #expect(CBORValue.text(left) != .text(right))
@@ -104,7 +106,7 @@ struct CBORPropertyTests {
         }
     }
 
-    @Test("Noise never crashes the decoder, and whatever strict mode takes is canonical")
+    @Test("Random bytes never crash the decoder, and strict mode accepts canonical input only")
     func noise() throws {
         var random = SeededGenerator()
         for _ in 0..<20_000 {
@@ -119,7 +121,7 @@ struct CBORPropertyTests {
         }
     }
 
-    @Test("A bit turned over in canonical bytes gives another value or none")
+    @Test("Flipping a bit of canonical input gives another value or an error")
     func bitFlips() throws {
         var random = SeededGenerator()
         for _ in 0..<200 {

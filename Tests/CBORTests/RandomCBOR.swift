@@ -3,7 +3,7 @@
 import HybridCBOR
 import TestSupport
 
-/// Draws any value this module can say, maps with any keys included.
+/// A generator of random values, including maps with arbitrary keys.
 enum RandomCBOR {
     static func value(depth: Int = 4, using random: inout SeededGenerator) -> CBORValue {
         switch random.number(0...(depth > 0 ? 11 : 9)) {
@@ -33,7 +33,7 @@ enum RandomCBOR {
         return map
     }
 
-    /// A number whose width is drawn first, so that every form of a head comes up.
+    /// Returns a number with a random width, so that every form of a head occurs.
     static func integer(using random: inout SeededGenerator) -> UInt64 {
         let edges: [UInt64] = [0, 23, 24, 0xFF, 0x100, 0xFFFF, 0x1_0000, 0xFFFF_FFFF, 0x1_0000_0000, .max]
         if Bool.random(using: &random) { return edges[random.number(0...edges.count - 1)] }
@@ -50,8 +50,8 @@ enum RandomCBOR {
     }
 }
 
-/// Writes CBOR that means the same and is not canonical: wider heads and any key order.
-struct LooseWriter {
+/// An encoder of non-canonical CBOR: longer heads and any key order.
+struct NonCanonicalEncoder {
     private(set) var widened = false
     private(set) var reordered = false
     var widens: Bool
@@ -86,7 +86,7 @@ struct LooseWriter {
         }
     }
 
-    /// A head in the shortest form, or now and then in a longer one.
+    /// Appends a head in the shortest form, or sometimes in a longer one.
     private mutating func head(_ major: UInt8, _ number: UInt64, using random: inout SeededGenerator) -> [UInt8] {
         let least = number < 24 ? 0 : number < 0x100 ? 1 : number < 0x1_0000 ? 2 : number < 0x1_0000_0000 ? 4 : 8
         let wider = [1, 2, 4, 8].filter { $0 > least }
@@ -95,7 +95,7 @@ struct LooseWriter {
         return Self.head(major, number, width: wider[random.number(0...wider.count - 1)])
     }
 
-    /// A head whose number takes so many bytes; none means that it stands in the first byte.
+    /// Appends a head whose number takes `width` bytes; zero puts it into the first byte.
     static func head(_ major: UInt8, _ number: UInt64, width: Int) -> [UInt8] {
         guard width > 0 else { return [major << 5 | UInt8(truncatingIfNeeded: number)] }
         let information: UInt8 = width == 1 ? 24 : width == 2 ? 25 : width == 4 ? 26 : 27
@@ -103,7 +103,7 @@ struct LooseWriter {
             + (0..<width).reversed().map { UInt8(truncatingIfNeeded: number >> UInt64(8 * $0)) }
     }
 
-    /// The canonical order once more, written from the specification's words.
+    /// The canonical order, implemented independently from the specification.
     private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let (majorLeft, majorRight) = (left[0] / 32, right[0] / 32)
         guard majorLeft == majorRight else { return majorLeft < majorRight }

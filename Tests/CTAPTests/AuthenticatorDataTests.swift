@@ -28,7 +28,7 @@ struct AuthenticatorDataTests {
         }
     }
 
-    @Test("the bytes stand where WebAuthn puts them")
+    @Test("the bytes have WebAuthn's layout")
     func layout() throws {
         let data = try Samples.authenticatorData(attested: nil)
         #expect(data.encoded.count == 37)
@@ -36,7 +36,7 @@ struct AuthenticatorDataTests {
         #expect(Array(data.encoded[32...]) == [0x05, 1, 2, 3, 4])
     }
 
-    @Test("every truncation is refused")
+    @Test("every truncation is rejected")
     func truncations() throws {
         let data = try Samples.authenticatorData(attested: Samples.attested(), extensions: ["a": 1])
         for length in data.encoded.indices { #expect(failure(Array(data.encoded.prefix(length))) != nil) }
@@ -44,7 +44,7 @@ struct AuthenticatorDataTests {
         #expect(failure(Array(data.encoded.prefix(54))) == .truncated)
     }
 
-    @Test("trailing bytes are refused")
+    @Test("trailing bytes are rejected")
     func trailing() throws {
         let plain = try Samples.authenticatorData(attested: nil).encoded
         #expect(failure(plain + [0x00]) == .trailingBytes)
@@ -54,7 +54,7 @@ struct AuthenticatorDataTests {
         #expect(failure(extended + [0xA0]) == .trailingBytes)
     }
 
-    @Test("flags that announce what is not there are refused")
+    @Test("flags for missing parts are rejected")
     func lyingFlags() throws {
         var bytes = try Samples.authenticatorData(attested: nil).encoded
         bytes[32] = 0x41
@@ -64,7 +64,7 @@ struct AuthenticatorDataTests {
         #expect(failure(bytes + [0x80]) == .extensions)
     }
 
-    @Test("a credential ID of no bytes, or of more than are there, is refused")
+    @Test("a credential ID that is empty or longer than the input is rejected")
     func credentialIDLength() throws {
         var bytes = try Samples.authenticatorData(attested: Samples.attested()).encoded
         (bytes[53], bytes[54]) = (0, 0)
@@ -107,19 +107,19 @@ struct COSEKeyTests {
         #expect(key.algorithm == .es256)
         let signature = try Samples.key.signature(for: [1, 2, 3])
         #expect(try #require(key.p256).isValidSignature(signature, for: [1, 2, 3]))
-        // {1: 2, 3: -7, -1: 1, -2: …} as WebAuthn prints it.
+        // {1: 2, 3: -7, -1: 1, -2: …} as in WebAuthn.
         #expect(Array(key.encoded.prefix(10)) == [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20])
         #expect(key.encoded.count == 77)
     }
 
-    @Test("a key of another algorithm is handed on as it is")
+    @Test("a key for another algorithm keeps its bytes")
     func otherAlgorithms() throws {
         let bytes = CBOREncoder.encode([1: 1, 3: -8, -1: 6, -2: .bytes([1])] as CBORMap)
         let key = try COSEKey(parsing: bytes)
         #expect(key.algorithm == .edDSA && key.encoded == bytes && key.p256 == nil)
     }
 
-    @Test("a key that is not a point of P-256 is refused")
+    @Test("a key that is not a point of P-256 is rejected")
     func notOnCurve() {
         let good = COSEKey(Samples.key.publicKey).parameters
         #expect(failure(good) == nil)
@@ -133,7 +133,7 @@ struct COSEKeyTests {
         }
     }
 
-    @Test("missing, wrong and foreign parameters are told apart")
+    @Test("missing, wrong and unsupported parameters have different errors")
     func parameters() {
         let good = COSEKey(Samples.key.publicKey).parameters
         let cases: [(Int, CBORValue?, COSEKeyError)] = [
@@ -148,7 +148,7 @@ struct COSEKeyTests {
         }
     }
 
-    @Test("bytes that are no single map are refused")
+    @Test("input other than a single map is rejected")
     func malformed() {
         #expect(throws: COSEKeyError.cbor(.truncated)) { try COSEKey(parsing: []) }
         #expect(throws: COSEKeyError.notAMap) { try COSEKey(parsing: [0x80]) }

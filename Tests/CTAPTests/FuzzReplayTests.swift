@@ -3,21 +3,21 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+/// Seeds and former crashes of the fuzzers, replayed with the fuzz targets, whose sources are linked here.
 @Suite("The CTAP fuzz corpora")
 struct CTAPFuzzReplayTests {
     @Test("Requests")
     func requests() throws {
         let replay = try FuzzCorpus.replay("ctap-request", fuzzCTAPRequest)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
     }
 
     @Test("Responses")
     func responses() throws {
         let replay = try FuzzCorpus.replay("ctap-response", fuzzCTAPResponse)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 12, "the seeds are of the right form")
+        #expect(replay.taken.count >= 12, "the corpus contains valid inputs")
     }
 }

@@ -4,7 +4,7 @@ import HybridCBOR
 import HybridCTAP
 import Testing
 
-@Suite("The prf extension and the wish for an attestation format")
+@Suite("The prf extension and the preference for attestation formats")
 struct PRFTests {
     private static let one: CBORValue = .bytes([UInt8](repeating: 1, count: 32))
     private static let two: CBORValue = .bytes([UInt8](repeating: 2, count: 32))
@@ -15,7 +15,7 @@ struct PRFTests {
 
     private static func creation(_ prf: CBORValue?) throws -> MakeCredentialRequest? {
         var map = try Samples.creationMap()
-        map[6] = prf.map { ["prf": $0, "unheardOf": 7] }
+        map[6] = prf.map { ["prf": $0, "unknown": 7] }
         guard case .makeCredential(let request) = try CTAPRequest(parsing: [1] + CBOREncoder.encode(map)) else {
             return nil
         }
@@ -24,14 +24,14 @@ struct PRFTests {
 
     private static func assertion(_ prf: CBORValue?) throws -> GetAssertionRequest? {
         var map = try Samples.requestMap()
-        map[4] = prf.map { ["prf": $0, "unheardOf": 7] }
+        map[4] = prf.map { ["prf": $0, "unknown": 7] }
         guard case .getAssertion(let request) = try CTAPRequest(parsing: [2] + CBOREncoder.encode(map)) else {
             return nil
         }
         return request
     }
 
-    @Test("inputs are read in every form that a client sends")
+    @Test("inputs are read in every form that clients send")
     func inputs() throws {
         #expect(try Self.creation(nil)?.prf == nil)
         #expect(try Self.assertion(nil)?.prf == nil)
@@ -54,7 +54,7 @@ struct PRFTests {
         }
     }
 
-    @Test("the salts for one credential go before those for all")
+    @Test("salts for one credential take precedence over those for all")
     func choice() throws {
         let (mine, other) = (try Samples.credentialID(), try Samples.credentialID(9))
         let (all, one) = (PRFSalts(first: try Self.salt(1)), PRFSalts(first: try Self.salt(2)))
@@ -64,7 +64,7 @@ struct PRFTests {
         #expect(PRFInput(saltsByCredential: [mine: one]).salts(for: other) == nil)
     }
 
-    @Test("inputs of the wrong shape are refused by name")
+    @Test("malformed inputs are rejected with the member's name")
     func malformed() throws {
         let short: CBORValue = .bytes([UInt8](repeating: 1, count: 31))
         let long: CBORValue = .bytes([UInt8](repeating: 1, count: 64))
@@ -98,7 +98,7 @@ struct PRFTests {
         }
     }
 
-    @Test("outputs stand in the unsigned extension outputs, canonical, and are never printed")
+    @Test("outputs are canonical unsigned extension outputs and are never printed")
     func outputs() throws {
         let (first, second) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
         func bytes(_ output: PRFOutput) -> [UInt8] { CBOREncoder.encode(output.unsignedExtensionOutputs) }
@@ -120,7 +120,7 @@ struct PRFTests {
         #expect(!text.contains("7") && !text.contains("8"))
     }
 
-    @Test("the wish for an attestation format survives the round trip under key 11")
+    @Test("preferred attestation formats survive the round trip under key 11")
     func formats() throws {
         var request = try Samples.creation()
         request.attestationFormats = ["packed", "none"]

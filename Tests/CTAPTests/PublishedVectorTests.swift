@@ -10,13 +10,13 @@ struct PublishedVectorTests {
 
     init() throws { vectors = try PublishedVectors.load() }
 
-    @Test("a published creation request is read and written again byte for byte")
+    @Test("a published creation request is decoded and encoded byte for byte")
     func creationRequest() throws {
         let bytes = try vectors.creationRequest()
         let request = try CTAPRequest(parsing: bytes)
         #expect(request.encoded == bytes)
         guard case .makeCredential(let creation) = request else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(creation.relyingParty.id.text == "webauthn.firstyear.id.au")
@@ -26,13 +26,13 @@ struct PublishedVectorTests {
         #expect(creation.userVerification && !creation.residentKey)
     }
 
-    @Test("the request that an iPhone answered is read and written again byte for byte")
+    @Test("a request to an iPhone is decoded and encoded byte for byte")
     func phoneRequest() throws {
         let bytes = try vectors.phoneRequest()
         let request = try CTAPRequest(parsing: bytes)
         #expect(request.encoded == bytes)
         guard case .getAssertion(let assertion) = request else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(assertion.relyingPartyID.text == "example.com")
@@ -63,7 +63,7 @@ struct PublishedVectorTests {
         }
     }
 
-    @Test("three phones introduce themselves")
+    @Test("the descriptions of three phones are read")
     func introductions() throws {
         #expect(vectors.postHandshake.count == 3)
         var infos: [String: AuthenticatorInfo] = [:]
@@ -79,7 +79,7 @@ struct PublishedVectorTests {
         for info in infos.values { #expect(info.options["uv"] == true && info.transports.contains("hybrid")) }
     }
 
-    @Test("no truncation of an introduction is accepted")
+    @Test("no truncation of a description is accepted")
     func truncatedIntroductions() throws {
         for phone in vectors.postHandshake {
             let bytes = try bytes(fromHex: phone.decoded.info)

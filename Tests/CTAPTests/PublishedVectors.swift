@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// The part of `Tests/Vectors/vectors.json` that speaks CTAP.
+/// The CTAP vectors of `Tests/Vectors/vectors.json`.
 struct PublishedVectors: Decodable {
     struct Handshake: Decodable {
         let name: String
@@ -48,17 +48,17 @@ struct PublishedVectors: Decodable {
         return try JSONDecoder().decode(PublishedVectors.self, from: Data(contentsOf: file))
     }
 
-    /// A real iPhone's assertion, from the status byte on.
+    /// An iPhone's assertion, including the status byte.
     func phoneResponse() throws -> [UInt8] {
         try Array(bytes(fromHex: handshake.compactMap(\.responsePlaintext).first).dropFirst())
     }
 
-    /// The request it answers, from the command byte on.
+    /// The corresponding request, including the command byte.
     func phoneRequest() throws -> [UInt8] {
         try Array(bytes(fromHex: handshake.compactMap(\.requestPlaintext).first).dropFirst())
     }
 
-    /// A creation request of another implementation, from the command byte on.
+    /// A creation request of another implementation, including the command byte.
     func creationRequest() throws -> [UInt8] {
         try Array(bytes(fromHex: transport.publishedWebAuthnRS.message).dropFirst())
     }

@@ -33,7 +33,10 @@ struct RequestFieldTests {
         }
     }
 
-    @Test("every required parameter of a sign-in is missed by name", arguments: [(1, "rpId"), (2, "clientDataHash")])
+    @Test(
+        "a missing required parameter of a sign-in is reported by name",
+        arguments: [(1, "rpId"), (2, "clientDataHash")]
+    )
     func missingInAssertion(key: Int, name: String) throws {
         var map = try Samples.requestMap()
         map[.integer(key)] = nil
@@ -70,7 +73,7 @@ struct RequestFieldTests {
         #expect(creationRefusal(map) == CTAPRequestError(status: .invalidParameter, field: "rp.id"))
     }
 
-    @Test("members of the user are checked by name")
+    @Test("invalid members of the user are reported by name")
     func user() throws {
         let cases: [(CBORValue, CTAPStatus, String)] = [
             (["name": "a"], .missingParameter, "user.id"),
@@ -94,7 +97,7 @@ struct RequestFieldTests {
         #expect(assertionRefusal(map) == CTAPRequestError(status: .invalidLength, field: "clientDataHash"))
     }
 
-    @Test("entries of credential lists are checked by name")
+    @Test("invalid entries of credential lists are reported by name")
     func credentialLists() throws {
         let good: CBORValue = ["id": .bytes([1]), "type": "public-key"]
         let cases: [(CBORValue, CTAPStatus, String)] = [
@@ -124,21 +127,21 @@ struct RequestFieldTests {
         var map = try Samples.requestMap()
         map[3] = [["id": .bytes([1]), "type": "future"]]
         guard case .getAssertion(let request) = try CTAPRequest(parsing: [2] + CBOREncoder.encode(map)) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(request.allowList.count == 1)
         #expect(request.allowList.first?.isPublicKey == false)
     }
 
-    @Test("algorithms keep their order, and unknown types drop out")
+    @Test("algorithms keep their order, without unknown types")
     func algorithms() throws {
         var map = try Samples.creationMap()
         map[4] = [
             ["alg": -257, "type": "public-key"], ["alg": -7, "type": "future"], ["alg": -7, "type": "public-key"],
         ]
         guard case .makeCredential(let request) = try CTAPRequest(parsing: [1] + CBOREncoder.encode(map)) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(request.algorithms == [.rs256, .es256])
@@ -148,7 +151,7 @@ struct RequestFieldTests {
         #expect(creationRefusal(map)?.status == .cborUnexpectedType)
     }
 
-    @Test("options that CTAP forbids get the status that CTAP says")
+    @Test("options that CTAP forbids get CTAP's status")
     func options() throws {
         var map = try Samples.creationMap()
         map[7] = ["up": false]
@@ -162,7 +165,7 @@ struct RequestFieldTests {
         #expect(assertionRefusal(map)?.status == .unsupportedOption)
     }
 
-    @Test("PIN tokens and enterprise attestation are refused as CTAP says")
+    @Test("PIN tokens and enterprise attestation are rejected as CTAP requires")
     func tokens() throws {
         var map = try Samples.creationMap()
         map[8] = .bytes([1])

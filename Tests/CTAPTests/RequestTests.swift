@@ -23,7 +23,7 @@ struct RequestTests {
         #expect(try CTAPRequest(parsing: CTAPRequest.getAssertion(sample).encoded) == .getAssertion(sample))
     }
 
-    @Test("what is written is canonical")
+    @Test("requests are encoded canonically")
     func canonical() throws {
         for request in [CTAPRequest.makeCredential(try Samples.creation()), .getAssertion(try Samples.request())] {
             let body = Array(request.encoded.dropFirst())
@@ -31,7 +31,7 @@ struct RequestTests {
         }
     }
 
-    @Test("the names that phones demand are sent even when empty")
+    @Test("names that phones require are sent even if empty")
     func emptyNames() throws {
         var creation = try Samples.creation()
         creation.relyingParty.name = ""
@@ -49,16 +49,16 @@ struct RequestTests {
         map[2] = ["id": "example.com"]
         map[3] = ["id": .bytes([1])]
         guard case .makeCredential(let request) = try CTAPRequest(parsing: [1] + CBOREncoder.encode(map)) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(request.relyingParty.name.isEmpty)
         #expect(request.user.name.isEmpty && request.user.displayName.isEmpty)
     }
 
-    @Test("names are kept whole, byte for byte; what is no name any more is cut between scalars")
+    @Test("names are kept byte for byte; overlong ones are truncated between scalars")
     func longNames() throws {
-        // The same letter twice, in the two ways that Unicode calls equivalent.
+        // The same letter in two canonically equivalent encodings.
         let kept = ["e\u{301}\u{e9}", String(repeating: "é", count: 5000), String(repeating: "x", count: 1 << 16)]
         let cut = [
             (String(repeating: "é", count: 1 << 15) + "é", 1 << 16),
@@ -69,7 +69,7 @@ struct RequestTests {
             var map = try Samples.creationMap()
             map[3] = ["id": .bytes([1]), "name": .text(name), "displayName": .text(name)]
             guard case .makeCredential(let request) = try CTAPRequest(parsing: [1] + CBOREncoder.encode(map)) else {
-                Issue.record("another command")
+                Issue.record("unexpected command")
                 return
             }
             for read in [request.user.name, request.user.displayName] {
@@ -79,7 +79,7 @@ struct RequestTests {
         }
     }
 
-    @Test("getInfo and selection are one byte each and nothing more")
+    @Test("getInfo and selection are a single byte")
     func bare() throws {
         #expect(try CTAPRequest(parsing: [0x04]) == .getInfo)
         #expect(try CTAPRequest(parsing: [0x0B]) == .selection)
@@ -93,14 +93,14 @@ struct RequestTests {
         #expect(refusal([])?.status == .invalidLength)
     }
 
-    @Test("every byte that is no command is refused as one")
+    @Test("unknown command bytes are rejected")
     func unknownCommands() {
         for byte in UInt8.min...UInt8.max where CTAPCommand(rawValue: byte) == nil {
             #expect(refusal([byte, 0xA0])?.status == .invalidCommand)
         }
     }
 
-    @Test("every truncation is refused as malformed CBOR")
+    @Test("every truncation is rejected as malformed CBOR")
     func truncations() throws {
         for request in [CTAPRequest.makeCredential(try Samples.creation()), .getAssertion(try Samples.request())] {
             for length in 1..<request.encoded.count {
@@ -133,7 +133,7 @@ struct RequestTests {
         #expect(refusal([0x02, 0xBF, 0xFF])?.status == .invalidCBOR)
     }
 
-    @Test("a length of 2^63 is refused without allocating it")
+    @Test("a length of 2^63 is rejected without an allocation")
     func hugeLengths() {
         let huge: [UInt8] = [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
         for initial in [0x5B, 0x7B, 0x9B, 0xBB] as [UInt8] {
@@ -148,19 +148,19 @@ struct RequestTests {
         #expect(refusal(bytes)?.status == .limitExceeded)
     }
 
-    @Test("parameters that are no map have the wrong type")
+    @Test("parameters other than a map have the wrong type")
     func notAMap() {
         #expect(refusal([0x01, 0x80])?.status == .cborUnexpectedType)
         #expect(refusal([0x02, 0x00])?.status == .cborUnexpectedType)
     }
 
-    @Test("map keys in any order are read, and unknown keys ignored")
+    @Test("map keys in any order are accepted, and unknown keys ignored")
     func lenient() throws {
         // rpId after clientDataHash, an integer in long form, key 99.
         var bytes: [UInt8] = [0x02, 0xA3, 0x18, 0x63, 0xF6, 0x02, 0x58, 0x20]
         bytes += try Samples.hash().bytes + [0x18, 0x01, 0x6B] + Array("example.com".utf8)
         guard case .getAssertion(let request) = try CTAPRequest(parsing: bytes) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         #expect(request.relyingPartyID.text == "example.com")

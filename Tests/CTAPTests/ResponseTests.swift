@@ -15,12 +15,12 @@ struct ResponseTests {
         #expect(try CTAPResponse(parsing: [0xEE]).status.rawValue == 0xEE)
     }
 
-    @Test("an empty response is refused")
+    @Test("an empty response is rejected")
     func empty() {
         #expect(throws: CTAPResponseError.empty) { try CTAPResponse(parsing: []) }
     }
 
-    @Test("every status says what it means, even an unknown one")
+    @Test("every status has a meaning, even an unknown one")
     func meanings() {
         var texts: Set<String> = []
         for byte in UInt8.min...UInt8.max { texts.insert(CTAPStatus(rawValue: byte).meaning) }
@@ -49,7 +49,7 @@ struct ResponseTests {
         #expect(try GetAssertionResponse(parsing: response.encoded) == response)
     }
 
-    @Test("every truncation of a new credential is refused")
+    @Test("every truncation of a new credential is rejected")
     func createdTruncated() throws {
         let bytes = try Samples.created().encoded
         for length in bytes.indices {
@@ -60,7 +60,7 @@ struct ResponseTests {
         #expect(throws: CTAPResponseError.cbor(.trailingBytes)) { try MakeCredentialResponse(parsing: bytes + [0]) }
     }
 
-    @Test("every truncation of an assertion is refused")
+    @Test("every truncation of an assertion is rejected")
     func assertionTruncated() throws {
         let bytes = try Samples.assertion().encoded
         for length in bytes.indices {
@@ -70,14 +70,14 @@ struct ResponseTests {
         }
     }
 
-    @Test("a result that is no map is refused")
+    @Test("a result other than a map is rejected")
     func notAMap() {
         #expect(throws: CTAPResponseError.notAMap) { try MakeCredentialResponse(parsing: [0x80]) }
         #expect(throws: CTAPResponseError.notAMap) { try GetAssertionResponse(parsing: [0x00]) }
         #expect(throws: CTAPResponseError.notAMap) { try AuthenticatorInfo(parsing: [0x40]) }
     }
 
-    @Test("members of a new credential that are missing or of the wrong type are named")
+    @Test("missing members of a new credential and those of the wrong type are reported by name")
     func createdMembers() throws {
         for (key, name) in [(1, "fmt"), (2, "authData")] {
             var map = try Samples.map(of: Samples.created().encoded)
@@ -95,7 +95,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("members of an assertion that are missing or of the wrong type are named")
+    @Test("missing members of an assertion and those of the wrong type are reported by name")
     func assertionMembers() throws {
         for (key, name) in [(2, "authData"), (3, "signature")] {
             var map = try Samples.map(of: Samples.assertion().encoded)
@@ -117,7 +117,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("an empty user handle is no user, a long one is refused")
+    @Test("an empty user handle counts as no user; an overlong one is rejected")
     func userHandle() throws {
         var map = try Samples.map(of: Samples.assertion().encoded)
         map[4] = ["id": .bytes([])]
@@ -143,7 +143,7 @@ struct ResponseTests {
         #expect(CBOREncoder.encode(try CBORDecoder.decode(info.encoded, mode: .strict)) == info.encoded)
     }
 
-    @Test("members of getInfo that are missing or of the wrong type are named")
+    @Test("missing members of getInfo and those of the wrong type are reported by name")
     func infoMembers() throws {
         let good: CBORMap = [1: ["FIDO_2_0"], 3: .bytes([UInt8](repeating: 0, count: 16))]
         #expect(try AuthenticatorInfo(parsing: CBOREncoder.encode(good)).versions == ["FIDO_2_0"])

@@ -5,7 +5,7 @@ import HybridCBOR
 import HybridCTAP
 import Testing
 
-/// Well-formed values that tests start from and then damage.
+/// Well-formed values, which tests modify.
 enum Samples {
     static func hash() throws -> ClientDataHash { try #require(ClientDataHash(bytes: 0..<32)) }
 
@@ -44,12 +44,12 @@ enum Samples {
         )
     }
 
-    /// The parameters of a creation request, as a map to be damaged.
+    /// Parameters of a creation request.
     static func creationMap() throws -> CBORMap {
         try map(of: CTAPRequest.makeCredential(creation()).encoded.dropFirst())
     }
 
-    /// The parameters of a request to sign in, as a map to be damaged.
+    /// Parameters of a sign-in request.
     static func requestMap() throws -> CBORMap {
         try map(of: CTAPRequest.getAssertion(request()).encoded.dropFirst())
     }
@@ -95,7 +95,7 @@ enum Samples {
     }
 }
 
-/// The error a request is refused with.
+/// Returns the error for a request.
 func refusal(_ bytes: [UInt8]) -> CTAPRequestError? {
     do throws(CTAPRequestError) {
         _ = try CTAPRequest(parsing: bytes)
@@ -105,8 +105,8 @@ func refusal(_ bytes: [UInt8]) -> CTAPRequestError? {
     }
 }
 
-/// The error a creation request with these parameters is refused with.
+/// Returns the error for a creation request with these parameters.
 func creationRefusal(_ map: CBORMap) -> CTAPRequestError? { refusal([1] + CBOREncoder.encode(map)) }
 
-/// The error a request to sign in with these parameters is refused with.
+/// Returns the error for a sign-in request with these parameters.
 func assertionRefusal(_ map: CBORMap) -> CTAPRequestError? { refusal([2] + CBOREncoder.encode(map)) }

@@ -7,15 +7,15 @@ import Testing
 
 @testable import HybridCaBLE
 
-@Suite("The advert")
+@Suite("Adverts")
 struct AdvertTests {
     private static func drawn(_ random: inout SeededGenerator) throws -> (EIDKey, EID) {
         let key = QRSecret(using: &random).eidKey
         let domain = try #require(TunnelDomain(id: UInt16.random(in: 256 ... .max, using: &random)))
-        return (key, EID(routingID: RoutingID(plaintext: random.bytes(3)), domain: domain, using: &random))
+        return (key, EID(routingID: RoutingID(checked: random.bytes(3)), domain: domain, using: &random))
     }
 
-    @Test("What was sealed opens, with and without a suffix of CTAP 2.3")
+    @Test("Adverts are encrypted and decrypted, with and without a suffix of CTAP 2.3")
     func roundTrip() throws {
         var random = SeededGenerator()
         for _ in 0..<100 {
@@ -32,7 +32,7 @@ struct AdvertTests {
         }
     }
 
-    @Test("A suffix names a channel's number in four bytes, so that a legacy advert has room for it")
+    @Test("A suffix with a PSM takes four bytes, so that it fits into a legacy advert")
     func suffix() throws {
         for number in 0x80...0xFF {
             let psm = try #require(L2CAPPSM(number))
@@ -43,7 +43,7 @@ struct AdvertTests {
         for number in [0, 1, 0x25, 0x7F, 0x100, 0xFFFF] { #expect(L2CAPPSM(number) == nil) }
     }
 
-    @Test("A suffix that can't be understood is none")
+    @Test("An unknown suffix counts as absent")
     func strangeSuffix() {
         let understood: [[UInt8]] = [
             [0xA2, 0x01, 0x18, 0x82, 0x07, 0x01], [0xA2, 0x07, 0xF6, 0x01, 0x18, 0x82], [0xA1, 0x01, 0x19, 0x00, 0x82],
@@ -59,7 +59,7 @@ struct AdvertTests {
         for _ in 0..<2000 { _ = AdvertSuffix(reading: random.bytes(random.number(0...40))) }
     }
 
-    @Test("Two adverts of one tunnel differ, because the nonce is drawn anew")
+    @Test("Two adverts of one tunnel differ, because their nonces are random")
     func freshNonce() throws {
         var random = SeededGenerator()
         let (key, first) = try Self.drawn(&random)
@@ -70,7 +70,7 @@ struct AdvertTests {
         #expect(second.routingID == first.routingID)
     }
 
-    @Test("Every truncation is no advert, and every turned bit is somebody else's")
+    @Test("Truncated adverts are rejected, and flipping any bit prevents decryption")
     func damage() throws {
         var random = SeededGenerator()
         for _ in 0..<20 {
@@ -89,7 +89,7 @@ struct AdvertTests {
         }
     }
 
-    @Test("Another QR's key opens nothing")
+    @Test("The key of another QR code decrypts nothing")
     func foreign() throws {
         var random = SeededGenerator()
         for _ in 0..<200 {
@@ -100,7 +100,7 @@ struct AdvertTests {
         }
     }
 
-    @Test("The reserved byte must be zero, whoever sealed it", arguments: [EID.Ceremony.qr, .linked])
+    @Test("The reserved byte must be zero", arguments: [EID.Ceremony.qr, .linked])
     func reserved(ceremony: EID.Ceremony) throws {
         var random = SeededGenerator()
         let keyBytes = random.bytes(64)
@@ -112,7 +112,7 @@ struct AdvertTests {
         }
     }
 
-    @Test("An unassigned domain is refused after a QR and ignored on a linked phone")
+    @Test("An unassigned domain is rejected after a QR code and ignored for a linked authenticator")
     func unassigned() throws {
         var random = SeededGenerator()
         let keyBytes = random.bytes(64)
@@ -128,7 +128,7 @@ struct AdvertTests {
         }
     }
 
-    @Test("Lengths other than the right one make no value")
+    @Test("Values of other lengths are rejected")
     func lengths() throws {
         let domain = try #require(TunnelDomain(id: 266))
         let routing = try #require(RoutingID(bytes: [1, 2, 3]))
@@ -150,14 +150,14 @@ struct AdvertTests {
         #expect(ContactID(bytes: [UInt8](repeating: 7, count: 1025)) == nil)
     }
 
-    @Test("Both service UUIDs are known in the form BlueZ shows")
+    @Test("Both service UUIDs have BlueZ's form")
     func serviceUUIDs() {
         #expect(AdvertServiceUUID.fido.fullText == "0000fff9-0000-1000-8000-00805f9b34fb")
         #expect(AdvertServiceUUID.google.fullText == "0000fde2-0000-1000-8000-00805f9b34fb")
         #expect(AdvertServiceUUID.allCases.map(\.rawValue) == [0xFFF9, 0xFDE2])
     }
 
-    @Test("Constant-time comparison is comparison")
+    @Test("Constant-time comparison gives correct results")
     func comparison() {
         #expect(ConstantTime.equal([], []))
         #expect(ConstantTime.equal([1, 2, 3], [1, 2, 3]))

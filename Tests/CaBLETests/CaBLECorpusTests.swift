@@ -3,62 +3,62 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
-@Suite("The fuzz corpora of hybrid transports")
+/// Seeds and former crashes of the fuzzers, replayed with the fuzz targets, whose sources are linked here.
+@Suite("The fuzz corpora of the hybrid transport")
 struct CaBLECorpusTests {
     @Test("QR texts")
     func qr() throws {
         let replay = try FuzzCorpus.replay("qr", fuzzQR)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 8, "the seeds are of the right form")
-        #expect(replay.refused.count >= 8, "and some are not, on purpose")
+        #expect(replay.taken.count >= 8, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 8, "the corpus contains invalid inputs")
     }
 
     @Test("Service data")
     func serviceData() throws {
         let replay = try FuzzCorpus.replay("service-data", fuzzServiceData)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
     }
 
-    @Test("First messages and those that follow")
+    @Test("First and later messages")
     func postHandshake() throws {
         let replay = try FuzzCorpus.replay("post-handshake", fuzzPostHandshake)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 8, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 8, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
     }
 
     @Test("Linking information")
     func linking() throws {
         let replay = try FuzzCorpus.replay("linking", fuzzLinking)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
     }
 
     @Test("Tunnel paths")
     func tunnelPath() throws {
         let replay = try FuzzCorpus.replay("tunnel-path", fuzzTunnelPath)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 3, "the seeds are of the right form")
-        #expect(replay.refused.count >= 5, "and some are not, on purpose")
+        #expect(replay.taken.count >= 3, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 5, "the corpus contains invalid inputs")
     }
 
-    @Test("Handshakes with somebody in between")
+    @Test("Handshakes with an attacker")
     func handshake() throws {
         let replay = try FuzzCorpus.replay("handshake", fuzzHandshake)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 3, "the seeds are of the right form")
-        #expect(replay.refused.count >= 8, "and some are not, on purpose")
+        #expect(replay.taken.count >= 3, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 8, "the corpus contains invalid inputs")
     }
 
-    @Test("Channels with somebody in between")
+    @Test("Channels with an attacker")
     func channel() throws {
         let replay = try FuzzCorpus.replay("channel", fuzzChannel)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "the seeds are of the right form")
-        #expect(replay.refused.count >= 1, "and some are not, on purpose")
+        #expect(replay.taken.count >= 5, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 1, "the corpus contains invalid inputs")
     }
 }

@@ -6,14 +6,14 @@ import TestSupport
 @testable import HybridCaBLE
 
 extension SymmetricKey {
-    /// The key's bytes, which only tests may copy.
+    /// The bytes of the key; for tests only.
     var testBytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
 extension P256.KeyAgreement.PrivateKey {
-    /// A key from a seeded sequence, so that a failure can be had again.
+    /// Creates a key from a seeded generator, so that failures are reproducible.
     init(random: inout SeededGenerator) throws {
-        // The first byte stays below the curve order's, and zero is not drawn in this universe.
+        // The first byte stays below that of the curve's order, and zero is too unlikely to matter.
         self = try P256.KeyAgreement.PrivateKey(rawRepresentation: [0x7F] + random.bytes(31))
     }
 
@@ -21,7 +21,7 @@ extension P256.KeyAgreement.PrivateKey {
     var point: [UInt8] { Array(publicKey.x963Representation) }
 }
 
-/// What a handshake leaves, as bytes that can be compared.
+/// The result of a handshake as comparable bytes.
 struct HandshakeOutcome: Equatable {
     let sending: [UInt8]
     let receiving: [UInt8]
@@ -33,13 +33,13 @@ struct HandshakeOutcome: Equatable {
         hash = keys.handshakeHash.bytes
     }
 
-    /// Finishes a client's handshake; a message of a wrong length is refused like a wrong tag.
+    /// Finishes a client's handshake; a message of the wrong length is rejected like a wrong tag.
     static func finish(_ handshake: consuming InitiatorHandshake, _ message2: [UInt8]) throws -> HandshakeOutcome {
         guard let message = HandshakeMessage(bytes: message2) else { throw HandshakeError.notAuthentic }
         return HandshakeOutcome(try handshake.finish(message))
     }
 
-    /// Answers a client's first message.
+    /// Responds to a client's first message.
     static func answer(
         _ handshake: consuming ResponderHandshake,
         _ message1: [UInt8]
@@ -50,7 +50,7 @@ struct HandshakeOutcome: Equatable {
     }
 }
 
-/// All secrets of one drawn meeting.
+/// Random secrets of a client and an authenticator.
 struct Ceremony {
     let client: P256.KeyAgreement.PrivateKey
     let phone: P256.KeyAgreement.PrivateKey
@@ -82,6 +82,6 @@ struct Ceremony {
         return ResponderHandshake(clientKey: client.publicKey, psk: psk, ephemeral: phoneEphemeral)
     }
 
-    /// The first message alone.
+    /// Returns the first message.
     func message1(linked: Bool) throws -> [UInt8] { try initiator(linked: linked).message1.bytes }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HybridCaBLE
 
-@Suite("Messages of the channel")
+@Suite("Channel messages")
 struct ChannelMessageTests {
-    @Test("Every kind is written and read")
+    @Test("Every type is encoded and decoded")
     func roundTrip() throws {
         var random = SeededGenerator()
         for _ in 0..<50 {
@@ -36,24 +36,24 @@ struct ChannelMessageTests {
         }
         for bytes: [UInt8] in [[2, 0xA0], [2, 0xA1, 0x00, 0x41, 0x00], [2, 0xA1, 0x18, 0x09, 0x00]] {
             guard case .update(nil) = try ChannelMessage(parsing: bytes) else {
-                Issue.record("an update without a link is one")
+                Issue.record("type 2 without linking information is an update")
                 return
             }
         }
     }
 
-    @Test("Types above 3 are refused by number", arguments: UInt8(4)...255)
+    @Test("Types above 3 are rejected with their number", arguments: UInt8(4)...255)
     func unknownTypes(type: UInt8) {
         #expect(throws: ChannelMessage.ParseError.unknownType(type)) { try ChannelMessage(parsing: [type, 0xA0]) }
     }
 
-    @Test("Nothing at all is refused")
+    @Test("An empty message is rejected")
     func empty() {
         #expect(throws: ChannelMessage.ParseError.empty) { try ChannelMessage(parsing: []) }
     }
 
     @Test(
-        "An update that is not one map is refused",
+        "An update other than a map is rejected",
         arguments: [
             "", "80", "00", "a0 00", "a1", "bf ff", "a1 01 a0", "a1 01 00", "a1 01 f6", "a2 01 a0 01 a0",
             "a2 00 00 18 00 00",
@@ -65,11 +65,11 @@ struct ChannelMessageTests {
     }
 }
 
-@Suite("The phone's first message")
+@Suite("The authenticator's first message")
 struct PostHandshakeMessageTests {
     static let info: [UInt8] = [0xA1, 0x01, 0x81, 0x68] + Array("FIDO_2_0".utf8)
 
-    @Test("Ours carries getInfo alone: CTAP needs no list of features")
+    @Test("Ours contains getInfo only: CTAP needs no list of features")
     func ours() throws {
         let message = PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: Self.info))
         #expect(message.encoded == [0xA1, 0x01, 0x4C] + Self.info)
@@ -79,7 +79,7 @@ struct PostHandshakeMessageTests {
         #expect(read.linking == nil)
     }
 
-    @Test("Any key order, unknown keys and unknown features are taken")
+    @Test("Any key order, unknown keys and unknown features are accepted")
     func lenient() throws {
         let bytes: [UInt8] =
             [0xA4, 0x03, 0x83, 0x62, 0x64, 0x63, 0x64] + Array("ctap".utf8) + [0x07]
@@ -89,7 +89,7 @@ struct PostHandshakeMessageTests {
         #expect(message.info?.bytes == [0xA0])
     }
 
-    @Test("A phone without CTAP says so and sends no getInfo")
+    @Test("An authenticator without CTAP lists its features and sends no getInfo")
     func credentialsOnly() throws {
         let message = try PostHandshakeMessage(parsing: CBOREncoder.encode([3: ["dc"]] as CBORMap))
         #expect(message.features == [.digitalCredentials])
@@ -97,7 +97,7 @@ struct PostHandshakeMessageTests {
         #expect(message.encoded == CBOREncoder.encode([3: ["dc"]] as CBORMap))
     }
 
-    @Test("Each fault is told apart")
+    @Test("Each fault has its own error")
     func refusals() {
         let info = CBORValue.bytes(Self.info)
         let cases: [(CBORMap, PostHandshakeMessage.ParseError)] = [
@@ -120,7 +120,7 @@ struct PostHandshakeMessageTests {
         }
     }
 
-    @Test("What is not exactly one map is refused, as that of an obsolete phone")
+    @Test("Input other than a map is rejected, as from obsolete phones")
     func notAMap() {
         let good = CBOREncoder.encode([1: .bytes(Self.info)] as CBORMap)
         let obsolete = good + [UInt8](repeating: 0, count: 512 - good.count - 2) + [0xF0, 0x01]

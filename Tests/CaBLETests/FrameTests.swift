@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Frames")
 struct FrameTests {
-    /// A drawn direction: what one end seals the other opens.
+    /// Returns both ends of one direction with a random key.
     private static func key(_ random: inout SeededGenerator) -> SymmetricKey { SymmetricKey(data: random.bytes(32)) }
 
-    @Test("Messages of every length come through in order, padded to the next 32 bytes")
+    @Test("Messages of every length arrive in order, padded to multiples of 32 bytes")
     func roundTrip() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -26,7 +26,7 @@ struct FrameTests {
         }
     }
 
-    @Test("A whole channel in both directions, taken apart into its halves")
+    @Test("A channel in both directions, consumed as its two parts")
     func channel() throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -49,12 +49,12 @@ struct FrameTests {
             #expect(throws: FrameError.notAuthentic) { try FrameOpener(key: one.psk.key).next.open(response) }
         }
         let own = try clientSealer.seal([1])
-        expectError(.notAuthentic, "one's own frame reflected") { () throws(FrameError) in
+        expectError(.notAuthentic, "a reflected frame") { () throws(FrameError) in
             _ = try clientOpener.open(own)
         }
     }
 
-    @Test("A damaged frame is refused and leaves the counter where it was")
+    @Test("A damaged frame is rejected and does not advance the counter")
     func damage() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -74,7 +74,7 @@ struct FrameTests {
         }
     }
 
-    @Test("Replayed, skipped and swapped frames are refused")
+    @Test("Replayed, skipped and reordered frames are rejected")
     func order() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -92,7 +92,7 @@ struct FrameTests {
         #expect(next == [2])
     }
 
-    @Test("A trial costs nothing until it is accepted")
+    @Test("A trial does not advance the counter until it is accepted")
     func trials() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -109,7 +109,7 @@ struct FrameTests {
         #expect(throws: FrameError.notAuthentic) { try trial.open(second) }
     }
 
-    @Test("No counter is used twice: the last one is followed by a refusal in both directions")
+    @Test("No counter is used twice: both directions fail after the last one")
     func exhaustion() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -128,7 +128,7 @@ struct FrameTests {
         }
     }
 
-    @Test("The longest message fits and one byte more does not, and costs no counter")
+    @Test("The longest message fits; one byte more is rejected without advancing the counter")
     func sizes() throws {
         var random = SeededGenerator()
         let key = Self.key(&random)
@@ -148,7 +148,7 @@ struct FrameTests {
         }
     }
 
-    @Test("Impossible padding is refused even under the right key, and the counter stays")
+    @Test("Invalid padding is rejected, and the counter does not advance")
     func padding() throws {
         var random = SeededGenerator()
         let keyBytes = random.bytes(32)
@@ -160,7 +160,7 @@ struct FrameTests {
         }
         let empty = Frame(bytes: try OpenSSLOracle.seal([], key: keyBytes, nonce: nonce))
         expectError(.notAuthentic, "a tag alone") { () throws(FrameError) in _ = try opener.open(empty) }
-        // libwebauthn pads before it adds the type byte: 33 bytes, not 32.
+        // libwebauthn pads before it adds the type byte, which gives 33 bytes instead of 32.
         let odd = Frame(
             bytes: try OpenSSLOracle.seal(
                 [1, 4] + [UInt8](repeating: 0, count: 30) + [30],
@@ -173,7 +173,7 @@ struct FrameTests {
         #expect(FramePadding.granularity == 32)
     }
 
-    /// `#expect(throws:)` can't reach into values that exist once only.
+    /// Expects an error; `#expect(throws:)` does not support noncopyable values.
     private func expectError(
         _ expected: FrameError,
         _ comment: Comment,
@@ -181,7 +181,7 @@ struct FrameTests {
     ) {
         do {
             try body()
-            Issue.record("nothing was thrown: \(comment)")
+            Issue.record("no error was thrown: \(comment)")
         } catch { #expect(error == expected, comment) }
     }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HybridCaBLE
 
-@Suite("The handshake")
+@Suite("Handshakes")
 struct HandshakeTests {
-    @Test("Both ends reach mirrored keys and one hash", arguments: [false, true])
+    @Test("Both ends derive mirrored keys and the same hash", arguments: [false, true])
     func agreement(linked: Bool) throws {
         var random = SeededGenerator()
         for _ in 0..<20 {
@@ -25,7 +25,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("The phone answers no damaged first message", arguments: [false, true])
+    @Test("The authenticator does not answer a damaged first message", arguments: [false, true])
     func damagedFirst(linked: Bool) throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -37,7 +37,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("The client takes no damaged answer", arguments: [false, true])
+    @Test("The client rejects a damaged second message", arguments: [false, true])
     func damagedSecond(linked: Bool) throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -50,8 +50,8 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A secret of another advert, another client and another phone are refused as not authentic")
-    func strangers() throws {
+    @Test("A secret of another advert, another client and another authenticator are rejected as not authentic")
+    func otherKeys() throws {
         var random = SeededGenerator()
         for _ in 0..<10 {
             let one = try Ceremony(using: &random)
@@ -71,7 +71,7 @@ struct HandshakeTests {
                 #expect(throws: HandshakeError.notAuthentic, "\(random)") {
                     try HandshakeOutcome.answer(deaf(), message1)
                 }
-                #expect(throws: HandshakeError.notAuthentic, "one pattern is not the other; \(random)") {
+                #expect(throws: HandshakeError.notAuthentic, "the patterns differ; \(random)") {
                     try HandshakeOutcome.answer(one.responder(linked: !linked), message1)
                 }
             }
@@ -96,7 +96,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("Reflected messages are refused: a client's own message is no answer to it", arguments: [false, true])
+    @Test("Reflected messages are rejected", arguments: [false, true])
     func reflection(linked: Bool) throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -106,7 +106,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("Points of other forms are refused though their length is right")
+    @Test("Points in other forms of the same length are rejected")
     func pointForms() throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -125,7 +125,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A tag before any key is a fault of the caller, told as such")
+    @Test("A tag before any key is reported as a programming error")
     func outOfOrder() {
         #expect(throws: HandshakeError.outOfOrder) {
             var state = SymmetricState(protocolName: "Noise_KNpsk0_P256_AESGCM_SHA256")
@@ -143,7 +143,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A tag of another length is refused, not a crash", arguments: [0, 1, 12, 15, 17, 32])
+    @Test("A tag of another length is rejected without a crash", arguments: [0, 1, 12, 15, 17, 32])
     func tagLengths(length: Int) {
         #expect(throws: HandshakeError.notAuthentic) {
             var state = SymmetricState(protocolName: "Noise_KNpsk0_P256_AESGCM_SHA256")

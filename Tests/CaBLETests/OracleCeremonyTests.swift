@@ -6,12 +6,12 @@ import Testing
 
 @testable import HybridCaBLE
 
-/// Our code on one side of the table, libcrypto on the other.
+/// Handshakes between this implementation and an independent one based on libcrypto.
 @Suite("Against an independent implementation")
 struct OracleCeremonyTests {
     static let rounds = 50
 
-    @Test("Our client and the oracle's phone agree", arguments: [false, true])
+    @Test("Our client and the oracle's authenticator agree", arguments: [false, true])
     func ourInitiator(linked: Bool) throws {
         var random = SeededGenerator()
         for _ in 0..<Self.rounds {
@@ -45,7 +45,7 @@ struct OracleCeremonyTests {
         }
     }
 
-    @Test("The oracle's client and our phone agree", arguments: [false, true])
+    @Test("The oracle's client and our authenticator agree", arguments: [false, true])
     func ourResponder(linked: Bool) throws {
         var random = SeededGenerator()
         for _ in 0..<Self.rounds {
@@ -72,7 +72,7 @@ struct OracleCeremonyTests {
         }
     }
 
-    @Test("Both roles write the same bytes as the oracle in both roles", arguments: [false, true])
+    @Test("Both roles produce the same bytes as the oracle", arguments: [false, true])
     func bytes(linked: Bool) throws {
         var random = SeededGenerator()
         for _ in 0..<Self.rounds {
@@ -113,7 +113,7 @@ struct OracleCeremonyTests {
         }
     }
 
-    @Test("The oracle refuses what we refuse: another secret, another static key", arguments: [false, true])
+    @Test("The oracle rejects another secret and another static key, too", arguments: [false, true])
     func refusals(linked: Bool) throws {
         var random = SeededGenerator()
         let one = try Ceremony(using: &random)
@@ -138,7 +138,7 @@ struct OracleCeremonyTests {
         }
     }
 
-    @Test("Keys of every purpose and adverts are the oracle's")
+    @Test("Derived keys and adverts are the same as the oracle's")
     func schedule() throws {
         var random = SeededGenerator()
         for _ in 0..<200 {
@@ -153,14 +153,14 @@ struct OracleCeremonyTests {
             let domain = try #require(TunnelDomain(id: UInt16.random(in: 256 ... .max, using: &random)))
             let nonce = random.bytes(10)
             let routing = random.bytes(3)
-            let eid = try #require(EID(nonce: nonce, routingID: RoutingID(plaintext: routing), domain: domain))
+            let eid = try #require(EID(nonce: nonce, routingID: RoutingID(checked: routing), domain: domain))
             let plaintext = [0] + nonce + routing + [UInt8(domain.id & 0xFF), UInt8(domain.id >> 8)]
             let advert = try OpenSSLOracle.advert(plaintext: plaintext, eidKey: eidKey)
             #expect(eid.sealed(with: secret.eidKey).bytes == advert, "\(random)")
             let heard = try #require(EID.open(Advert(sealed: advert), with: secret.eidKey), "\(random)")
             #expect(heard == eid, "\(random)")
             let psk = try OpenSSLOracle.derive(secretBytes, salt: plaintext, purpose: 3, length: 32)
-            #expect(secret.psk(heard: heard).key.testBytes == psk, "\(random)")
+            #expect(secret.psk(for: heard).key.testBytes == psk, "\(random)")
 
             let linkBytes = random.bytes(32)
             let nonceBytes = random.bytes(16)
@@ -173,14 +173,14 @@ struct OracleCeremonyTests {
                 "\(random)"
             )
             #expect(
-                link.psk(heard: eid).key.testBytes
+                link.psk(for: eid).key.testBytes
                     == (try OpenSSLOracle.derive(linkBytes, salt: plaintext, purpose: 3, length: 32)),
                 "\(random)"
             )
         }
     }
 
-    /// A few messages each way, opened and sealed by libcrypto under the oracle's keys.
+    /// Exchanges a few messages, encrypted and decrypted by libcrypto under the oracle's keys.
     private func exchange(
         _ crypter: inout ChannelCrypter,
         sends: [UInt8],

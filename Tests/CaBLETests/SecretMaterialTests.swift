@@ -6,13 +6,13 @@ import Testing
 
 @testable import HybridCaBLE
 
-/// However a secret is printed, alone or inside something else, none of its bytes comes out.
-@Suite("Secrets don't show")
+/// Printing a secret, alone or as part of another value, never shows any of its bytes.
+@Suite("Secrets are never printed")
 struct SecretMaterialTests {
-    /// Bytes whose decimal and hexadecimal forms stand out in any text.
+    /// Bytes with recognizable decimal and hexadecimal forms.
     static func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(171 + $0 % 64) } }
 
-    /// Everything Swift can be asked to print of a value.
+    /// Returns all texts that Swift prints for a value.
     private func renderings<T>(_ value: T) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -55,7 +55,7 @@ struct SecretMaterialTests {
         expectHidden(try #require(ContactID(bytes: Self.pattern(40))), Self.pattern(40))
     }
 
-    @Test("What an advert says")
+    @Test("The plaintext of an advert")
     func eid() throws {
         let domain = try #require(TunnelDomain(id: 0xABAC))
         let routing = try #require(RoutingID(bytes: Self.pattern(3)))
@@ -63,7 +63,7 @@ struct SecretMaterialTests {
         expectHidden(eid, Self.pattern(10))
     }
 
-    @Test("What a QR says, and a path with its tunnel ID")
+    @Test("A QR offer, and a path with its tunnel ID")
     func offer() throws {
         let secret = try #require(QRSecret(bytes: Self.pattern(16)))
         let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: Self.pattern(32))
@@ -73,7 +73,7 @@ struct SecretMaterialTests {
         expectHidden(TunnelPath.new(tunnel), Self.pattern(16))
     }
 
-    @Test("What a phone gives for the next time, also inside a message")
+    @Test("Linking information, also in a message")
     func linking() throws {
         let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: Self.pattern(32))
         let information = try LinkingInformation(
@@ -91,13 +91,13 @@ struct SecretMaterialTests {
         #expect(!"\(information)".contains("Pixel"))
     }
 
-    @Test("A frame's key while a channel tries where a frame ends")
+    @Test("The key of a trial decryption")
     func trial() {
         let opener = FrameOpener(key: SymmetricKey(data: Self.pattern(32)))
         expectHidden(opener.next, Self.pattern(32))
     }
 
-    @Test("The name of the type is all there is")
+    @Test("Only the type's name is printed")
     func exactText() throws {
         let secret = try #require(QRSecret(bytes: Self.pattern(16)))
         #expect("\(secret)" == "QRSecret(hidden)")
@@ -105,7 +105,7 @@ struct SecretMaterialTests {
         #expect(Mirror(reflecting: secret).children.isEmpty)
     }
 
-    @Test("Secrets are equal by content")
+    @Test("Secrets are compared by content")
     func equality() throws {
         let secret = try #require(QRSecret(bytes: Self.pattern(16)))
         #expect(secret == QRSecret(bytes: Self.pattern(16)))

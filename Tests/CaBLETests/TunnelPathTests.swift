@@ -8,12 +8,12 @@ import Testing
 
 @Suite("Tunnel paths, IDs and domains")
 struct TunnelPathTests {
-    @Test("Paths are written in lower case and read in either")
+    @Test("Paths are written in lower case and read in either case")
     func roundTrip() throws {
         var random = SeededGenerator()
         for _ in 0..<100 {
-            let tunnel = TunnelID(derived: random.bytes(16))
-            let routing = RoutingID(plaintext: random.bytes(3))
+            let tunnel = TunnelID(checked: random.bytes(16))
+            let routing = RoutingID(checked: random.bytes(3))
             for path in [TunnelPath.new(tunnel), .connect(routing, tunnel)] {
                 #expect(try TunnelPath(parsing: path.text) == path, "\(random)")
                 let digits = path.text.drop { $0 != "n" }
@@ -24,7 +24,7 @@ struct TunnelPathTests {
         }
     }
 
-    @Test("The two paths look like this")
+    @Test("The two paths have the expected form")
     func examples() throws {
         let tunnel = try #require(TunnelID(bytes: Array(0..<16)))
         let routing = RoutingID(node: 0x0A0B, check: 0xFF)
@@ -39,7 +39,7 @@ struct TunnelPathTests {
     static let id = "000102030405060708090a0b0c0d0e0f"
 
     @Test(
-        "What is no tunnel's path is not found",
+        "Other paths are rejected as unknown",
         arguments: [
             "", "/", "cable/new/\(id)", "/cable", "/cable/", "/cable/new", "/cable/connect/0a0bff", "//cable/new/\(id)",
             "/Cable/new/\(id)", "/cable/New/\(id)", "/cable/new/\(id)/", "/cable/new/\(id)/x", "/cable/old/\(id)",
@@ -70,8 +70,8 @@ struct TunnelPathTests {
     }
 
     @Test(
-        "Contact with a linked phone is recognised and not offered",
-        // The second begins with a combining mark, which makes another character of the slash before it.
+        "State-assisted contact is recognized and rejected",
+        // The second ID begins with a combining mark, which forms a different character with the slash.
         arguments: ["/cable/contact/ZXhhbXBsZS1jb250YWN0LWlk", "/cable/contact/\u{670}w"]
     )
     func contact(path: String) {
@@ -87,7 +87,7 @@ struct TunnelPathTests {
         #expect(Hex.encode([0x00, 0x0F, 0xF0, 0xFF]) == "000ff0ff")
     }
 
-    @Test("A domain is typed as a number or a host name in either case")
+    @Test("A domain is entered as a number or as a host name in either case")
     func arguments() {
         #expect(TunnelDomain(argument: "266")?.host == "cable.wufkweyy3uaxb.com")
         #expect(TunnelDomain(argument: "cable.wufkweyy3uaxb.com")?.id == 266)

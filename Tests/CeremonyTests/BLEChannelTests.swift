@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import Glibc
 import HybridCaBLE
 import TestSupport
 import Testing
 
-/// The channel by Bluetooth alone where there is none: a virtual radio must not lead to a real one.
+/// The L2CAP channel on a virtual radio, which must not use real Bluetooth sockets.
 ///
-/// Over real radios it is tested by Tests/Acceptance/vm.
-@Suite("Ceremonies that might go by Bluetooth alone", .keepsEvidence, .serialized)
+/// Tests/Acceptance/vm tests it on real radios.
+@Suite("The Bluetooth channel on a virtual radio", .keepsEvidence, .serialized)
 struct BLEChannelTests {
-    private static let toldByClient = "a virtual radio has no Bluetooth channel"
-    private static let toldByPhone = "there is no Bluetooth channel (the radio is virtual)"
+    private static let clientNotice = "a virtual radio has no Bluetooth channel"
+    private static let authenticatorNotice = "there is no Bluetooth channel (the radio is virtual)"
 
-    @Test("on a virtual radio the code offers the relay alone, and a line says so")
+    @Test("the code offers the relay only, and the client says so")
     func notOffered() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            let (client, code) = try await stage.startClient(
-                try await site.run("create-options"),
+        try await CeremonyEnvironment.run { environment in
+            let (client, code) = try await environment.startClient(
+                try await environment.site("create-options"),
                 extra: ["--ble-channel"]
             )
             #expect(try QROffer(parsing: code).channels == [.webSocket])
-            let phone = try await stage.startAuthenticator(code).ending()
+            let phone = try await environment.startAuthenticator(code).ending()
             let ending = try await client.ending()
             #expect(ending.status == 0 && phone.status == 0, "\(ending) \(phone)")
-            #expect(ending.errors.contains(Self.toldByClient))
+            #expect(ending.errors.contains(Self.clientNotice))
             #expect(!phone.errors.contains("Bluetooth channel"))
-            try await site.run("verify-creation", input: ending.output)
+            try await environment.site("verify-creation", input: ending.output)
         }
     }
 
-    @Test("on a virtual radio a phone that is offered the channel comes through the relay, unless told not to ask")
+    @Test("an authenticator that is offered the channel uses the relay, and says so unless the channel is disabled")
     func notTaken() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
+        try await CeremonyEnvironment.run { environment in
             for extra in [[], ["--no-ble-channel"]] {
-                let (client, code) = try await stage.startClient(try await site.run("create-options"))
+                let (client, code) = try await environment.startClient(try await environment.site("create-options"))
                 let plain = try QROffer(parsing: code)
                 let offer = QROffer(
                     clientKey: plain.clientKey,
@@ -45,46 +43,36 @@ struct BLEChannelTests {
                     hint: plain.hint,
                     channels: [.webSocket, .l2cap]
                 )
-                let phone = try await stage.startAuthenticator(offer.text, extra: extra).ending()
+                let phone = try await environment.startAuthenticator(offer.text, extra: extra).ending()
                 let ending = try await client.ending()
                 #expect(ending.status == 0 && phone.status == 0, "\(ending) \(phone)")
-                #expect(phone.errors.contains(Self.toldByPhone) == extra.isEmpty, "\(phone)")
-                try await site.run("verify-creation", input: ending.output)
+                #expect(phone.errors.contains(Self.authenticatorNotice) == extra.isEmpty, "\(phone)")
+                try await environment.site("verify-creation", input: ending.output)
             }
         }
     }
 
-    @Test("the offer is asked for by flag, variable or file, and wrong values are told")
+    @Test("the offer is enabled by flag, variable or file, and invalid values are reported")
     func settings() async throws {
-        try await Stage.set { stage in
+        try await CeremonyEnvironment.run { environment in
             let options = #"{"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAA"}}"#
             func isOffered(_ extra: [String], _ variables: [String: String]) async throws -> Bool {
-                let (client, _) = try await stage.startClient(options, extra: extra, variables: variables)
+                let (client, _) = try await environment.startClient(options, extra: extra, variables: variables)
                 client.send(SIGINT)
-                return try await client.ending().errors.contains(Self.toldByClient)
+                return try await client.ending().errors.contains(Self.clientNotice)
             }
             #expect(try await !isOffered([], [:]))
             #expect(try await isOffered([], ["HYBRID_BLE_CHANNEL": "yes"]))
             #expect(try await !isOffered(["--no-ble-channel"], ["HYBRID_BLE_CHANNEL": "yes"]))
-            let folder = stage.folder + "/settings"
-            try FileManager.default.createDirectory(atPath: folder + "/hybrid", withIntermediateDirectories: true)
-            let file = folder + "/hybrid/client.env"
-            try "HYBRID_BLE_CHANNEL=on\n".write(toFile: file, atomically: true, encoding: .utf8)
-            #expect(try await isOffered([], ["XDG_CONFIG_HOME": folder]))
-            #expect(try await !isOffered([], ["XDG_CONFIG_HOME": folder, "HYBRID_BLE_CHANNEL": "no"]))
+            try environment.configure("HYBRID_BLE_CHANNEL=on\n")
+            #expect(try await isOffered([], [:]))
+            #expect(try await !isOffered([], ["HYBRID_BLE_CHANNEL": "no"]))
 
             for (content, variables) in [
                 ("HYBRID_BLE_CHANEL=yes\n", [:]), ("", ["HYBRID_BLE_CHANNEL": "perhaps"]),
             ] as [(String, [String: String])] {
-                try content.write(toFile: file, atomically: true, encoding: .utf8)
-                let client = try RunningProgram(
-                    "hybrid-client",
-                    ["show-qr", "--request", "-", "--origin", RelyingParty.origin],
-                    in: stage.folder,
-                    environment: stage.environment(variables.merging(["XDG_CONFIG_HOME": folder]) { $1 }),
-                    input: options
-                )
-                let ending = try await client.ending()
+                try environment.configure(content)
+                let ending = try await environment.showQR(options, variables: variables).ending()
                 #expect(ending.status == 78 && ending.lastLine.contains("HYBRID_BLE_CHAN"), "\(ending)")
             }
         }

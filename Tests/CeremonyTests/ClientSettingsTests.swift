@@ -4,38 +4,30 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `hybrid-client` and `hybrid-auth` take from variables and their files, and how they say so.
+/// Settings of `hybrid-client` and `hybrid-auth` in environment variables and files.
 @Suite("Settings of client and authenticator", .timeLimit(.minutes(10)))
 struct ClientSettingsTests {
-    @Test("certificates to trust may come from a variable or from client.env, and serve a ceremony")
+    @Test("trusted certificates may be named by a variable or in client.env")
     func certificates() async throws {
-        try await Stage.set { stage in
-            let detour = Array(stage.network.drop { $0 != "--connect-to" })
-            let authority = stage.folder + "/ca.pem"
-            let folder = try Self.folder(stage, "client.env", "HYBRID_CACERT=\(authority)\n")
-            for variables in [["HYBRID_CACERT": authority], ["XDG_CONFIG_HOME": folder]] {
-                let site = RelyingParty(stage)
-                let client = try RunningProgram(
-                    "hybrid-client",
-                    ["show-qr", "--request", "-", "--origin", RelyingParty.origin, "--print-url"] + detour,
-                    in: stage.folder,
-                    environment: stage.environment(variables),
-                    input: try await site.run("create-options")
-                )
-                let code = try await client.line { $0.hasPrefix("FIDO:/") }
-                let phone = try await stage.startAuthenticator(code).ending()
-                let ending = try await client.ending()
-                #expect(ending.status == 0 && phone.status == 0, "\(ending) \(phone)")
+        try await CeremonyEnvironment.run { environment in
+            let network = connectTo(CeremonyEnvironment.host, environment.relay.port)
+            let authority = "HYBRID_CACERT"
+            for variables in [[authority: environment.folder + "/ca.pem"], [:]] {
+                if variables.isEmpty { try environment.configure("\(authority)=\(environment.folder)/ca.pem\n") }
+                let options = try await environment.site("create-options")
+                let (client, code) = try await environment.startClient(options, network: network, variables: variables)
+                let authenticator = try await environment.startAuthenticator(code).ending()
+                CeremonyResult(client: try await client.ending(), authenticator: authenticator).expectSuccess()
             }
         }
     }
 
-    @Test("check-config shows what holds and where it comes from")
+    @Test("check-config shows each setting with its source")
     func report() async throws {
-        let place = try Place(["auth": "HYBRID_TUNNEL_DOMAIN=266\n"])
-        let certificates = try place.write("ca.pem", SampleCertificate.pem)
-        _ = try place.write("hybrid/client.env", "\nHYBRID_CACERT=\(certificates)\n")
-        let client = try await place.check("hybrid-client")
+        let user = try Configuration(["auth": "HYBRID_TUNNEL_DOMAIN=266\n"])
+        let certificates = try user.write("ca.pem", SampleCertificate.pem)
+        _ = try user.write("hybrid/client.env", "\nHYBRID_CACERT=\(certificates)\n")
+        let client = try await user.check("hybrid-client")
         #expect(client.status == 0 && client.errors == "", "\(client)")
         let rows = client.output.split(separator: "\n").map {
             $0.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -43,22 +35,22 @@ struct ClientSettingsTests {
         #expect(
             rows == [
                 "SETTING VALUE SOURCE",
-                "cacert \(certificates) HYBRID_CACERT in \(place.folder)/hybrid/client.env line 2",
+                "cacert \(certificates) HYBRID_CACERT in \(user.folder)/hybrid/client.env line 2",
                 "ble-channel no default",
             ]
         )
-        let json = try await place.check("hybrid-client", ["--json"], ["HYBRID_CACERT": certificates])
+        let json = try await user.check("hybrid-client", ["--json"], ["HYBRID_CACERT": certificates])
         let settings = try JSONDecoder().decode([JSONValue].self, from: Data(json.output.utf8))
-        #expect(settings.map { $0["name"] } == [.text("cacert"), .text("ble-channel")])
-        #expect(settings[0]["value"] == .text(certificates) && settings[0]["variable"] == .text("HYBRID_CACERT"))
-        let auth = try await place.check("hybrid-auth")
+        #expect(settings.map { $0["name"] } == ["cacert", "ble-channel"])
+        #expect(settings[0]["value"] == .text(certificates) && settings[0]["variable"] == "HYBRID_CACERT")
+        let auth = try await user.check("hybrid-auth")
         #expect(auth.status == 0 && auth.errors == "", "\(auth)")
         #expect(auth.output.contains("266"), "\(auth)")
-        #expect(auth.output.contains("HYBRID_TUNNEL_DOMAIN in \(place.folder)/hybrid/auth.env line 1"), "\(auth)")
-        #expect(try await place.check("hybrid-auth", [], ["HYBRID_TUNNEL_DOMAIN": "267"]).output.contains("267"))
+        #expect(auth.output.contains("HYBRID_TUNNEL_DOMAIN in \(user.folder)/hybrid/auth.env line 1"), "\(auth)")
+        #expect(try await user.check("hybrid-auth", [], ["HYBRID_TUNNEL_DOMAIN": "267"]).output.contains("267"))
     }
 
-    @Test("wrong values are told in one line that names the variable, or the file and its line")
+    @Test("invalid values are reported in one line that names the variable, or the file and its line")
     func mistakes() async throws {
         let nothing = "can't be read: No such file or directory"
         let cases: [(program: String, file: String, variables: [String: String], says: String)] = [
@@ -78,35 +70,35 @@ struct ClientSettingsTests {
         ]
         for (program, file, variables, says) in cases {
             let name = program == "hybrid-client" ? "client" : "auth"
-            let place = try Place([name: file])
-            let ending = try await place.check(program, [], variables)
+            let user = try Configuration([name: file])
+            let ending = try await user.check(program, [], variables)
             #expect(ending.status == 78 && ending.output == "", "\(ending)")
-            let path = "\(place.folder)/hybrid/\(name).env"
+            let path = "\(user.folder)/hybrid/\(name).env"
             let line = "\(program): " + says.replacing("FILE", with: path)
             #expect(ending.lastLine.hasPrefix(line), "\(line)\n\(ending)")
             #expect(ending.errors.split(separator: "\n").count == 1, "\(ending)")
         }
-        // A ceremony and the doctor end the same way.
-        let place = try Place(["client": "HYBRID_CACERT=/none"])
+        // A ceremony and the doctor fail in the same way.
+        let user = try Configuration(["client": "HYBRID_CACERT=/none"])
         for arguments in [["doctor"], ["show-qr", "--request", "-", "--origin", "https://a.example"]] {
-            let ending = try await place.run("hybrid-client", arguments)
+            let ending = try await user.run("hybrid-client", arguments)
             #expect(ending.status == 78 && ending.lastLine.contains("client.env line 1: /none"), "\(ending)")
         }
-        // What a flag overrules is not looked at.
-        let flag = try await place.run(
+        // A setting that a flag overrides is not read.
+        let flag = try await user.run(
             "hybrid-client",
             ["show-qr", "--request", "/nonexistent", "--origin", "https://a.example", "--cacert", "/etc/hostname"]
         )
         #expect(flag.status == 66 && !flag.errors.contains("CACERT"), "\(flag)")
     }
 
-    @Test("what the certificates are in is read before a code is shown")
+    @Test("the certificate file is read before a code is shown")
     func certificatesFirst() async throws {
-        let place = try Place([:])
-        let request = try place.write("request", "no request")
-        let empty = try place.write("empty.pem", "")
-        for file in ["/none", place.folder, empty, request] {
-            let ending = try await place.run(
+        let user = try Configuration([:])
+        let request = try user.write("request", "no request")
+        let empty = try user.write("empty.pem", "")
+        for file in ["/none", user.folder, empty, request] {
+            let ending = try await user.run(
                 "hybrid-client",
                 ["show-qr", "--request", request, "--origin", "https://a.example", "--cacert", file]
             )
@@ -117,12 +109,12 @@ struct ClientSettingsTests {
         }
     }
 
-    @Test("a report that nobody gets is a failure", arguments: ["hybrid-client", "hybrid-auth"])
+    @Test("a report that cannot be written is a failure", arguments: ["hybrid-client", "hybrid-auth"])
     func unwritten(program: String) async throws {
-        let place = try Place([:])
+        let user = try Configuration([:])
         func run(_ redirections: String) async throws -> RunningProgram.Ending {
             let program = BuildFolder.program(program)
-            return try await place.run("/bin/sh", ["-c", "exec \(program) check-config \(redirections)"])
+            return try await user.run("/bin/sh", ["-c", "exec \(program) check-config \(redirections)"])
         }
         for redirections in [">/dev/full", ">&-"] {
             let ending = try await run(redirections)
@@ -133,44 +125,33 @@ struct ClientSettingsTests {
         #expect(silent.status == 0 && silent.output.hasPrefix("SETTING"), "\(silent)")
     }
 
-    @Test("the doctor's report that nobody gets is an event, too, if events are asked for")
+    @Test("with --json, a report of the doctor that cannot be written is also an event")
     func unwrittenDoctor() async throws {
-        let place = try Place([:])
+        let user = try Configuration([:])
         let program = BuildFolder.program("hybrid-client")
         let command = "exec \(program) doctor --json --timeout 1 >/dev/full"
-        let bus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.folder)/no-bus"]
-        let ending = try await place.run("/bin/sh", ["-c", command], bus)
+        let bus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(user.folder)/no-bus"]
+        let ending = try await user.run("/bin/sh", ["-c", command], bus)
         let event = try JSONDecoder().decode(JSONValue.self, from: Data(ending.lastLine.utf8))
-        #expect(ending.status == 74 && event["event"] == .text("error"), "\(ending)")
+        #expect(ending.status == 74 && event["event"] == "error", "\(ending)")
     }
 
-    private static func folder(_ stage: Stage, _ name: String, _ text: String) throws -> String {
-        let folder = stage.folder + "/settings"
-        try FileManager.default.createDirectory(atPath: folder + "/hybrid", withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/hybrid/\(name)"))
-        return folder
-    }
+    /// The configuration of a user, removed with the instance.
+    private final class Configuration: Sendable {
+        private let testFolder: TestFolder
+        var folder: String { testFolder.path }
 
-    /// A user's configuration, gone with this.
-    private final class Place: Sendable {
-        let folder = FileManager.default.temporaryDirectory.path + "/hybrid-\(UUID().uuidString.prefix(8))"
-
-        /// - Parameter files: what is in `client.env` and `auth.env`.
+        /// - Parameter files: The contents of `client.env` and `auth.env`.
         init(_ files: [String: String]) throws {
-            try FileManager.default.createDirectory(atPath: folder + "/hybrid", withIntermediateDirectories: true)
-            for (name, text) in files {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/hybrid/\(name).env"))
-            }
+            testFolder = try TestFolder()
+            for (name, text) in files { try write("hybrid/\(name).env", text) }
         }
 
-        deinit { try? FileManager.default.removeItem(atPath: folder) }
+        deinit { try? testFolder.remove() }
 
-        /// Writes a file and gives its path.
-        func write(_ name: String, _ text: String) throws -> String {
-            let path = "\(folder)/\(name)"
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            return path
-        }
+        /// Writes a file and returns its path.
+        @discardableResult
+        func write(_ name: String, _ text: String) throws -> String { try testFolder.write(text, to: name) }
 
         func check(
             _ program: String,

@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `hybrid-auth scan` writes into the history, and `hybrid-auth passkeys` reads there.
+/// The history that `hybrid-auth scan` writes and `hybrid-auth passkeys` reads.
 @Suite("The history of whole ceremonies", .keepsEvidence, .serialized)
 struct CeremonyHistoryTests {
     private struct Use: Decodable, Equatable {
@@ -29,52 +29,51 @@ struct CeremonyHistoryTests {
     }
 
     private static func ask<Answer: Decodable>(
-        _ stage: Stage,
+        _ environment: CeremonyEnvironment,
         _ command: [String],
         as: Answer.Type
     ) async throws -> Answer {
-        let ending = try await RunningProgram(
+        let ending = try await environment.start(
             "hybrid-auth",
             ["passkeys"] + command + [
-                "--json", "--vault", stage.vault, "--pinentry", Person.program(in: stage.folder),
+                "--json", "--vault", environment.vault, "--pinentry", TestUser.program(in: environment.folder),
             ],
-            in: stage.folder,
-            environment: stage.environment(Person().variables(stage))
+            variables: TestUser().variables(in: environment.folder)
         ).ending()
         #expect(ending.status == 0, "\(ending)")
         return try JSONDecoder().decode(Answer.self, from: Data(ending.output.utf8))
     }
 
-    @Test("each request that opened the vault is there with what came of it, and no other")
+    @Test("each request that unlocked the vault is recorded with its outcome, and no other")
     func whole() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            try await stage.register(site)
-            let record = try #require(try await Self.ask(stage, ["list"], as: List.self).passkeys.first)
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
+            let record = try #require(try await Self.ask(environment, ["list"], as: List.self).passkeys.first)
             #expect(record.lastUsed == nil && record.created > 0)
 
-            let signed = try await stage.perform(try await site.run("request-options"))
+            let signed = try await environment.runCeremony(try await environment.site("request-options"))
             #expect(signed.authenticator.status == 0, "\(signed)")
-            _ = try await stage.perform(try await site.run("request-options"), Person(confirms: "no"))
-            _ = try await stage.perform(try await site.run("request-options"), Person(pin: "not it"))
-            _ = try await stage.perform(try await site.run("create-options", ["--exclude"]))
+            _ = try await environment.runCeremony(
+                try await environment.site("request-options"),
+                TestUser(confirms: "no")
+            )
+            _ = try await environment.runCeremony(
+                try await environment.site("request-options"),
+                TestUser(pin: "not it")
+            )
+            _ = try await environment.runCeremony(try await environment.site("create-options", ["--exclude"]))
             let foreign = #"{"publicKey": {"rpId": "other.example", "challenge": "AAAAAAAAAAAAAAAAAAAAAA"}}"#
-            let (client, code) = try await stage.startClient(foreign, origin: "https://other.example")
-            let phone = try stage.startAuthenticator(code)
-            _ = try await client.ending()
-            _ = try await phone.ending()
+            _ = try await environment.runCeremony(foreign, origin: "https://other.example")
 
-            let asked = Person.log(stage).components(separatedBy: "CONFIRM").count
-            let (leaving, last) = try await stage.startClient(try await site.run("request-options"))
-            let waiting = try stage.startAuthenticator(last, Person(confirms: "wait"))
-            try await Waiting.until("the question", within: .seconds(60)) {
-                Person.log(stage).components(separatedBy: "CONFIRM").count > asked
-            }
+            let asked = environment.confirmations
+            let (leaving, last) = try await environment.startClient(try await environment.site("request-options"))
+            let waiting = try environment.startAuthenticator(last, TestUser(confirms: "wait"))
+            try await environment.untilAsked(moreThan: asked)
             leaving.send(SIGINT)
             _ = try await leaving.ending()
             #expect(try await waiting.ending().status == 75)
 
-            let uses = try await Self.ask(stage, ["history"], as: History.self).history
+            let uses = try await Self.ask(environment, ["history"], as: History.self).history
             func use(
                 _ outcome: String,
                 _ operation: String = "sign-in",
@@ -89,28 +88,28 @@ struct CeremonyHistoryTests {
                     use("declined"), use("done", "sign-in", record.id), use("done", "create", record.id),
                 ]
             )
-            let own = try await Self.ask(stage, ["show", "example.com"], as: History.self).history
+            let own = try await Self.ask(environment, ["show", "example.com"], as: History.self).history
             #expect(own.map(\.outcome) == ["done", "done"])
-            let after = try #require(try await Self.ask(stage, ["list"], as: List.self).passkeys.first)
+            let after = try #require(try await Self.ask(environment, ["list"], as: List.self).passkeys.first)
             #expect(try #require(after.lastUsed) >= record.created)
             #expect(
-                try await Self.ask(stage, ["history", "--last", "2"], as: History.self).history == Array(uses.prefix(2))
+                try await Self.ask(environment, ["history", "--last", "2"], as: History.self).history
+                    == Array(uses.prefix(2))
             )
         }
     }
 
-    @Test("a history that can't be written is told, and breaks no sign-in")
+    @Test("a history that cannot be written is reported, and the sign-in succeeds")
     func unwritable() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            try await stage.register(site)
-            let uses = stage.vault + "/uses"
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
+            let uses = environment.vault + "/uses"
             let files = FileManager.default
             try files.removeItem(atPath: uses)
-            try Data("in the way".utf8).write(to: URL(fileURLWithPath: uses))
-            let signed = try await stage.perform(try await site.run("request-options"))
-            #expect(signed.client.status == 0 && signed.authenticator.status == 0, "\(signed)")
-            try await site.run("verify-request", input: signed.client.output)
+            try TestFile.write("in the way", to: uses)
+            let signed = try await environment.runCeremony(try await environment.site("request-options"))
+            signed.expectSuccess()
+            try await environment.site("verify-request", input: signed.client.output)
             #expect(signed.authenticator.errors.contains("could not be added to the history"), "\(signed)")
         }
     }

@@ -5,13 +5,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A desktop that chooses the names, hybrid-auth, and Debian's pinentry on a terminal, read by a person.
-@Suite("Hostile names on a real terminal", .keepsEvidence, SharedStage(), .serialized)
+/// Names that a malicious client chooses, as Debian's pinentry shows them on a terminal.
+@Suite("Hostile names on a real terminal", .keepsEvidence, SharedEnvironment(), .serialized)
 struct HostileNameTests {
     static let pinentry = "/usr/bin/pinentry-tty"
     static let isInstalled = access(pinentry, X_OK) == 0
 
-    /// Names, and what may be left of them.
+    /// Names, and the text that may be shown.
     static let names: [(name: String, shown: String)] = [
         ("mallory\"\n\nexample.org\nSave a passkey", "\"mallory'example.orgSave a passkey\""),
         ("x\nOK\nD 1234\nBYE", "\"xOKD 1234BYE\""),
@@ -20,66 +20,69 @@ struct HostileNameTests {
     ]
 
     @Test(
-        "what the person reads is true, and the name is kept as it came",
+        "the prompt on the terminal is correct, and the name is stored unchanged",
         .enabled(if: isInstalled, "pinentry-tty is not installed"),
         arguments: 0..<names.count
     )
     func shown(index: Int) async throws {
-        let props = try SharedStage.take()
+        let environment = try CeremonyEnvironment.shared()
         let (name, shown) = Self.names[index]
-        // The first ceremony makes the vault, with a script at the keys.
+        // The first ceremony creates the vault, with scripted answers.
         let user = "user\(index)@example.com"
-        let old = try await props.create(user: user)
-        let more = try JSONSerialization.data(withJSONObject: ["user": ["name": name, "displayName": name]])
-        let flags = ["--user", user, "--with", String(decoding: more, as: UTF8.self)]
-        let (creation, asked) = try await read(
-            try await props.workshop.site("create-options", flags),
+        let old = try await environment.create(user: user)
+        let (creation, prompt) = try await read(
+            try await environment.site(
+                "create-options",
+                ["--user", user],
+                with: ["user": ["name": name, "displayName": name]]
+            ),
             answers: "r",
             "Create a passkey for this site?"
         )
         #expect(
-            asked == [
-                "example.com", "Replace the passkey of this account by a new one?", "The old is deleted for ever.",
+            prompt == [
+                "example.com", "Replace the passkey of this account with a new one?",
+                "The old one is deleted permanently.",
                 "\"\(user)\"", "The new one is for", shown, "VIRTUAL RADIO: no proximity proof",
             ]
         )
-        let made = try await props.workshop.site("verify-creation", input: creation.desktop.lastOutput)
+        let made = try await environment.site("verify-creation", input: creation.client.lastOutput)
         let new = try JSONDecoder().decode(Verdict.self, from: Data(made.utf8))
         #expect(new.id != old.id)
 
         let (use, question) = try await read(
-            try await props.workshop.site("request-options", ["--only=\(new.id)"]),
+            try await environment.site("request-options", ["--only=\(new.id)"]),
             answers: "u",
             "Sign in to this site?"
         )
         let text = "Sign in as this account?"
         #expect(question == ["example.com", text, shown, "VIRTUAL RADIO: no proximity proof"])
-        try await props.workshop.site("verify-request", input: use.desktop.lastOutput)
+        try await environment.site("verify-request", input: use.client.lastOutput)
     }
 
-    /// A ceremony with a person at a terminal: how it ended, and the rows of the question behind the one for the PIN.
+    /// Runs a ceremony with a user at a terminal, and returns its result and the lines of the prompt after the PIN.
     private func read(
         _ options: String,
         answers: String,
         _ purpose: String
-    ) async throws -> (Meeting, [String]) {
-        let props = try SharedStage.take()
-        let person = try props.workshop.start("person.py", [Person.rightPIN, answers], input: "")
-        let terminal = try await person.firstLine()
-        let desktop = try props.workshop.start("client.py", on: props.stage, ["--inspect"], input: options)
-        let phone = try props.stage.startAuthenticator(
-            try await desktop.firstLine(),
+    ) async throws -> (CeremonyResult, [String]) {
+        let environment = try CeremonyEnvironment.shared()
+        let user = try environment.counterparts.start("person.py", [TestUser.rightPIN, answers], input: "")
+        let terminal = try await user.firstLine()
+        let client = try environment.startCounterpart("client.py", ["--inspect"], input: options)
+        let authenticator = try environment.startAuthenticator(
+            try await client.firstLine(),
             pinentry: Self.pinentry,
             variables: ["GPG_TTY": terminal, "TERM": "vt100", "LC_ALL": "C.UTF-8"]
         )
-        let meeting = Meeting(desktop: try await desktop.ending(), phone: try await phone.ending())
-        try #require(meeting.desktop.status == 0 && meeting.phone.status == 0, "\(meeting)")
-        let screen = try await person.ending().output
+        let result = CeremonyResult(client: try await client.ending(), authenticator: try await authenticator.ending())
+        try #require(result.isSuccess, "\(result)")
+        let screen = try await user.ending().output
         let rows = screen.split(whereSeparator: \.isNewline).dropFirst().map(String.init)
-        // The question for the PIN names the site and the purpose, before any name of the desktop's choice.
+        // The prompt for the PIN names the site and the purpose, before any name that the client chose.
         #expect(rows.prefix(2) == ["example.com", purpose], "\(screen)")
         let start = try #require(rows.lastIndex { $0 == "example.com" })
-        // Behind the question come the buttons, which begin with two blanks.
-        return (meeting, Array(rows[start...].prefix { !$0.hasPrefix("  ") }))
+        // After the text come the buttons, which begin with two blanks.
+        return (result, Array(rows[start...].prefix { !$0.hasPrefix("  ") }))
     }
 }

@@ -5,19 +5,19 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `hybrid-lab phone --passkeys`: keys in clear, so at least nobody else puts the file there, or changes it.
-@Suite("The lab's file of passkeys", .timeLimit(.minutes(10)))
+/// The file of `hybrid-lab phone --passkeys`: its keys are not encrypted, so no other user may create or change it.
+@Suite("The passkey file of the lab", .timeLimit(.minutes(10)))
 struct LabPasskeyFileTests {
-    @Test("is made for its user alone, with nothing beside it, and stays whole if it can't be written")
+    @Test("is accessible to its user only, leaves no drafts, and stays intact if it cannot be written")
     func written() async throws {
-        try await Table.set { table in
-            let made = try await table.ceremony(Table.creation("ada"), "approve")
+        try await LabProcess.run { lab in
+            let made = try await lab.runCeremony(LabProcess.creation("ada"), "approve")
             #expect(made.phone.status == 0, "\(made)")
             var status = stat()
-            #expect(lstat(table.passkeys, &status) == 0 && status.st_mode == S_IFREG | 0o600)
-            #expect(try Self.drafts(table.folder) == [])
-            // So many that they pass a limit below which all other output stays.
-            let file = URL(fileURLWithPath: table.passkeys)
+            #expect(lstat(lab.passkeys, &status) == 0 && status.st_mode == S_IFREG | 0o600)
+            #expect(try Self.drafts(lab.folder) == [])
+            // So many passkeys that only this file exceeds the limit.
+            let file = URL(fileURLWithPath: lab.passkeys)
             let entries = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [Any])
             #expect(entries.count == 1)
             let many = try JSONSerialization.data(withJSONObject: Array(repeating: entries[0], count: 100))
@@ -26,88 +26,75 @@ struct LabPasskeyFileTests {
             let limited = [
                 "/bin/sh", "-c", #"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#, BuildFolder.program("hybrid-lab"),
             ]
-            let full = try await table.ceremony(Table.creation("eve"), "approve", phoneProgram: limited)
-            #expect(full.desktop.status != 0, "\(full)")
+            let full = try await lab.runCeremony(LabProcess.creation("eve"), "approve", phoneProgram: limited)
+            #expect(full.client.status != 0, "\(full)")
             #expect(full.phone.status == 74, "\(full)")
-            #expect(full.events.last?["code"] == .text("not-written"), "\(full)")
-            #expect(full.events.contains { $0["event"] == .text("request") }, "\(full)")
+            #expect(full.events.last?["code"] == "not-written", "\(full)")
+            #expect(full.events.contains { $0["event"] == "request" }, "\(full)")
             #expect(try Data(contentsOf: file) == many)
-            #expect(try Self.drafts(table.folder) == [])
-            let again = try await table.ceremony(Table.creation("eve"), "approve")
-            #expect(again.desktop.status == 0, "\(again)")
+            #expect(try Self.drafts(lab.folder) == [])
+            let again = try await lab.runCeremony(LabProcess.creation("eve"), "approve")
+            #expect(again.client.status == 0, "\(again)")
             #expect(try Data(contentsOf: file) != many)
         }
     }
 
-    @Test("is one phone's at a time, also when it has been replaced")
+    @Test("is used by one phone at a time, even after it was replaced")
     func oneAtATime() async throws {
-        try await Table.set { table in
-            let surroundings = try table.ready.value("environment")
-            var environment = ProcessInfo.processInfo.environment
-            for name in ["DBUS_SYSTEM_BUS_ADDRESS", "HYBRID_LAB_CACERT", "HYBRID_LAB_CONNECT_TO"] {
-                environment[name] = try surroundings.text(name)
-            }
-            environment["HYBRID_LAB_TUNNEL_DOMAIN"] = try surroundings.text("HYBRID_LAB_TUNNEL_DOMAIN")
-            let folder = table.folder
-            // It waits for a second code, which never comes, until its pipe is closed. Opened for both, it waits for nobody.
+        try await LabProcess.run { lab in
+            let folder = lab.folder
+            // The phone waits for a second code until the pipe is closed. Opened for both directions, the pipe does not block.
             let pipe = folder + "/codes"
             #expect(mkfifo(pipe, 0o600) == 0)
             let phone = try RunningProgram(
                 "/bin/sh",
                 [
                     "-c", #"exec "$0" phone --ceremonies 2 --passkeys "$1" - <"$2""#,
-                    BuildFolder.program("hybrid-lab"), table.passkeys, pipe,
+                    BuildFolder.program("hybrid-lab"), lab.passkeys, pipe,
                 ],
                 in: folder,
-                environment: environment
+                environment: try lab.variables()
             )
             let codes = try #require(FileHandle(forUpdatingAtPath: pipe))
-            let desktop = try RunningProgram(
-                "hybrid-client",
-                [
-                    "show-qr", "--request", "-", "--origin", "https://shop.example", "--print-url", "--cacert",
-                    surroundings.text("HYBRID_LAB_CACERT"), "--connect-to", surroundings.text("HYBRID_LAB_CONNECT_TO"),
-                ],
-                in: folder,
-                environment: environment,
-                input: Table.creation("ada")
-            )
-            try codes.write(contentsOf: Data((try await desktop.line { $0.hasPrefix("FIDO:/") } + "\n").utf8))
-            #expect(try await desktop.ending().status == 0)
-            _ = try await phone.line { $0.contains("goodbye") }
-            let before = try Data(contentsOf: URL(fileURLWithPath: table.passkeys))
-            let second = try await Self.phone(folder, table.passkeys)
+            let (client, code) = try await lab.startClient(LabProcess.creation("ada"))
+            try codes.write(contentsOf: Data((code + "\n").utf8))
+            #expect(try await client.ending().status == 0)
+            _ = try await phone.line { $0.contains("shutdown") }
+            let before = try Data(contentsOf: URL(fileURLWithPath: lab.passkeys))
+            let second = try await Self.phone(folder, lab.passkeys)
             #expect(second.status == 75, "\(second)")
-            #expect(second.lastLine.contains("\(table.passkeys) is in use by another phone; "), "\(second)")
-            #expect(try Data(contentsOf: URL(fileURLWithPath: table.passkeys)) == before)
+            #expect(second.lastLine.contains("\(lab.passkeys) is in use by another phone; "), "\(second)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: lab.passkeys)) == before)
             try codes.close()
-            #expect(try await phone.ending().status == 65, "it was promised a second code")
-            #expect(try await table.ceremony(Table.assertion, "approve").desktop.status == 0)
+            #expect(try await phone.ending().status == 65, "the second code is missing")
+            #expect(try await lab.runCeremony(LabProcess.assertion, "approve").client.status == 0)
         }
     }
 
-    @Test("that can't be made is told before anything else")
+    @Test("is reported first if it cannot be created")
     func nowhere() async throws {
-        let folder = try Table.folder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let testFolder = try TestFolder()
+        defer { try? testFolder.remove() }
+        let folder = testFolder.path
         let ending = try await Self.phone(folder, folder + "/nowhere/file")
         #expect(ending.status == 74, "\(ending)")
         #expect(ending.lastLine.hasSuffix("/nowhere/file can't be written: No such file or directory"), "\(ending)")
     }
 
-    @Test("is not taken where somebody else may have put it or can change it")
+    @Test("is rejected if another user may have created it or can change it")
     func refused() async throws {
-        let folder = try Table.folder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let testFolder = try TestFolder()
+        defer { try? testFolder.remove() }
+        let folder = testFolder.path
         func path(_ name: String) -> String { "\(folder)/\(name)" }
-        try Data("[]".utf8).write(to: URL(fileURLWithPath: path("own")))
+        try TestFile.write("[]", to: path("own"))
         #expect(chmod(path("own"), 0o644) == 0)
         #expect(symlink(path("own"), path("link")) == 0)
         #expect(symlink(path("nowhere"), path("dangling")) == 0)
         #expect(mkfifo(path("pipe"), 0o600) == 0)
         #expect(mkdir(path("folder"), 0o700) == 0)
         for (name, mode) in [("group", 0o620), ("world", 0o602)] as [(String, mode_t)] {
-            try Data("[]".utf8).write(to: URL(fileURLWithPath: path(name)))
+            try TestFile.write("[]", to: path(name))
             #expect(chmod(path(name), mode) == 0)
         }
         var cases: [(name: String, says: String)] = [
@@ -118,7 +105,7 @@ struct LabPasskeyFileTests {
             ("world", "chmod 600 it"),
         ]
         if geteuid() == 0 {
-            try Data("[]".utf8).write(to: URL(fileURLWithPath: path("other")))
+            try TestFile.write("[]", to: path("other"))
             #expect(chown(path("other"), 65534, 65534) == 0)
             cases.append(("other", "belongs to another user; name a file of your own"))
         }
@@ -128,9 +115,9 @@ struct LabPasskeyFileTests {
             #expect(ending.lastLine.contains(path(name)) && ending.lastLine.hasSuffix(says), "\(ending)")
             #expect(ending.errors.split(separator: "\n").count == 1, "\(ending)")
         }
-        // Who may be read by others is taken: the keys are in clear anyway, and what follows is another complaint.
+        // A file that others can read is accepted, so the next error is another one.
         let own = try await Self.phone(folder, path("own"))
-        #expect(own.status == 64 && own.lastLine.contains("no relay is named"), "\(own)")
+        #expect(own.status == 64 && own.lastLine.contains("no relay is set"), "\(own)")
         #expect(!FileManager.default.fileExists(atPath: path("nowhere")))
     }
 

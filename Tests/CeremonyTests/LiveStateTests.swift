@@ -6,91 +6,69 @@ import HybridVirtualBlueZ
 import TestSupport
 import Testing
 
-/// What the desktop tells while a ceremony goes on: to a person, to a program, and when Bluetooth goes away meanwhile.
-@Suite("Live states", .keepsEvidence, .serialized)
+/// Progress reports of the client during a ceremony: for users, for programs, and when Bluetooth becomes unavailable.
+@Suite("Progress reports", .keepsEvidence, .serialized)
 struct LiveStateTests {
-    /// The JSON objects on standard error.
-    private static func events(_ ending: RunningProgram.Ending) throws -> [[String: Any]] {
-        try ending.errors.split(separator: "\n").map { line in
-            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
-        }
-    }
-
-    /// Starts a desktop that tells a program, and waits for its code.
-    private static func startClient(
-        _ stage: Stage,
-        _ options: String,
-        extra: [String] = []
-    ) async throws -> (program: RunningProgram, code: String) {
-        let client = try RunningProgram(
-            "hybrid-client",
-            ["show-qr", "--request", "-", "--origin", RelyingParty.origin, "--json"] + stage.network + extra,
-            in: stage.folder,
-            environment: stage.environment(),
-            input: options
-        )
-        let line = try await client.line { $0.contains(#""event":"qr""#) }
-        let event = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-        return (client, try #require(event["text"] as? String))
-    }
-
-    @Test("a program is told each state once, in order, with the time")
+    @Test("JSON events report each state once, in order, with the time")
     func states() async throws {
-        try await Stage.set { stage in
-            let (client, code) = try await Self.startClient(stage, try await RelyingParty(stage).run("create-options"))
-            let phone = try stage.startAuthenticator(code, extra: ["--json"])
+        try await CeremonyEnvironment.run { environment in
+            let (client, code) = try await environment.startClient(
+                try await environment.site("create-options"),
+                extra: ["--json"]
+            )
+            let phone = try environment.startAuthenticator(code, extra: ["--json"])
             let (asked, answered) = (try await client.ending(), try await phone.ending())
             try #require(asked.status == 0 && answered.status == 0, "\(asked)\n\(answered)")
-            let steps = try Self.events(answered)
+            let steps = try answered.events()
             #expect(
-                steps.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
+                steps.map { $0["state"] ?? $0["notice"] ?? $0["event"] }
                     == [
                         "virtual-radio", "vault-made", "tunnel-open", "advertising", "connected", "asked", "answered",
                         "done",
                     ]
             )
-            #expect(steps[5]["operation"] as? String == "create")
-            let events = try Self.events(asked)
-            let told = events.map { ($0["state"] ?? $0["notice"] ?? $0["event"]) as? String ?? "" }
-            #expect(told == ["virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"])
-            #expect(events[4]["relay"] as? String == Stage.host)
-            let times = events.compactMap { $0["elapsed_ms"] as? Int }
-            #expect(times.count == events.count && times == times.sorted())
+            #expect(steps[5]["operation"] == "create")
+            let events = try asked.events()
+            let states = events.map { $0["state"] ?? $0["notice"] ?? $0["event"] }
+            #expect(states == ["virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"])
+            #expect(events[4]["relay"] == .text(CeremonyEnvironment.host))
+            let times = try events.map { try $0.number("elapsed_ms") }
+            #expect(times == times.sorted())
             #expect(!asked.output.contains("FIDO:/") && !asked.errors.contains("clientDataJSON"))
         }
     }
 
-    @Test("a program is told the cause, what to do, and no state after them")
+    @Test("the last JSON event of a failure has the cause and the remedy")
     func failure() async throws {
-        try await Stage.set { stage in
-            let options = try await RelyingParty(stage).run("create-options")
-            let (client, _) = try await Self.startClient(stage, options, extra: ["--timeout", "10"])
+        try await CeremonyEnvironment.run { environment in
+            let options = try await environment.site("create-options")
+            let (client, _) = try await environment.startClient(options, extra: ["--json", "--timeout", "10"])
             let ending = try await client.ending()
             #expect(ending.status == 75)
-            let last = try #require(try Self.events(ending).last)
-            #expect(last["event"] as? String == "error" && last["code"] as? String == "phone-not-nearby")
-            #expect((last["message"] as? String)?.contains("no phone was heard") == true)
-            #expect((last["remedy"] as? String)?.contains("Bluetooth on") == true)
+            let last = try #require(try ending.events().last)
+            #expect(last["event"] == "error" && last["code"] == "phone-not-nearby")
+            #expect(try last.text("message").contains("no phone was found"))
+            #expect(try last.text("remedy").contains("Bluetooth on"))
             #expect(ending.output.isEmpty)
-            try await stage.expectSilence()
+            try await environment.untilNoAdverts()
         }
     }
 
-    /// Ways for Bluetooth to go away and to come back.
+    /// An outage of Bluetooth.
     enum Outage: CaseIterable {
         case switchedOff, serviceGone
 
-        func begin(_ stage: Stage) async throws {
+        func begin(_ environment: CeremonyEnvironment) async throws {
             switch self {
-            case .switchedOff: try await stage.air.setPowered("hci0", false)
-            case .serviceGone: try await stage.air.vanish()
+            case .switchedOff: try await environment.air.setPowered("hci0", false)
+            case .serviceGone: try await environment.air.vanish()
             }
         }
 
-        func end(_ stage: Stage) async throws {
+        func end(_ environment: CeremonyEnvironment) async throws {
             switch self {
-            case .switchedOff: try await stage.air.setPowered("hci0", true)
-            case .serviceGone: try await stage.air.comeBack()
+            case .switchedOff: try await environment.air.setPowered("hci0", true)
+            case .serviceGone: try await environment.air.comeBack()
             }
         }
 
@@ -98,55 +76,54 @@ struct LiveStateTests {
     }
 
     @Test(
-        "Bluetooth that goes away while the code is shown is waited for; the code stays good",
+        "if Bluetooth becomes unavailable while the code is shown, the client waits, and the code stays valid",
         arguments: Outage.allCases
     )
     func outage(_ outage: Outage) async throws {
-        try await Stage.set { stage in
-            let options = try await RelyingParty(stage).run("create-options")
-            let (client, code) = try await Self.startClient(stage, options, extra: ["--adapter", "hci0"])
+        try await CeremonyEnvironment.run { environment in
+            let options = try await environment.site("create-options")
+            let (client, code) = try await environment.startClient(options, extra: ["--json", "--adapter", "hci0"])
             for _ in 1...2 {
-                let told = client.errors.utf8.count
-                try await outage.begin(stage)
-                let lost = try await Self.wait(for: "radio-lost", of: client, after: told)
+                let count = client.errors.utf8.count
+                try await outage.begin(environment)
+                let lost = try await Self.wait(for: "radio-lost", of: client, after: count)
                 #expect(lost.contains(#""code":"\#(outage.code)""#), "\(client.errors)")
-                try await outage.end(stage)
-                try await Self.wait(for: "radio-back", of: client, after: told)
+                try await outage.end(environment)
+                try await Self.wait(for: "radio-back", of: client, after: count)
             }
-            let phone = try stage.startAuthenticator(code, extra: ["--adapter", "hci1"])
+            let phone = try environment.startAuthenticator(code, extra: ["--adapter", "hci1"])
             let (asked, answered) = (try await client.ending(), try await phone.ending())
             #expect(asked.status == 0 && answered.status == 0, "\(asked)\n\(answered)")
-            try await stage.expectSilence()
+            try await environment.untilNoAdverts()
         }
     }
 
-    @Test("Bluetooth that does not come back in time is the cause that is told, not a phone that was not heard")
-    func deaf() async throws {
-        try await Stage.set { stage in
-            let options = try await RelyingParty(stage).run("create-options")
-            let (client, _) = try await Self.startClient(
-                stage,
+    @Test("if Bluetooth does not return in time, that is the reported cause, not a missing phone")
+    func noReturn() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let options = try await environment.site("create-options")
+            let (client, _) = try await environment.startClient(
                 options,
-                extra: ["--adapter", "hci0", "--timeout", "20"]
+                extra: ["--json", "--adapter", "hci0", "--timeout", "20"]
             )
-            try await stage.air.setPowered("hci0", false)
+            try await environment.air.setPowered("hci0", false)
             let ending = try await client.ending()
-            let last = try #require(try Self.events(ending).last)
-            #expect(ending.status == 69 && last["code"] as? String == "adapter-off", "\(ending)")
+            let last = try #require(try ending.events().last)
+            #expect(ending.status == 69 && last["code"] == "adapter-off", "\(ending)")
         }
     }
 
-    /// The first whole line with a notice among what was told after so many bytes.
+    /// Returns the first complete line with a notice after a number of bytes.
     @discardableResult
     private static func wait(
         for notice: String,
         of client: RunningProgram,
-        after told: Int
+        after count: Int
     ) async throws -> String {
         var line: Substring?
-        try await Waiting.until("the notice \(notice)", within: .seconds(60), evidence: client.errors) {
-            let news = String(decoding: client.errors.utf8.dropFirst(told), as: UTF8.self)
-            line = news.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
+        try await Waiting.until("the notice \(notice)", evidence: client.errors) {
+            let text = String(decoding: client.errors.utf8.dropFirst(count), as: UTF8.self)
+            line = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first {
                 $0.contains(notice)
             }
             return line != nil
@@ -154,49 +131,46 @@ struct LiveStateTests {
         return String(try #require(line))
     }
 
-    @Test("an interrupt while the code is shown stops listening, and says so in one word")
+    @Test("an interrupt while the code is shown ends the client with one event")
     func interrupted() async throws {
-        try await Stage.set { stage in
-            let options = try await RelyingParty(stage).run("create-options")
-            let (client, _) = try await Self.startClient(stage, options)
+        try await CeremonyEnvironment.run { environment in
+            let options = try await environment.site("create-options")
+            let (client, _) = try await environment.startClient(options, extra: ["--json"])
             client.send(SIGINT)
             let ending = try await client.ending()
-            let last = try #require(try Self.events(ending).last)
-            #expect(ending.status == 130 && last["code"] as? String == "interrupted")
-            #expect(!ending.errors.contains("radio-lost"), "it is not Bluetooth that went away")
+            let last = try #require(try ending.events().last)
+            #expect(ending.status == 130 && last["code"] == "interrupted")
+            #expect(!ending.errors.contains("radio-lost"), "Bluetooth is still available")
         }
     }
 
-    @Test("on a terminal the present state is redrawn in place, and those before it stand with their times")
+    @Test("on a terminal the current state is redrawn in place, and earlier states stay with their times")
     func terminal() async throws {
-        try await Stage.set { stage in
-            let options = try await RelyingParty(stage).run("create-options")
-            let request = stage.folder + "/request.json"
-            try Data(options.utf8).write(to: URL(fileURLWithPath: request))
+        try await CeremonyEnvironment.run { environment in
+            let options = try await environment.site("create-options")
+            let request = environment.folder + "/request.json"
+            try TestFile.write(options, to: request)
             let words =
                 [
                     BuildFolder.program("hybrid-client"), "show-qr", "--request", request, "--origin",
-                    RelyingParty.origin, "--print-url",
-                ] + stage.network
-            // `script` gives it a terminal of 80 columns and writes down what is shown there.
-            let shown = stage.folder + "/typescript"
+                    CeremonyEnvironment.origin, "--print-url",
+                ] + environment.network
+            // `script` provides a terminal of 80 columns and records its output.
+            let shown = environment.folder + "/typescript"
             let command = words.map { "'\($0)'" }.joined(separator: " ")
-            let terminal = try RunningProgram(
+            let terminal = try environment.start(
                 "/usr/bin/script",
                 ["-qefc", "stty cols 80 rows 24; exec \(command)", shown],
-                in: stage.folder,
-                environment: stage.environment(["TERM": "xterm"])
+                variables: ["TERM": "xterm"]
             )
-            func text() -> String {
-                String(decoding: FileManager.default.contents(atPath: shown) ?? Data(), as: UTF8.self)
-            }
+            func text() -> String { TestFile.text(shown) }
             let redrawn = "\r\u{1B}[K"
-            try await Waiting.until("a state that is redrawn", within: .seconds(60), evidence: text()) {
+            try await Waiting.until("a state that is redrawn", evidence: text()) {
                 text().components(separatedBy: redrawn).count > 2
             }
             let lines = text().replacingOccurrences(of: "\r\n", with: "\n").split(separator: "\n")
             let code = try #require(lines.first { $0.hasPrefix("FIDO:/") })
-            let phone = try stage.startAuthenticator(String(code))
+            let phone = try environment.startAuthenticator(String(code))
             #expect(try await phone.ending().status == 0)
             #expect(try await terminal.ending().status == 0)
             let screen = Self.screen(text())
@@ -210,7 +184,7 @@ struct LiveStateTests {
         }
     }
 
-    /// The lines that are left on a terminal that knows what `\r` and "erase to the end of the line" mean.
+    /// Returns the lines on a terminal that implements `\r` and "erase to the end of the line".
     private static func screen(_ text: String) -> [String] {
         text.replacingOccurrences(of: "\r\n", with: "\n").split(separator: "\n").map { line in
             String(line.components(separatedBy: "\r\u{1B}[K").last ?? "")

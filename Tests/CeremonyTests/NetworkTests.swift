@@ -1,121 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 import Foundation
 import HybridCaBLE
-import HybridVirtualBlueZ
 import TestSupport
 import Testing
 
-/// Proxies, relays that send elsewhere, and networks that open TLS, with the real programs.
+/// Proxies, redirects and networks that intercept TLS.
 @Suite("Networks between the programs and a relay", .keepsEvidence, .serialized)
 struct NetworkTests {
-    private static func code() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return QROffer(
-            clientKey: P256.KeyAgreement.PrivateKey(compactRepresentable: false).publicKey,
-            secret: QRSecret(using: &generator),
-            created: 1_700_000_000,
-            hint: .getAssertion
-        ).text
-    }
-
-    /// A registration in which both programs have these variables and flags.
+    /// Runs a registration in which both programs have the same variables and flags.
     private static func ceremony(
-        _ stage: Stage,
-        domain: Int = Stage.domain,
+        _ environment: CeremonyEnvironment,
+        domain: Int = CeremonyEnvironment.domain,
         network: [String],
         variables: [String: String] = [:],
         extra: [String] = []
-    ) async throws -> Ceremony {
-        let client = try RunningProgram(
-            "hybrid-client",
-            ["show-qr", "--request", "-", "--origin", RelyingParty.origin, "--print-url"] + network,
-            in: stage.folder,
-            environment: stage.environment(variables),
-            input: try await RelyingParty(stage).run("create-options")
-        )
-        let code = try await client.line { $0.hasPrefix("FIDO:/") }
-        let phone = try stage.startAuthenticator(
+    ) async throws -> CeremonyResult {
+        let options = try await environment.site("create-options")
+        let (client, code) = try await environment.startClient(options, network: network, variables: variables)
+        let authenticator = try environment.startAuthenticator(
             code,
             domain: domain,
             network: network,
             extra: extra,
             variables: variables
         )
-        return Ceremony(client: try await client.ending(), authenticator: try await phone.ending())
+        return CeremonyResult(client: try await client.ending(), authenticator: try await authenticator.ending())
     }
 
-    /// What the phone says where it can't reach its relay.
-    private static func refusal(
-        _ stage: Stage,
-        domain: Int = Stage.domain,
+    /// Returns the result of an authenticator that cannot reach its relay.
+    private static func failure(
+        _ environment: CeremonyEnvironment,
+        domain: Int = CeremonyEnvironment.domain,
         network: [String]? = nil,
         variables: [String: String] = [:]
     ) async throws -> RunningProgram.Ending {
-        try await stage.startAuthenticator(
-            code(),
+        try await environment.startAuthenticator(
+            QROffer.random().text,
             domain: domain,
             network: network,
             variables: variables
         ).ending()
     }
 
-    @Test("a ceremony goes through a proxy that wants a password, which nobody shows")
+    @Test("a ceremony uses a proxy with a password, which is not printed")
     func throughProxy() async throws {
-        try await Stage.set { stage in
-            let proxy = try await stage.proxy(["--lead-to", "\(stage.relayPort)", "--want", "me:hunter 2:%"])
-            let trust = ["--cacert", "\(stage.folder)/ca.pem"]
+        try await CeremonyEnvironment.run { environment in
+            let proxy = try await environment.proxy([
+                "--lead-to", "\(environment.relay.port)", "--want", "me:hunter 2:%",
+            ])
             let done = try await Self.ceremony(
-                stage,
-                network: trust,
-                variables: Stage.variables(proxy, user: "me:hunter%202:%25@")
+                environment,
+                network: environment.trust,
+                variables: CeremonyEnvironment.variables(proxy, user: "me:hunter%202:%25@")
             )
-            #expect(done.client.status == 0 && done.authenticator.status == 0, "\(done)")
-            try await RelyingParty(stage).run("verify-creation", input: done.client.output)
+            done.expectSuccess()
+            try await environment.site("verify-creation", input: done.client.output)
             let requests = try proxy.requests()
-            #expect(requests.map(\.line) == Array(repeating: "CONNECT \(Stage.host):443 HTTP/1.1", count: 2))
+            #expect(
+                requests.map(\.line) == Array(repeating: "CONNECT \(CeremonyEnvironment.host):443 HTTP/1.1", count: 2)
+            )
             for ending in [done.client, done.authenticator] {
                 for secret in ["hunter", "bWU6"] { #expect(!ending.errors.contains(secret), "\(ending)") }
             }
         }
     }
 
-    @Test("a proxy that answers slowly, or is asked for a detour's target, is as good; an exception goes without it")
-    func ways() async throws {
-        try await Stage.set { stage in
-            let slow = try await stage.proxy(["--fault", "slow"])
-            let done = try await Self.ceremony(stage, network: stage.network, variables: Stage.variables(slow))
-            #expect(done.client.status == 0 && done.authenticator.status == 0, "\(done)")
-            let asked = Array(repeating: "CONNECT 127.0.0.1:\(stage.relayPort) HTTP/1.1", count: 2)
+    @Test("slow proxies and the target of --connect-to work; exceptions bypass the proxy")
+    func exceptions() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let slow = try await environment.proxy(["--fault", "slow"])
+            let done = try await Self.ceremony(
+                environment,
+                network: environment.network,
+                variables: CeremonyEnvironment.variables(slow)
+            )
+            done.expectSuccess()
+            let asked = Array(repeating: "CONNECT 127.0.0.1:\(environment.relay.port) HTTP/1.1", count: 2)
             #expect(try slow.requests().map(\.line) == asked)
 
-            // Asked for by its name, as curl does, not by where the detour leads.
-            let parent = Stage.host.split(separator: ".", maxSplits: 1)[1]
-            let direct = Stage.variables(slow, exceptions: "other.example, .\(parent)")
-            let again = try await Self.ceremony(stage, network: stage.network, variables: direct)
-            #expect(again.client.status == 0 && again.authenticator.status == 0, "\(again)")
+            // Matched by the relay's name, as curl does, not by the target of --connect-to.
+            let parent = CeremonyEnvironment.host.split(separator: ".", maxSplits: 1)[1]
+            let direct = CeremonyEnvironment.variables(slow, exceptions: "other.example, .\(parent)")
+            let again = try await Self.ceremony(environment, network: environment.network, variables: direct)
+            again.expectSuccess()
             #expect(try slow.requests().count == 2)
         }
     }
 
-    @Test("a proxy's faults are told apart, each by the proxy's name")
+    @Test("each fault of a proxy has a sentence of its own that names the proxy")
     func proxyFaults() async throws {
-        try await Stage.set { stage in
+        try await CeremonyEnvironment.run { environment in
             let faults: [(arguments: [String], user: String, status: Int32, words: String)] = [
-                (["--want", "a:b"], "", 69, "wants a user and a password"),
-                (["--want", "a:b"], "a:c@", 69, "does not take the user and password"),
-                (["--fault", "status=403"], "", 69, "does not let through to the relay (HTTP status 403)"),
+                (["--want", "a:b"], "", 69, "requires a user and a password"),
+                (["--want", "a:b"], "a:c@", 69, "rejected the user and password"),
+                (["--fault", "status=403"], "", 69, "does not allow the connection to the relay (HTTP status 403)"),
                 (["--fault", "status=502"], "", 69, "HTTP status 502"),
-                (["--fault", "hang-up"], "", 69, "hung up before it answered"),
+                (["--fault", "hang-up"], "", 69, "closed the connection before it answered"),
                 (["--fault", "garbage"], "", 69, "it does not speak HTTP"),
                 (["--fault", "long"], "", 69, "longer than 16 KiB"),
-                (["--fault", "eager"], "", 69, "it spoke in the relay's place"),
+                (["--fault", "eager"], "", 69, "it sent data in the relay's place"),
             ]
             var sentences: Set<String> = []
             for fault in faults {
-                let proxy = try await stage.proxy(["--lead-to", "\(stage.relayPort)"] + fault.arguments)
-                let ending = try await Self.refusal(stage, variables: Stage.variables(proxy, user: fault.user))
+                let proxy = try await environment.proxy(["--lead-to", "\(environment.relay.port)"] + fault.arguments)
+                let ending = try await Self.failure(
+                    environment,
+                    variables: CeremonyEnvironment.variables(proxy, user: fault.user)
+                )
                 #expect(ending.status == fault.status, "\(ending)")
                 #expect(ending.lastLine.contains("the proxy 127.0.0.1:\(proxy.port) "), "\(ending)")
                 #expect(ending.lastLine.contains(fault.words), "\(ending)")
@@ -124,71 +116,72 @@ struct NetworkTests {
             #expect(sentences.count == faults.count)
 
             for (value, status, words) in [
-                ("http://127.0.0.1:1", Int32(69), "nothing listens at the proxy 127.0.0.1:1"),
+                ("http://127.0.0.1:1", Int32(69), "the proxy 127.0.0.1:1 refused the connection"),
                 ("http://proxy.invalid:3128", 69, "the proxy proxy.invalid:3128 has no address"),
                 ("socks5://127.0.0.1:1080", 78, "HTTPS_PROXY names a proxy of the kind socks5"),
                 ("http://se:cret@:0", 78, "HTTPS_PROXY names no proxy"),
             ] {
-                let variables = Stage.briefLookups.merging(["HTTPS_PROXY": value]) { $1 }
-                let ending = try await Self.refusal(stage, variables: variables)
+                let variables = CeremonyEnvironment.briefLookups.merging(["HTTPS_PROXY": value]) { $1 }
+                let ending = try await Self.failure(environment, variables: variables)
                 #expect(ending.status == status && ending.lastLine.contains(words), "\(ending)")
                 #expect(!ending.errors.contains("cret"))
             }
-            try await stage.expectSilence()
+            try await environment.untilNoAdverts()
         }
     }
 
-    @Test("the programs that look at a relay go by the same proxies")
-    func lookingAtRelays() async throws {
-        try await Stage.set { stage in
-            let trust = ["--cacert", "\(stage.folder)/ca.pem"]
+    @Test("relay check and setup use the same proxies")
+    func checksOfRelays() async throws {
+        try await CeremonyEnvironment.run { environment in
             func check(_ flags: [String] = [], _ variables: [String: String]) async throws -> RunningProgram.Ending {
-                try await RunningProgram(
+                try await environment.start(
                     "hybrid-relay",
-                    ["check", "wss://\(Stage.host)", "--timeout", "30"] + trust + flags,
-                    in: stage.folder,
-                    environment: stage.environment(variables)
+                    ["check", "wss://\(CeremonyEnvironment.host)", "--timeout", "30"] + environment.trust + flags,
+                    variables: variables
                 ).ending()
             }
             func setUp(_ variables: [String: String]) async throws -> RunningProgram.Ending {
-                try await RunningProgram(
+                try await environment.start(
                     "hybrid-auth",
-                    ["setup", "--tunnel-domain", "\(Stage.domain)"] + trust,
-                    in: stage.folder,
-                    environment: stage.environment(variables)
+                    ["setup", "--tunnel-domain", "\(CeremonyEnvironment.domain)"] + environment.trust,
+                    variables: variables
                 ).ending()
             }
-            let proxy = try await stage.proxy(["--lead-to", "\(stage.relayPort)", "--want", "me:hunter2"])
-            let variables = Stage.variables(proxy, user: "me:hunter2@")
-            let looked = try await check([], variables)
-            #expect(looked.status == 0 && looked.output.contains("at the proxy 127.0.0.1:\(proxy.port)"), "\(looked)")
+            let proxy = try await environment.proxy(["--lead-to", "\(environment.relay.port)", "--want", "me:hunter2"])
+            let variables = CeremonyEnvironment.variables(proxy, user: "me:hunter2@")
+            let checked = try await check([], variables)
+            #expect(
+                checked.status == 0 && checked.output.contains("at the proxy 127.0.0.1:\(proxy.port)"),
+                "\(checked)"
+            )
             let count = try proxy.requests().count
-            #expect(count > 20, "each connection went by the proxy")
-            #expect(try Set(proxy.requests().map(\.line)) == ["CONNECT \(Stage.host):443 HTTP/1.1"])
+            #expect(count > 20, "each connection uses the proxy")
+            #expect(try Set(proxy.requests().map(\.line)) == ["CONNECT \(CeremonyEnvironment.host):443 HTTP/1.1"])
             let done = try await setUp(variables)
             #expect(done.status == 0 && done.errors.contains("the relay works"), "\(done)")
             let afterSetup = try proxy.requests().count
             #expect(afterSetup > count)
-            for ending in [looked, done] {
+            for ending in [checked, done] {
                 #expect(!(ending.output + ending.errors).contains("hunter2"), "\(ending)")
             }
-            let excepted = Stage.variables(proxy, exceptions: Stage.host)
-            let direct = try await check(Stage.detour(Stage.host, stage.relayPort), excepted)
-            #expect(direct.status == 0 && direct.output.contains("at 127.0.0.1:\(stage.relayPort)"), "\(direct)")
-            #expect(try proxy.requests().count == afterSetup, "an exception goes without it")
+            let excepted = CeremonyEnvironment.variables(proxy, exceptions: CeremonyEnvironment.host)
+            let direct = try await check(connectTo(CeremonyEnvironment.host, environment.relay.port), excepted)
+            #expect(direct.status == 0 && direct.output.contains("at 127.0.0.1:\(environment.relay.port)"), "\(direct)")
+            #expect(try proxy.requests().count == afterSetup, "an exception bypasses the proxy")
 
             for (arguments, words) in [
-                (["--want", "a:b"], "wants a user and a password"), (["--fault", "status=403"], "(HTTP status 403)"),
+                (["--want", "a:b"], "requires a user and a password"),
+                (["--fault", "status=403"], "(HTTP status 403)"),
                 (["--fault", "garbage"], "does not speak HTTP"),
-                (["--fault", "hang-up"], "hung up before it answered"),
+                (["--fault", "hang-up"], "closed the connection before it answered"),
             ] {
-                let faulty = try await stage.proxy(arguments)
-                let ending = try await check([], Stage.variables(faulty))
+                let faulty = try await environment.proxy(arguments)
+                let ending = try await check([], CeremonyEnvironment.variables(faulty))
                 #expect(ending.status == 69, "\(ending)")
                 #expect(ending.lastLine.contains("the proxy 127.0.0.1:\(faulty.port) "), "\(ending)")
                 #expect(ending.lastLine.contains(words), "\(ending)")
             }
-            let silent = try Stage.KeepaliveState()
+            let silent = try UnresponsiveSocket()
             let waited = try await check(["--timeout", "1"], ["HTTPS_PROXY": "http://127.0.0.1:\(silent.port)"])
             withExtendedLifetime(silent) {}
             #expect(waited.status == 69 && waited.lastLine.contains("did not answer in time"), "\(waited)")
@@ -196,35 +189,42 @@ struct NetworkTests {
                 try await check([], ["HTTPS_PROXY": "socks5://hunter2@x"]),
                 try await setUp(["HTTPS_PROXY": "socks5://hunter2@x"]),
             ] {
-                #expect(ending.status == 78 && ending.lastLine.contains("HTTPS_PROXY names no proxy"), "\(ending)")
+                #expect(
+                    ending.status == 78 && ending.lastLine.contains("HTTPS_PROXY names a proxy of the kind socks5"),
+                    "\(ending)"
+                )
                 #expect(!ending.errors.contains("hunter2"))
             }
         }
     }
 
-    @Test("a ceremony follows a relay that sends on, hop by hop, and the token stays with the first")
+    @Test("a ceremony follows redirects, and only the first relay receives the token")
     func redirected() async throws {
-        try await Stage.set { stage in
-            let (first, second) = (try Stage.host(of: 267), try Stage.host(of: 268))
-            let a = try await stage.webServer(for: first, ["--status", "307", "--location", "wss://\(second){path}"])
-            let b = try await stage.webServer(
+        try await CeremonyEnvironment.run { environment in
+            let (first, second) = (try CeremonyEnvironment.host(of: 267), try CeremonyEnvironment.host(of: 268))
+            let a = try await environment.webServer(
+                for: first,
+                ["--status", "307", "--location", "wss://\(second){path}"]
+            )
+            let b = try await environment.webServer(
                 for: second,
-                ["--status", "301", "--location", "https://\(Stage.host):443{path}"]
+                ["--status", "301", "--location", "https://\(CeremonyEnvironment.host):443{path}"]
             )
             let network =
-                stage.network + Stage.detour(first, a.port) + Stage.detour(second, b.port)
-            let token = "\(stage.folder)/token"
-            try Data("hunter2\n".utf8).write(to: URL(fileURLWithPath: token))
+                environment.network + connectTo(first, a.port)
+                + connectTo(second, b.port)
+            let token = "\(environment.folder)/token"
+            try TestFile.write("hunter2\n", to: token)
             let done = try await Self.ceremony(
-                stage,
+                environment,
                 domain: 267,
                 network: network,
                 extra: ["--tunnel-token-file", token]
             )
-            #expect(done.client.status == 0 && done.authenticator.status == 0, "\(done)")
+            done.expectSuccess()
             for ending in [done.client, done.authenticator] {
-                #expect(ending.errors.contains("\(first) sends to \(second)"), "\(ending)")
-                #expect(ending.errors.contains("\(second) sends to \(Stage.host)"), "\(ending)")
+                #expect(ending.errors.contains("\(first) redirects to \(second)"), "\(ending)")
+                #expect(ending.errors.contains("\(second) redirects to \(CeremonyEnvironment.host)"), "\(ending)")
             }
             let (atFirst, atSecond) = (try a.requests(), try b.requests())
             #expect(atFirst.map { $0.fields["authorization"] }.contains("Bearer hunter2"))
@@ -234,54 +234,68 @@ struct NetworkTests {
         }
     }
 
-    @Test("redirections that lead nowhere good are not followed, and a circle ends")
-    func refusedRedirections() async throws {
-        try await Stage.set { stage in
-            let circle = try await stage.webServer(
-                for: Stage.host,
-                ["--status", "302", "--location", "https://\(Stage.host){path}"]
+    @Test("unsafe redirects are not followed, and a redirect loop ends")
+    func rejectedRedirects() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let circle = try await environment.webServer(
+                for: CeremonyEnvironment.host,
+                ["--status", "302", "--location", "https://\(CeremonyEnvironment.host){path}"]
             )
-            let trust = ["--cacert", "\(stage.folder)/ca.pem"]
-            let ending = try await Self.refusal(stage, network: trust + Stage.detour(Stage.host, circle.port))
-            #expect(ending.status == 69 && ending.lastLine.contains("without end"), "\(ending)")
+            let ending = try await Self.failure(
+                environment,
+                network: environment.trust + connectTo(CeremonyEnvironment.host, circle.port)
+            )
+            #expect(ending.status == 69 && ending.lastLine.contains("too many redirections"), "\(ending)")
             #expect(try circle.requests().count == 6, "the relay, and five more")
 
             for (location, words) in [
-                ("http://elsewhere.example/", "without TLS"), ("https://elsewhere.example:8443/", "another port"),
-                ("https://203.0.113.7/", "an address in place of a name"), ("https://2130706433/", "an address"),
+                ("http://elsewhere.example/", "without TLS"),
+                ("https://elsewhere.example:8443/", "a port other than 443"),
+                ("https://203.0.113.7/", "an IP address instead of a name"), ("https://2130706433/", "an IP address"),
                 ("https://user@elsewhere.example/", "no web address"), ("javascript:alert(1)", "without TLS"),
                 ("https://localhost/", "own network"), ("https://printer/", "own network"),
                 ("https://nas.local/x", "own network"),
             ] {
-                let server = try await stage.webServer(for: Stage.host, ["--status", "308", "--location", location])
-                // Behind a proxy the relay does not stand in this device's own network.
-                let proxy = try await stage.proxy(["--lead-to", "\(server.port)"])
-                let ending = try await Self.refusal(stage, network: trust, variables: Stage.variables(proxy))
+                let server = try await environment.webServer(
+                    for: CeremonyEnvironment.host,
+                    ["--status", "308", "--location", location]
+                )
+                // Behind a proxy, the relay is not in the local network.
+                let proxy = try await environment.proxy(["--lead-to", "\(server.port)"])
+                let ending = try await Self.failure(
+                    environment,
+                    network: environment.trust,
+                    variables: CeremonyEnvironment.variables(proxy)
+                )
                 #expect(ending.status == 69 && ending.lastLine.contains(words), "\(location): \(ending)")
-                #expect(ending.lastLine.contains("\(Stage.host) sends elsewhere"), "\(ending)")
-                #expect(try proxy.requests().count == 1, "nobody went there")
+                #expect(ending.lastLine.contains("\(CeremonyEnvironment.host) redirects"), "\(ending)")
+                #expect(try proxy.requests().count == 1, "the redirect was not followed")
             }
-            try await stage.expectSilence()
+            try await environment.untilNoAdverts()
         }
     }
 
-    @Test("a certificate that a network puts in the relay's place is told by its issuer")
+    @Test("an intercepting network is reported with the issuer of its certificate")
     func interception() async throws {
-        try await Stage.set { stage in
-            let server = try await stage.webServer(for: Stage.host, issuedBy: "Inspection \u{1B}[2J CA")
-            let ending = try await Self.refusal(
-                stage,
-                network: ["--cacert", "\(stage.folder)/ca.pem"] + Stage.detour(Stage.host, server.port)
+        try await CeremonyEnvironment.run { environment in
+            let server = try await environment.webServer(
+                for: CeremonyEnvironment.host,
+                issuedBy: "Inspection \u{1B}[2J CA"
+            )
+            let ending = try await Self.failure(
+                environment,
+                network: environment.trust
+                    + connectTo(CeremonyEnvironment.host, server.port)
             )
             #expect(ending.status == 69, "\(ending)")
             #expect(
                 ending.lastLine.contains(
-                    "the certificate for \(Stage.host) (by --connect-to 127.0.0.1:\(server.port)) is not trusted: it was "
+                    "the certificate for \(CeremonyEnvironment.host) (by --connect-to 127.0.0.1:\(server.port)) is not trusted: it was "
                         + "issued by \"Inspection [2J CA, Corporation\""
                 ),
                 "\(ending)"
             )
-            #expect(try server.requests().isEmpty, "nothing was said")
+            #expect(try server.requests().isEmpty, "no request was sent")
         }
     }
 }

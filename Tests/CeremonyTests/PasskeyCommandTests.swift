@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `hybrid-auth passkeys`, `export` and `import` on the real program.
+/// `hybrid-auth passkeys`, `export` and `import`.
 @Suite("hybrid-auth passkeys, export, import", .serialized)
 struct PasskeyCommandTests {
     private static let pin = VaultProgram.pin
@@ -29,22 +29,11 @@ struct PasskeyCommandTests {
         let passkeys: [Listed]
     }
 
-    private static func expect(
-        _ ending: RunningProgram.Ending,
-        _ status: Int32,
-        _ words: String,
-        _ location: SourceLocation = #_sourceLocation
-    ) {
-        #expect(ending.status == status, "\(ending)", sourceLocation: location)
-        #expect(ending.errors.contains(words), "\(ending)", sourceLocation: location)
-        #expect(ending.output.isEmpty, "\(ending)", sourceLocation: location)
-    }
-
-    /// A vault with the three passkeys of another manager.
+    /// Runs `body` with a vault that has the three passkeys of another manager.
     private static func withPasskeys(_ body: @Sendable (VaultProgram) async throws -> Void) async throws {
         try await VaultProgram.run { program in
-            expect(try await program(["init"], typing: [pin, pin]), 0, "made")
-            expect(try await program(["import", foreign], of: nil, typing: [pin]), 0, "added 3 passkeys")
+            try await program(["init"], typing: [pin, pin]).expect(0, errors: "made")
+            try await program(["import", foreign], of: nil, typing: [pin]).expect(0, errors: "added 3 passkeys")
             try await body(program)
         }
     }
@@ -55,20 +44,20 @@ struct PasskeyCommandTests {
         return try JSONDecoder().decode(List.self, from: Data(ending.output.utf8)).passkeys
     }
 
-    @Test("list and show: a table for people, JSON for programs, and nobody without the PIN")
+    @Test("list and show print a table or JSON, and need the PIN")
     func listing() async throws {
         try await VaultProgram.run { program in
-            Self.expect(try await program(["list"], of: "passkeys", typing: [Self.pin]), 66, "no vault")
-            Self.expect(try await program(["init"], typing: [Self.pin, Self.pin]), 0, "made")
-            Self.expect(try await program(["list"], of: "passkeys", typing: [Self.pin]), 0, "has no passkeys")
-            let empty = try await program(["list", "--json"], of: "passkeys", typing: [Self.pin])
+            try await program(["list"], of: "passkeys").expect(66, errors: "no vault")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
+            try await program(["list"], of: "passkeys").expect(0, errors: "has no passkeys")
+            let empty = try await program(["list", "--json"], of: "passkeys")
             #expect(empty.output == "{\"passkeys\":[]}\n")
             let none = program.folder + "/none.json"
-            Self.expect(try await program(["export", none], of: nil, typing: [Self.pin]), 0, "nothing was written")
+            try await program(["export", none], of: nil).expect(0, errors: "nothing was written")
             #expect(!FileManager.default.fileExists(atPath: none))
         }
         try await Self.withPasskeys { program in
-            let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
+            let table = try await program(["list"], of: "passkeys")
             let lines = table.output.split(separator: "\n")
             try #require(lines.count == 4, "\(table)")
             #expect(lines[0].hasPrefix("ID        CREATED           LAST USED  SITE"), "\(table)")
@@ -81,67 +70,61 @@ struct PasskeyCommandTests {
             #expect(listed.allSatisfy { $0.id.count == 32 && $0.lastUsed == nil && $0.discoverable == true })
 
             for which in ["example.com", String(listed[2].id.prefix(4)), listed[2].id.uppercased()] {
-                let shown = try await program(["show", which], of: "passkeys", typing: [Self.pin])
+                let shown = try await program(["show", which], of: "passkeys")
                 #expect(shown.status == 0 && shown.output.contains("ID            \(listed[2].id)\n"), "\(shown)")
                 #expect(shown.output.contains("no uses yet"), "\(shown)")
             }
-            let json = try await program(["show", "shop.example.org", "--json"], of: "passkeys", typing: [Self.pin])
+            let json = try await program(["show", "shop.example.org", "--json"], of: "passkeys")
             let shown = try JSONDecoder().decode(Listed.self, from: Data(json.output.utf8))
             #expect(shown.id == listed[1].id && json.output.contains(#""history":[]"#))
-            Self.expect(
-                try await program(["show", "nobody.example"], of: "passkeys", typing: [Self.pin]),
-                77,
-                "no such"
-            )
-            Self.expect(try await program(["show", "abc"], of: "passkeys", typing: [Self.pin]), 77, "no such")
-            Self.expect(try await program(["list"], of: "passkeys", typing: ["000000"]), 77, "cancelled")
-            Self.expect(try await program(["history"], of: "passkeys", typing: [Self.pin]), 0, "nothing was asked")
-            #expect(!program.log.contains(Self.pin), "a PIN was told to pinentry")
+            try await program(["show", "nobody.example"], of: "passkeys").expect(77, errors: "no such")
+            try await program(["show", "abc"], of: "passkeys").expect(77, errors: "no such")
+            try await program(["list"], of: "passkeys", typing: ["000000"]).expect(77, errors: "cancelled")
+            try await program(["history"], of: "passkeys").expect(0, errors: "no requests yet")
+            #expect(!program.log.contains(Self.pin), "the PIN was sent to pinentry")
         }
     }
 
-    @Test("rename: the names and nothing else; delete: after a question that says what, and for ever")
+    @Test("rename changes the names only; delete asks first, names the passkey, and is permanent")
     func changes() async throws {
         try await Self.withPasskeys { program in
             let before = try await Self.list(program)
-            Self.expect(
-                try await program(["rename", "example.com", "lovelace"], of: "passkeys", typing: [Self.pin]),
+            try await program(["rename", "example.com", "lovelace"], of: "passkeys").expect(
                 0,
-                #"shown as "lovelace""#
+                errors: #"shown as "lovelace""#
             )
             let json = try await program(
                 ["rename", "shop.example.org", "robert", "--display-name", "Rob", "--json"],
-                of: "passkeys",
-                typing: [Self.pin]
+                of: "passkeys"
             )
             #expect(json.output.contains(#""userName":"robert","userDisplayName":"Rob""#), "\(json)")
             let renamed = try await Self.list(program)
             #expect(renamed.map(\.userName) == ["eve@example.net", "robert", "lovelace"])
             #expect(renamed[2].userDisplayName == before[2].userDisplayName)
             #expect(renamed.map(\.credentialId) == before.map(\.credentialId))
-            #expect(try await program(["rename", "example.com", ""], of: "passkeys", typing: [Self.pin]).status == 64)
+            #expect(try await program(["rename", "example.com", ""], of: "passkeys").status == 64)
 
             let delete = ["delete", "example.com"]
-            let no = try await program(delete, of: "passkeys", typing: [Self.pin], confirming: false)
-            Self.expect(no, 77, "nothing was changed")
+            let no = try await program(delete, of: "passkeys", confirming: false)
+            no.expect(77, errors: "nothing was changed")
             #expect(
                 program.log.contains(
-                    #"SETDESC example.com%0A%0ADelete the passkey of this account for ever?%0A"lovelace"%0AIt goes on every"#
+                    #"SETDESC example.com%0A%0ADelete the passkey of this account permanently?%0A"lovelace"%0AIt is deleted on every"#
                 )
             )
             #expect(try await Self.list(program).count == 3)
-            Self.expect(try await program(delete, of: "passkeys", typing: [Self.pin]), 0, "remove it at the site, too")
-            Self.expect(try await program(delete, of: "passkeys", typing: [Self.pin]), 77, "no such passkey")
+            try await program(delete, of: "passkeys").expect(0, errors: "remove it at the site, too")
+            try await program(delete, of: "passkeys").expect(77, errors: "no such passkey")
             let asked = program.log.components(separatedBy: "CONFIRM").count
             let yes = ["delete", "shop.example.org", "--yes", "--json"]
-            let deleted = try await program(yes, of: "passkeys", typing: [Self.pin])
+            let deleted = try await program(yes, of: "passkeys")
             #expect(deleted.status == 0 && deleted.output.contains(before[1].id), "\(deleted)")
             #expect(program.log.components(separatedBy: "CONFIRM").count == asked, "--yes asks for the PIN alone")
             #expect(try await Self.list(program).map(\.id) == [before[0].id])
         }
     }
 
-    @Test("names that a terminal would obey are shown harmless, in every place")
+    @Test("names with control characters are printed escaped everywhere")
     func hostileNames() async throws {
         try await Self.withPasskeys { program in
             let name = "\u{1B}[2J\u{1B}]0;x\u{7}\u{202E}evil\r\nID  fake\u{200B}" + String(repeating: "w", count: 5000)
@@ -170,7 +153,7 @@ struct PasskeyCommandTests {
                 let line = isJSON ? nil : ending.output.split(separator: "\n").first { $0.contains("fake") }
                 #expect(isJSON || line?.contains("[2J]0;xevilID fake") == true, "\(command): \(ending.output)")
             }
-            #expect(try await Self.list(program).last?.userName == name, "a program gets the whole name")
+            #expect(try await Self.list(program).last?.userName == name, "JSON has the whole name")
             let question = try await program(
                 ["delete", "example.com"],
                 of: "passkeys",
@@ -183,32 +166,30 @@ struct PasskeyCommandTests {
     }
 
     @Test(
-        "export: judged by the published structure, by a program that is not ours",
-        .enabled(if: RelyingParty.interpreter != nil)
+        "an independent program accepts the export, according to the published structure",
+        .enabled(if: Python.interpreter != nil)
     )
     func export() async throws {
         try await Self.withPasskeys { program in
             let file = program.folder + "/export.json"
-            let no = try await program(["export", file], of: nil, typing: [Self.pin], confirming: false)
-            Self.expect(no, 77, "nothing was changed")
+            let no = try await program(["export", file], of: nil, confirming: false)
+            no.expect(77, errors: "nothing was changed")
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(program.log.contains("keys in the clear"))
-            Self.expect(try await program(["export", file], of: nil, typing: ["000000"]), 77, "cancelled")
-            Self.expect(try await program(["export", file], of: nil, typing: [Self.pin]), 0, "wrote 3 passkeys")
+            try await program(["export", file], of: nil, typing: ["000000"]).expect(77, errors: "cancelled")
+            try await program(["export", file], of: nil).expect(0, errors: "wrote 3 passkeys")
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            let yes = try await program(["export", file, "--yes"], of: nil, typing: [Self.pin], confirming: false)
-            Self.expect(yes, 74, "exists already")
+            let yes = try await program(["export", file, "--yes"], of: nil, confirming: false)
+            yes.expect(74, errors: "exists already")
 
-            let python = try #require(RelyingParty.interpreter)
             let check = try await RunningProgram(
-                python,
+                try Python.path(),
                 [Self.folder + "/check_export.py", file],
-                in: program.folder,
-                environment: ProcessInfo.processInfo.environment
+                in: program.folder
             ).ending()
             #expect(check.status == 0, "\(check)")
-            struct Judged: Decodable {
+            struct Checked: Decodable {
                 let rpId: String
                 let username: String
                 let `public`: String
@@ -229,11 +210,11 @@ struct PasskeyCommandTests {
                 let largeBlob: Blob?
                 let payments: Bool?
             }
-            let judged = try JSONDecoder().decode([String: Judged].self, from: Data(check.output.utf8))
+            let checked = try JSONDecoder().decode([String: Checked].self, from: Data(check.output.utf8))
             let publicKeys = try Data(contentsOf: URL(fileURLWithPath: Self.folder + "/other-manager.public.json"))
             let known = try JSONDecoder().decode([String: String].self, from: publicKeys)
-            #expect(judged.mapValues(\.public) == known)
-            // What the other manager said of extensions is said on.
+            #expect(checked.mapValues(\.public) == known)
+            // The extensions of the other manager are exported again.
             struct Source: Decodable {
                 struct Account: Decodable { let items: [Item] }
                 struct Item: Decodable { let credentials: [Credential] }
@@ -248,20 +229,20 @@ struct PasskeyCommandTests {
                 from: Data(contentsOf: URL(fileURLWithPath: Self.foreign))
             )
             for credential in source.accounts.flatMap(\.items).flatMap(\.credentials) {
-                guard let id = credential.credentialId, let found = judged[id] else { continue }
+                guard let id = credential.credentialId, let found = checked[id] else { continue }
                 let bare = Extensions(hmacCredentials: nil, credBlob: nil, largeBlob: nil, payments: nil)
                 #expect(found.fido2Extensions == credential.fido2Extensions ?? bare, "\(found.rpId)")
             }
         }
     }
 
-    @Test("import: what can't be kept is named; twice is once; what is wrong with a file is said before any question")
+    @Test("import names what it omits, ignores duplicates, and reports an invalid file before any prompt")
     func importing() async throws {
         try await VaultProgram.run { program in
-            Self.expect(try await program(["init"], typing: [Self.pin, Self.pin]), 0, "made")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
             let asked = program.log
-            let first = try await program(["import", Self.foreign], of: nil, typing: [Self.pin])
-            Self.expect(first, 0, "added 3 passkeys")
+            let first = try await program(["import", Self.foreign], of: nil)
+            first.expect(0, errors: "added 3 passkeys")
             for words in [
                 #"left out: 1 of type "basic-auth""#, #"left out: 1 of type "totp""#, #"1 of type "from-the-future""#,
                 "left out: 3 passkeys with a key that this program can't use", "1 passkey whose rpId is missing or not",
@@ -270,26 +251,24 @@ struct PasskeyCommandTests {
                 #expect(first.errors.contains(words), "\(words): \(first)")
             }
             #expect(program.log != asked && program.log.contains("Add 3 passkeys of a file to this vault"))
-            let before = program.snapshot(program.vault)
-            let again = try await program(["import", Self.foreign], of: nil, typing: [Self.pin])
-            Self.expect(again, 0, "3 passkeys left as they are here already")
-            #expect(program.snapshot(program.vault) == before)
+            let before = program.contents()
+            let again = try await program(["import", Self.foreign], of: nil)
+            again.expect(0, errors: "3 passkeys left as they are here already")
+            #expect(program.contents() == before)
 
             let quiet = program.log
             let bad = program.folder + "/bad.json"
-            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 66, "missing")
-            try Data("hello".utf8).write(to: URL(fileURLWithPath: bad))
-            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 65, "not JSON")
-            try Data(#"{"version":{"major":3,"minor":0},"accounts":[]}"#.utf8).write(to: URL(fileURLWithPath: bad))
-            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 65, "version 3")
-            try Data(#"{"version":{"major":1,"minor":0},"accounts":[]}"#.utf8).write(to: URL(fileURLWithPath: bad))
-            Self.expect(try await program(["import", bad], of: nil, typing: [Self.pin]), 0, "no passkey in")
-            Self.expect(try await program(["import", "/dev/zero"], of: nil, typing: [Self.pin]), 66, "wrong kind")
-            #expect(program.log == quiet && program.snapshot(program.vault) == before)
+            try await program(["import", bad], of: nil).expect(66, errors: "missing")
+            try TestFile.write("hello", to: bad)
+            try await program(["import", bad], of: nil).expect(65, errors: "not JSON")
+            try TestFile.write(#"{"version":{"major":3,"minor":0},"accounts":[]}"#, to: bad)
+            try await program(["import", bad], of: nil).expect(65, errors: "version 3")
+            try TestFile.write(#"{"version":{"major":1,"minor":0},"accounts":[]}"#, to: bad)
+            try await program(["import", bad], of: nil).expect(0, errors: "no passkey in")
+            try await program(["import", "/dev/zero"], of: nil).expect(66, errors: "wrong kind")
+            #expect(program.log == quiet && program.contents() == before)
 
-            Self.expect(try await program(["import", Self.foreign], of: nil, typing: ["000000"]), 77, "cancelled")
-            // No file can be made longer than nothing: what a full disk does to every write.
-            let full = ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]
+            try await program(["import", Self.foreign], of: nil, typing: ["000000"]).expect(77, errors: "cancelled")
             let other = program.folder + "/other.json"
             let all = try String(contentsOfFile: Self.foreign, encoding: .utf8)
             try all.replacing("example.com\"", with: "example.edu\"").write(
@@ -297,23 +276,23 @@ struct PasskeyCommandTests {
                 atomically: true,
                 encoding: .utf8
             )
-            let refused = try await program(["import", other], of: nil, typing: [Self.pin], under: full)
+            let refused = try await program(["import", other], of: nil, under: Tracer.fullDisk)
             #expect(refused.status == 74, "\(refused)")
             #expect(
-                program.snapshot(program.vault).filter { $0.key.hasPrefix("records/") }
+                program.contents().filter { $0.key.hasPrefix("records/") }
                     == before.filter {
                         $0.key.hasPrefix("records/")
                     }
             )
             let export = program.folder + "/export.json"
-            let unwritten = try await program(["export", export], of: nil, typing: [Self.pin], under: full)
+            let unwritten = try await program(["export", export], of: nil, under: Tracer.fullDisk)
             #expect(unwritten.status == 74 && !FileManager.default.fileExists(atPath: export), "\(unwritten)")
         }
     }
 
     @Test(
-        "what a later version made is listed as such, can't be renamed or exported, and can be deleted",
-        .enabled(if: RelyingParty.interpreter != nil)
+        "passkeys of a later version are listed as such, can't be renamed or exported, and can be deleted",
+        .enabled(if: Python.interpreter != nil)
     )
     func unusable() async throws {
         try await VaultProgram.run { program in
@@ -334,44 +313,38 @@ struct PasskeyCommandTests {
                     with open("%s/records/%s/1-%s" % (sys.argv[2], name.hex(), device.hex()), "wb") as file:
                         file.write(vault.record(key, name, 1, device, 1, members, os.urandom(12)))
                 """
-            let python = try #require(RelyingParty.interpreter)
             let made = try await RunningProgram(
-                python,
+                try Python.path(),
                 ["-B", "-c", script, formats, program.vault],
-                in: program.folder,
-                environment: ProcessInfo.processInfo.environment
+                in: program.folder
             ).ending()
             #expect(made.status == 0, "\(made)")
             let typed = [VaultProgram.passphrase, Self.pin, Self.pin]
-            Self.expect(try await program(["init"], typing: typed), 0, "a PIN on this")
+            try await program(["init"], typing: typed).expect(0, errors: "a PIN on this")
 
             let listed = try await Self.list(program)
             #expect(listed.count == 4 && listed.filter(\.usable).map(\.userName) == ["bob", "lovelace"])
             #expect(listed.filter { !$0.usable }.map(\.rpId) == ["later.example", nil])
-            let table = try await program(["list"], of: "passkeys", typing: [Self.pin])
+            let table = try await program(["list"], of: "passkeys")
             #expect(table.output.contains(#"later.example  (this version can't use it) "zoe""#), "\(table)")
             #expect(table.output.contains("-              (this version can't use it) -"), "\(table)")
-            let shown = try await program(["show", "7878"], of: "passkeys", typing: [Self.pin])
+            let shown = try await program(["show", "7878"], of: "passkeys")
             #expect(shown.status == 0 && shown.output.contains("usable        no, a later version"), "\(shown)")
-            Self.expect(
-                try await program(["rename", "7878", "x"], of: "passkeys", typing: [Self.pin]),
-                77,
-                "can't read that passkey"
-            )
-            let export = try await program(["export", program.folder + "/e", "--yes"], of: nil, typing: [Self.pin])
-            Self.expect(export, 0, "left out: 2 passkeys that this version can't use")
+            try await program(["rename", "7878", "x"], of: "passkeys").expect(77, errors: "can't read that passkey")
+            let export = try await program(["export", program.folder + "/e", "--yes"], of: nil)
+            export.expect(0, errors: "left out: 2 passkeys that this version can't use")
             for which in ["7878", "later.example"] {
-                Self.expect(try await program(["delete", which], of: "passkeys", typing: [Self.pin]), 0, "deleted")
+                try await program(["delete", which], of: "passkeys").expect(0, errors: "deleted")
             }
             #expect(program.log.contains("SETDESC A passkey that this version can't read%0A"))
             #expect(try await Self.list(program).count == 2)
 
-            // Two passkeys of one site are told apart by their IDs alone.
-            Self.expect(try await program(["import", Self.foreign], of: nil, typing: [Self.pin]), 0, "added 3")
-            let both = try await program(["show", "example.com"], of: "passkeys", typing: [Self.pin])
-            Self.expect(both, 64, "2 passkeys are meant by that: ")
+            // Two passkeys of one site are distinguished by their IDs only.
+            try await program(["import", Self.foreign], of: nil).expect(0, errors: "added 3")
+            let both = try await program(["show", "example.com"], of: "passkeys")
+            both.expect(64, errors: "2 passkeys match: ")
 
-            let history = try await program(["history"], of: "passkeys", typing: [Self.pin])
+            let history = try await program(["history"], of: "passkeys")
             let lines = history.output.split(separator: "\n")
             try #require(lines.count == 3, "\(history)")
             #expect(lines[1].hasSuffix("sign in  declined  -         example.org"), "\(history)")
@@ -379,14 +352,14 @@ struct PasskeyCommandTests {
         }
     }
 
-    @Test("an export goes into another vault and out of it the same")
+    @Test("an export can be imported into another vault without loss")
     func roundTrip() async throws {
         try await Self.withPasskeys { program in
             let file = program.folder + "/export.json"
-            Self.expect(try await program(["export", file, "--yes"], of: nil, typing: [Self.pin]), 0, "wrote 3")
+            try await program(["export", file, "--yes"], of: nil).expect(0, errors: "wrote 3")
             try await VaultProgram.run { other in
-                Self.expect(try await other(["init"], typing: [Self.pin, Self.pin]), 0, "made")
-                Self.expect(try await other(["import", file], of: nil, typing: [Self.pin]), 0, "added 3")
+                try await other(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
+                try await other(["import", file], of: nil).expect(0, errors: "added 3")
                 let (here, there) = (try await Self.list(program), try await Self.list(other))
                 #expect(here.map(\.credentialId) == there.map(\.credentialId), "in the same order")
                 #expect(here.map(\.created) == there.map(\.created))

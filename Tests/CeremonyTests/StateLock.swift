@@ -4,14 +4,14 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// The lock on a vault's local state, held by the test, so that the moment before a write can be looked at.
+/// The lock on a vault's local state, held by the test, so that a program stops before it writes.
 final class StateLock {
     private let path: String
     private var descriptor: Int32
 
-    /// Takes it; the vault must exist, and nobody be writing.
-    init(_ stage: Stage) throws {
-        let state = stage.folder + "/state/hybrid"
+    /// Acquires the lock of an existing vault.
+    init(_ environment: CeremonyEnvironment) throws {
+        let state = environment.folder + "/state/hybrid"
         let locks = try FileManager.default.subpathsOfDirectory(atPath: state).filter { $0.hasSuffix("/lock") }
         guard locks.count == 1, let name = locks.first else {
             throw RunningProgram.TimedOut(description: "locks in \(state): \(locks)")
@@ -25,22 +25,21 @@ final class StateLock {
 
     deinit { release() }
 
-    /// Lets the others have it.
+    /// Releases the lock.
     func release() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
     }
 
-    /// Whether a program waits for it.
-    var isWanted: Bool { !writer.isEmpty }
+    /// True if a program waits for the lock.
+    var isContended: Bool { !writer.isEmpty }
 
-    /// Whether the program that waits has a connection to a port of this machine, though the other end may have left.
+    /// Returns true if the waiting program has a connection to a port of this machine, even if the other end has closed it.
     func writerIsConnected(to port: Int) -> Bool {
         let sockets = Set(writer.compactMap { $0.hasPrefix("socket:[") ? String($0.dropFirst(8).dropLast()) : nil })
         let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
         return table.split(separator: "\n").dropFirst().contains { line in
-            // Remote address, state (01 is established; 08 is ended there, and perhaps not read to its end here) and
-            // inode.
+            // Remote address, state (01 is ESTABLISHED, 08 is CLOSE_WAIT) and inode.
             let fields = line.split(separator: " ")
             guard fields.count > 9, let remote = fields[2].split(separator: ":").last else { return false }
             return Int(remote, radix: 16) == port && ["01", "08"].contains(fields[3])
@@ -48,7 +47,7 @@ final class StateLock {
         }
     }
 
-    /// Everything that the waiting program has open; nothing if none waits.
+    /// The open files of the waiting program; empty if no program waits.
     private var writer: [String] {
         let files = FileManager.default
         for process in (try? files.contentsOfDirectory(atPath: "/proc")) ?? [] {

@@ -4,69 +4,58 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A vault that can't be written, or whose files are only half there, in a ceremony and in its own commands: one clear
-/// line, the documented exit code, and the vault as it was byte for byte.
-@Suite("A vault in a bad way", .keepsEvidence, .serialized)
+/// A vault that cannot be written or is damaged, in ceremonies and in its own commands: one clear line, the documented
+/// exit status, and an unchanged vault.
+@Suite("Unwritable and damaged vaults", .keepsEvidence, .serialized)
 struct VaultBadInputTests {
-    private static let python = ProcessInfo.processInfo.environment["HYBRID_TEST_PYTHON"]
-    private static let watcher = PackageFolder.path + "/Tests/VaultFormat/watched_calls.py"
-    private static let canWatch = Task {
-        guard let python else { return false }
-        let check = try? SpawnedProcess([python, watcher, "--check"], environment: ProcessInfo.processInfo.environment)
-        return try await check?.end() == 0
-    }
-
-    /// What runs a program on files that can't be written, for a reason that stays.
+    /// Returns the command line under which every write of the files below a folder fails.
     private static func refusing(_ error: String, below folder: String, _ log: String) throws -> [String] {
-        [try #require(python), watcher, "--below", folder, "--fail-from", "1", error, "--log", log, "--"]
+        try Tracer.watching([folder], log: log, ["--fail-from", "1", error])
     }
 
     @Test(
-        "a passkey for which there is no room is not made, and the site is told so",
-        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value },
+        "a passkey that cannot be stored is not created, and the client learns that",
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value },
         arguments: ["EROFS", "ENOSPC"]
     )
     func unwritable(_ error: String) async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            try await stage.register(site)
-            let before = stage.passkeys()
-            let (client, code) = try await stage.startClient(try await site.run("create-options"))
-            let line = try Self.refusing(error, below: stage.vault + "/records", stage.folder + "/calls")
-            let phone = try await stage.startAuthenticator(code, under: line).ending()
-            #expect(phone.status == 74, "\(phone)")
-            #expect(phone.lastLine.hasPrefix("hybrid-auth: ") && phone.output.isEmpty, "\(phone)")
-            let desktop = try await client.ending()
-            #expect(desktop.status == 77 && desktop.output.isEmpty, "\(desktop)")
-            #expect(stage.passkeys() == before)
-            try await stage.expectSilence()
-            // With room again all is as before.
-            let signedIn = try await stage.perform(try await site.run("request-options"))
-            #expect(signedIn.client.status == 0 && signedIn.authenticator.status == 0, "\(signedIn)")
-            try await site.run("verify-request", input: signedIn.client.output)
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
+            let before = environment.passkeys()
+            let (client, code) = try await environment.startClient(try await environment.site("create-options"))
+            let line = try Self.refusing(error, below: environment.vault + "/records", environment.folder + "/calls")
+            let phone = try await environment.startAuthenticator(code, under: line).ending()
+            phone.expect(74, "can't be written")
+            let ending = try await client.ending()
+            #expect(ending.status == 77 && ending.output.isEmpty, "\(ending)")
+            #expect(environment.passkeys() == before)
+            try await environment.untilNoAdverts()
+            // As soon as the vault can be written, it works.
+            let signedIn = try await environment.runCeremony(try await environment.site("request-options"))
+            signedIn.expectSuccess()
+            try await environment.site("verify-request", input: signedIn.client.output)
         }
     }
 
-    @Test("files that are half written, from a later version or another's stop a ceremony, and nothing is changed")
-    func halfWritten() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            try await stage.register(site)
+    @Test("files that are damaged, of a later version or of another user end a ceremony without a change")
+    func damaged() async throws {
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
             let files = FileManager.default
-            let options = try await site.run("request-options")
+            let options = try await environment.site("request-options")
             let record = try #require(
-                stage.snapshot(of: stage.vault).first { $0.key.hasPrefix("records/") && $0.value.count > 1 }
+                environment.vaultContents().first { $0.key.hasPrefix("records/") && $0.value.count > 1 }
             )
-            let id = try #require(files.contents(atPath: stage.vault + "/vault.json"))
-            let state = stage.folder + "/state/hybrid"
+            let id = try #require(files.contents(atPath: environment.vault + "/vault.json"))
+            let state = environment.folder + "/state/hybrid"
             let local = try #require(try files.contentsOfDirectory(atPath: state).first { $0.utf8.count == 32 })
             let cases: [(String, (Data) -> Data, Int32, String)] = [
-                (stage.vault + "/" + record.key, { $0.dropLast($0.count / 2) }, 77, "damaged"),
-                (stage.vault + "/" + record.key, { _ in Data() }, 77, "damaged"),
-                (stage.vault + "/vault.json", { $0.dropLast(5) }, 77, "damaged"),
-                (stage.vault + "/vault.json", { _ in Data() }, 77, "damaged"),
+                (environment.vault + "/" + record.key, { $0.dropLast($0.count / 2) }, 77, "damaged"),
+                (environment.vault + "/" + record.key, { _ in Data() }, 77, "damaged"),
+                (environment.vault + "/vault.json", { $0.dropLast(5) }, 77, "damaged"),
+                (environment.vault + "/vault.json", { _ in Data() }, 77, "damaged"),
                 (
-                    stage.vault + "/vault.json",
+                    environment.vault + "/vault.json",
                     { Data(String(decoding: $0, as: UTF8.self).replacing("\"format\":1", with: "\"format\":2").utf8) },
                     65, "later version"
                 ),
@@ -78,61 +67,60 @@ struct VaultBadInputTests {
             for (path, damage, status, words) in cases {
                 let whole = try #require(files.contents(atPath: path))
                 try damage(whole).write(to: URL(fileURLWithPath: path))
-                let before = stage.snapshot(of: stage.vault)
-                let (client, code) = try await stage.startClient(options)
-                let phone = try await stage.startAuthenticator(code).ending()
+                let before = environment.vaultContents()
+                let (client, code) = try await environment.startClient(options)
+                let phone = try await environment.startAuthenticator(code).ending()
                 client.send(SIGINT)
                 #expect(phone.status == status && phone.lastLine.contains(words), "\(path): \(phone)")
                 #expect(phone.lastLine.hasPrefix("hybrid-auth: "), "\(phone)")
                 #expect(try await client.ending().status != 0)
-                #expect(stage.snapshot(of: stage.vault) == before, "\(path)")
+                #expect(environment.vaultContents() == before, "\(path)")
                 try whole.write(to: URL(fileURLWithPath: path))
             }
             if geteuid() == 0 {
-                try files.setAttributes([.ownerAccountID: 12345], ofItemAtPath: stage.vault)
-                let (client, code) = try await stage.startClient(options)
-                let phone = try await stage.startAuthenticator(code).ending()
+                try files.setAttributes([.ownerAccountID: 12345], ofItemAtPath: environment.vault)
+                let (client, code) = try await environment.startClient(options)
+                let phone = try await environment.startAuthenticator(code).ending()
                 client.send(SIGINT)
                 #expect(phone.status == 77 && phone.lastLine.contains("another user"), "\(phone)")
                 _ = try await client.ending()
-                try files.setAttributes([.ownerAccountID: 0], ofItemAtPath: stage.vault)
+                try files.setAttributes([.ownerAccountID: 0], ofItemAtPath: environment.vault)
             }
-            // What a write that was cut short leaves under its temporary name means nothing.
-            let folder = stage.vault + "/" + record.key.split(separator: "/").dropLast().joined(separator: "/")
+            // The temporary file of an interrupted write is ignored.
+            let folder = environment.vault + "/" + record.key.split(separator: "/").dropLast().joined(separator: "/")
             try Data("half".utf8).write(to: URL(fileURLWithPath: folder + "/.hybrid-tmp-0011223344556677"))
-            #expect(files.contents(atPath: stage.vault + "/vault.json") == id)
-            let healed = try await stage.perform(options)
-            #expect(healed.client.status == 0 && healed.authenticator.status == 0, "\(healed)")
-            try await stage.expectSilence()
+            #expect(files.contents(atPath: environment.vault + "/vault.json") == id)
+            let repaired = try await environment.runCeremony(options)
+            repaired.expectSuccess()
+            try await environment.untilNoAdverts()
         }
     }
 
     @Test(
-        "the vault's own commands on a read-only vault: nothing is changed, and reading works",
-        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value }
+        "commands on a read-only vault change nothing, and reading works",
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
     )
     func readOnly() async throws {
         try await VaultProgram.run { program in
             let (pin, passphrase) = (VaultProgram.pin, VaultProgram.passphrase)
             #expect(try await program(["init"], typing: [pin, pin]).status == 0)
             #expect(try await program(["add-passphrase"], typing: [pin, passphrase, passphrase]).status == 0)
-            let before = program.snapshot(program.vault)
+            let before = program.contents()
             let line = try Self.refusing("EROFS", below: program.vault, program.folder + "/calls")
             for (command, answers) in [
                 (["add-passphrase"], [pin, passphrase, passphrase]), (["recovery-code"], [pin]),
                 (["rekey"], [pin, passphrase, passphrase]),
             ] {
                 let ending = try await program(command, typing: answers, under: line)
-                #expect(ending.status == 74 && ending.lastLine.contains("Read-only file system"), "\(ending)")
-                #expect(ending.lastLine.hasPrefix("hybrid-auth: ") && ending.output.isEmpty, "\(ending)")
-                #expect(program.snapshot(program.vault) == before, "\(command)")
+                ending.expect(74, "Read-only file system")
+                #expect(program.contents() == before, "\(command)")
             }
-            // The PIN is the device's, and a backup stands elsewhere.
+            // The PIN belongs to the device, and the backup is outside of the vault.
             let changed = try await program(["change-pin"], typing: [pin, "654321", "654321"], under: line)
             #expect(changed.status == 0, "\(changed)")
             let saved = try await program(["backup", program.folder + "/backup"], typing: ["654321"], under: line)
             #expect(saved.status == 0, "\(saved)")
-            #expect(program.snapshot(program.vault) == before)
+            #expect(program.contents() == before)
             #expect(try await program(["rekey"], typing: ["654321", passphrase, passphrase]).status == 0)
         }
     }

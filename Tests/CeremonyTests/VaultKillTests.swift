@@ -5,72 +5,59 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The real program, killed and refused at its system calls on files of the vault and the local state.
+/// The program, killed or failing at its system calls on files of the vault and the local state.
 ///
-/// Which call is the n-th is the same for all threads: `Tests/VaultFormat/watched_calls.py` stops each before it does
-/// anything. In full (`HYBRID_TEST_THOROUGH`, in `scripts/release-check`) every call is tried, which takes hours;
-/// otherwise some of each command's, always the same.
-@Suite("hybrid-auth vault, killed anywhere", .serialized)
+/// `Tests/VaultFormat/watched_calls.py` stops each call before it has an effect and counts across all threads. With
+/// `HYBRID_TEST_THOROUGH`, as in `scripts/release-check`, every call is tested, which takes hours; otherwise a fixed
+/// sample for each command.
+@Suite("hybrid-auth vault, killed at any system call", .serialized)
 struct VaultKillTests {
-    private static let python = ProcessInfo.processInfo.environment["HYBRID_TEST_PYTHON"]
     private static let folder = PackageFolder.path + "/Tests/VaultFormat"
     private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
-    /// Whether the kernel lets one process decide about another's system calls.
-    private static let canWatch = Task {
-        guard let python else { return false }
-        let line = [python, folder + "/watched_calls.py", "--check"]
-        let check = try? SpawnedProcess(line, environment: ProcessInfo.processInfo.environment)
-        return try await check?.end() == 0
-    }
 
     @Test(
-        "kill -9 and failing calls lose nothing, block nothing, and every write is synced in order",
-        .enabled("needs HYBRID_TEST_PYTHON, strace and seccomp") { hasStrace ? try await canWatch.value : false }
+        "kill -9 and failing calls lose and block nothing, and every write is synchronized in order",
+        .enabled("needs HYBRID_TEST_PYTHON, strace and seccomp") { hasStrace ? try await Tracer.canWatch.value : false }
     )
     func killAnywhere() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/hybrid-kill-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let ending = try await RunningProgram(
-            try #require(Self.python),
-            [
-                Self.folder + "/kill_anywhere.py", BuildFolder.program("hybrid-auth"),
-                "--every", Thoroughness.isFull ? "1" : "150",
-            ],
-            in: folder,
-            environment: ProcessInfo.processInfo.environment
-        ).ending(within: .seconds(Thoroughness.isFull ? 6 * 3600 : 3600))
+        let ending = try await TestFolder.with { folder in
+            try await RunningProgram(
+                try Python.path(),
+                [
+                    Self.folder + "/kill_anywhere.py", BuildFolder.program("hybrid-auth"),
+                    "--every", Thoroughness.isFull ? "1" : "150",
+                ],
+                in: folder.path
+            ).ending(within: .seconds(Thoroughness.isFull ? 6 * 3600 : 3600))
+        }
         print(ending.output)
         #expect(ending.status == 0, "\(ending)")
         #expect(ending.output.contains(", 0 losses\n"), "\(ending)")
     }
 
     @Test(
-        "kill -9 while a passkey is made: it is there if the site was told so, and the next one can be made",
-        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await canWatch.value }
+        "kill -9 while a passkey is created: it exists if the site learned of it, and the next one can be created",
+        .enabled("needs HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
     )
     func killedScan() async throws {
-        try await Stage.set { stage in
-            let site = RelyingParty(stage)
-            try await stage.register(site)
-            let log = stage.folder + "/calls"
-            func make(_ number: Int?) async throws -> (Ceremony, calls: [Substring]) {
+        try await CeremonyEnvironment.run { environment in
+            try await environment.registerPasskey()
+            let log = environment.folder + "/calls"
+            func make(_ number: Int?) async throws -> (CeremonyResult, calls: [Substring]) {
                 let kill = number.map { ["--kill", "\($0)"] } ?? []
-                let watched = ["--below", stage.vault, "--below", stage.folder + "/state", "--log", log]
-                let (client, code) = try await stage.startClient(try await site.run("create-options"))
-                let line = [try #require(Self.python), Self.folder + "/watched_calls.py"] + watched + kill + ["--"]
-                let phone = try stage.startAuthenticator(code, under: line)
+                let (client, code) = try await environment.startClient(try await environment.site("create-options"))
+                let state = environment.folder + "/state"
+                let line = try Tracer.watching([environment.vault, state], log: log, kill)
+                let phone = try environment.startAuthenticator(code, under: line)
                 let ending = try await phone.ending()
-                // A client that has found the phone sees its tunnel end; one whose phone was killed before it was near
-                // waits on.
+                // The tunnel ends for a client that has found the phone. Before that, the client would wait on.
                 if !client.errors.contains("phone found") { client.send(SIGINT) }
-                let ceremony = Ceremony(client: try await client.ending(), authenticator: ending)
-                let text = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
-                return (ceremony, text.split(separator: "\n"))
+                let ceremony = CeremonyResult(client: try await client.ending(), authenticator: ending)
+                return (ceremony, TestFile.text(log).split(separator: "\n"))
             }
             let plain = try await make(nil)
             #expect(plain.0.client.status == 0 && plain.0.authenticator.status == 0, "\(plain.0)")
-            try await site.run("verify-creation", input: plain.0.client.output)
+            try await environment.site("verify-creation", input: plain.0.client.output)
             let stride = Thoroughness.isFull ? 1 : plain.calls.count / 5
             var made = 0
             for number in Swift.stride(from: plain.calls.count, through: 1, by: -stride) {
@@ -78,13 +65,15 @@ struct VaultKillTests {
                 let comment: Comment = "killed at \(number) of \(plain.calls.count): \(calls.last ?? "") \(ceremony)"
                 #expect(ceremony.authenticator.status == 128 + SIGKILL, comment)
                 if ceremony.client.status == 0 {
-                    try await site.run("verify-creation", input: ceremony.client.output)
+                    try await environment.site("verify-creation", input: ceremony.client.output)
                     made += 1
                 }
-                // Whatever was confirmed answers, and nothing is in the way of the next.
-                let signedIn = try await stage.perform(try await site.run("request-options", ["--allow"]))
+                // Every confirmed passkey works, and nothing blocks the next ceremony.
+                let signedIn = try await environment.runCeremony(
+                    try await environment.site("request-options", ["--allow"])
+                )
                 #expect(signedIn.client.status == 0 && signedIn.authenticator.status == 0, "\(signedIn) \(comment)")
-                try await site.run("verify-request", input: signedIn.client.output)
+                try await environment.site("verify-request", input: signedIn.client.output)
             }
             print(
                 "kills of a ceremony: \(plain.calls.count) calls, each \(stride)th, \(made) made all the same, 0 losses"
@@ -93,8 +82,8 @@ struct VaultKillTests {
     }
 
     @Test(
-        "what the program writes is read by another program from its description alone",
-        .enabled(if: python != nil, "needs HYBRID_TEST_PYTHON")
+        "an independent program that implements the documented format reads what the program writes",
+        .enabled(if: Python.interpreter != nil, "needs HYBRID_TEST_PYTHON")
     )
     func otherReader() async throws {
         try await VaultProgram.run { program in
@@ -105,10 +94,9 @@ struct VaultKillTests {
             #expect(made.status == 0 && added.status == 0 && saved.status == 0, "\(made) \(added) \(saved)")
             for (command, path) in [("read", program.vault), ("backup", program.folder + "/backup")] {
                 let ending = try await RunningProgram(
-                    try #require(Self.python),
+                    try Python.path(),
                     [Self.folder + "/vault_format.py", command, path, passphrase],
-                    in: program.folder,
-                    environment: ProcessInfo.processInfo.environment
+                    in: program.folder
                 ).ending()
                 #expect(ending.status == 0 && ending.output.contains("\"passkeys\": []"), "\(ending)")
             }

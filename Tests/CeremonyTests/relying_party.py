@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A relying party that is not ours: two of them, python-fido2 and py_webauthn, and both must agree.
+"""An independent relying party. It uses python-fido2 and py_webauthn, and both must agree.
 
   relying_party.py create-options STATE [--exclude] [--user NAME] [--with JSON]
                                                          prints {"publicKey": ...} for a registration
@@ -9,8 +9,8 @@
                                                          prints {"publicKey": ...} for a sign-in
   relying_party.py verify-request STATE < response.json
 
-STATE is a JSON file with what a site would keep. --with gives further members of the options. Verification prints
-one JSON line; a refusal is an exception.
+STATE is a JSON file with the state of the site. --with gives further members of the options. Verification prints one
+JSON line; a rejected response raises an exception.
 """
 import argparse, hashlib, json, random, secrets, sys
 
@@ -43,7 +43,7 @@ def server():
 
 def create_options(state, exclude, user, more):
     state["challenge"] = encode(secrets.token_bytes(32))
-    # Another account of the same site has a handle made of its name.
+    # The user handle of another account is a hash of its name.
     handle = state["user"] if user is None else encode(hashlib.sha256(user.encode()).digest()[:16])
     state["account"] = handle
     name = "ada@example.com" if user is None else user
@@ -51,7 +51,7 @@ def create_options(state, exclude, user, more):
         "rp": {"id": RP_ID, "name": "Example"},
         "user": {"id": handle, "name": name, "displayName": "Ada L."},
         "challenge": state["challenge"],
-        # The first is not supported: the first *supported* one must be taken.
+        # The first is not supported, so the second must be selected.
         "pubKeyCredParams": [{"type": "public-key", "alg": -257}, {"type": "public-key", "alg": -7}],
         "authenticatorSelection": {"residentKey": "required", "userVerification": "required"},
         "attestation": "none",
@@ -85,7 +85,7 @@ def verify_creation(state, response):
 
 
 def client_data(response):
-    """Where the page stood, which each website judges by itself."""
+    """Returns the members that describe the frame of the page, which each website checks itself."""
     members = json.loads(decode(response["response"]["clientDataJSON"]))
     return {name: members[name] for name in ("crossOrigin", "topOrigin") if name in members}
 
@@ -94,7 +94,7 @@ def request_options(state, allow, only, decoys, more):
     state["challenge"] = encode(secrets.token_bytes(32))
     options = {"rpId": RP_ID, "challenge": state["challenge"], "userVerification": "required"}
     if allow or only:
-        # Of any length that a credential ID may have, and the right one anywhere among them.
+        # Decoys have any valid length, and the right ID is at a random position.
         ids = [encode(secrets.token_bytes(random.randint(1, 1023))) for _ in range(decoys)]
         ids += [only] if only else list(state["credentials"])
         random.shuffle(ids)
@@ -127,13 +127,13 @@ def main():
     parser.add_argument("--decoys", type=int, default=1)
     parser.add_argument("--user")
     parser.add_argument("--with", dest="more", type=json.loads, default={})
-    asked = parser.parse_args()
-    path = asked.state
+    options = parser.parse_args()
+    path = options.state
     state = load(path)
-    if asked.command == "create-options": result = create_options(state, asked.exclude, asked.user, asked.more)
-    elif asked.command == "verify-creation": result = verify_creation(state, json.load(sys.stdin))
-    elif asked.command == "request-options":
-        result = request_options(state, asked.allow, asked.only, asked.decoys, asked.more)
+    if options.command == "create-options": result = create_options(state, options.exclude, options.user, options.more)
+    elif options.command == "verify-creation": result = verify_creation(state, json.load(sys.stdin))
+    elif options.command == "request-options":
+        result = request_options(state, options.allow, options.only, options.decoys, options.more)
     else: result = verify_request(state, json.load(sys.stdin))
     save(path, state)
     print(json.dumps(result))

@@ -9,20 +9,20 @@ import Testing
 
 @Suite("Reading the configuration file and the environment")
 struct ConfigurationFileTests {
-    private let folder: TemporaryFolder
+    private let directory: TemporaryDirectory
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { directory = try TemporaryDirectory() }
 
     private func put(_ bytes: [UInt8], _ name: String) throws -> String {
-        try Data(bytes).write(to: URL(filePath: folder.path + "/" + name))
-        return folder.path + "/" + name
+        try Data(bytes).write(to: URL(filePath: directory.path + "/" + name))
+        return directory.path + "/" + name
     }
 
-    @Test("the named file, or else the usual one, or else none")
+    @Test("the named file, else the usual one, else none")
     func reads() throws {
         let usual = try put(Array("A=1".utf8), "usual")
         let named = try put(Array("A=2".utf8), "named")
-        let missing = folder.path + "/missing"
+        let missing = directory.path + "/missing"
         #expect(
             try ConfigurationFile.read(named: named, orElse: usual)
                 == ConfigurationFile(path: named, bytes: Array("A=2".utf8))
@@ -34,12 +34,12 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("what is no file, or too much of one, is refused at once")
+    @Test("directories, pipes and oversized files are rejected without blocking")
     func refuses() throws {
-        #expect(throws: CommandFailure("\(folder.path): it is not a regular file", status: .noInput)) {
-            try ConfigurationFile.read(named: folder.path, orElse: "")
+        #expect(throws: CommandFailure("\(directory.path): it is not a regular file", status: .noInput)) {
+            try ConfigurationFile.read(named: directory.path, orElse: "")
         }
-        let pipe = folder.path + "/pipe"
+        let pipe = directory.path + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         #expect(throws: CommandFailure("\(pipe): it is not a regular file", status: .noInput)) {
             try ConfigurationFile.read(named: nil, orElse: pipe)
@@ -52,7 +52,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test("a file under a file, and one that may not be read, say why")
+    @Test("the cause of a failed read is stated")
     func failures() throws {
         let file = try put([], "file")
         let failure = #expect(throws: CommandFailure.self) {
@@ -61,7 +61,7 @@ struct ConfigurationFileTests {
         #expect(failure?.sentence == "\(file)/below: it cannot be read: Not a directory")
     }
 
-    @Test("the environment is that of getenv")
+    @Test("the environment equals that of getenv(3)")
     func environment() throws {
         let variables = ProcessEnvironment.variables
         #expect(!variables.isEmpty)
@@ -69,12 +69,12 @@ struct ConfigurationFileTests {
     }
 }
 
-/// A folder of one test, gone with it.
-final class TemporaryFolder: Sendable {
+/// A directory of one test, removed with it.
+final class TemporaryDirectory: Sendable {
     let path: String
 
     init() throws {
-        // Short: the path of a socket may have no more than 107 bytes.
+        // Short, because the path of a socket has at most 107 bytes.
         path = "/tmp/service-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }

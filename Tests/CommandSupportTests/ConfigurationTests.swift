@@ -13,7 +13,7 @@ private enum Sample {
     static let idle = Setting("idle-timeout", .seconds(), default: "300", help: "How long nothing may come.")
     static let key = Setting("tls-key", .path, help: "The key.")
     static let token = Setting("token", .number(1000...9999), secret: true, help: "The secret number.")
-    static let open = Setting("open", .boolean, default: "no", help: "Whether it is open.")
+    static let open = Setting("open", .boolean, default: "no", help: "Open it.")
     static let tags = Setting(list: "tag", .number(), default: ["1", "2"], help: "Some tags.")
 
     static let all = [
@@ -32,9 +32,9 @@ private enum Sample {
     }
 }
 
-@Suite("Where a setting's value comes from")
+@Suite("Precedence of configuration sources")
 struct ConfigurationTests {
-    @Test("defaults hold where nothing is given")
+    @Test("without other sources, defaults apply")
     func defaults() throws {
         let configuration = try Sample.resolve()
         #expect(try configuration.value(Sample.listen) == [])
@@ -45,12 +45,11 @@ struct ConfigurationTests {
         #expect(try configuration.value(Sample.open) == false)
         #expect(try configuration.value(Sample.tags) == [1, 2])
         #expect(configuration.source(of: Sample.size) == .defaultValue)
-        #expect(!configuration.isGiven(Sample.size))
         #expect(Sample.size.help == "The largest message. (default: 64K)")
         #expect(Sample.key.help == "The key.")
     }
 
-    @Test("a flag beats a variable, a variable the file, the file the default", arguments: 0..<8)
+    @Test("a flag overrides a variable, a variable the file, the file the default", arguments: 0..<8)
     func order(sources: Int) throws {
         let configuration = try Sample.resolve(
             flags: sources & 4 == 0 ? [:] : ["idle-timeout": ["3"]],
@@ -66,10 +65,9 @@ struct ConfigurationTests {
             }
         #expect(try configuration.value(Sample.idle) == value)
         #expect(configuration.source(of: Sample.idle) == source)
-        #expect(configuration.isGiven(Sample.idle) == (sources != 0))
     }
 
-    @Test("lists: repeats of a flag, commas and blanks in a variable and in the file; an empty one is given, too")
+    @Test("lists: repeated flags, commas and blanks in variables and in the file; an empty list overrides the default")
     func lists() throws {
         let flags = try Sample.resolve(flags: ["listen": ["a,b", "c"]])
         #expect(try flags.value(Sample.listen) == ["a,b", "c"])
@@ -80,7 +78,7 @@ struct ConfigurationTests {
         #expect(try file.value(Sample.listen) == ["a", "b", "c"])
     }
 
-    @Test("flags are noted only where they were given")
+    @Test("only given flags are recorded")
     func givenFlags() throws {
         var flags = GivenFlags()
         flags.set(Sample.key, nil as String?)
@@ -98,7 +96,7 @@ struct ConfigurationTests {
         #expect(try configuration.value(Sample.open) == false)
     }
 
-    /// Sources with something wrong, and what is to be said about it.
+    /// Sources with an error, and the expected sentence.
     struct Wrong: Sendable {
         var flags: [String: [String]] = [:]
         var environment: [String: String] = [:]
@@ -130,14 +128,14 @@ struct ConfigurationTests {
         Wrong(flags: ["idle-timeout": ["\u{1B}[m"]], sentence: "--idle-timeout: \"?[m\" is not a number of seconds"),
     ]
 
-    @Test("a wrong value is named with its source, its text and what is expected", arguments: wrongValues)
+    @Test("a wrong value is reported with its source, its text and the expected form", arguments: wrongValues)
     func wrongValue(_ wrong: Wrong) {
         #expect(throws: wrong.failure) {
             try Sample.resolve(flags: wrong.flags, environment: wrong.environment, file: wrong.file)
         }
     }
 
-    @Test("of a long wrong text only the beginning is shown")
+    @Test("only the beginning of a long wrong text is shown")
     func longText() {
         let failure = #expect(throws: CommandFailure.self) {
             try Sample.resolve(flags: ["idle-timeout": [String(repeating: "x", count: 5000)]])
@@ -147,7 +145,7 @@ struct ConfigurationTests {
         )
     }
 
-    @Test("a value that reads well and will not do has its source named, too")
+    @Test("a well-formed but unusable value is reported with its source, too")
     func laterFailure() throws {
         let configuration = try Sample.resolve(file: "HYBRID_TLS_KEY=/nowhere")
         #expect(
@@ -174,22 +172,22 @@ struct ConfigurationTests {
         Wrong(flags: ["opn": ["x"]], sentence: "--opn is no setting; --open is one"),
     ]
 
-    @Test("names that are no settings are errors in every source", arguments: unknownNames)
+    @Test("unknown names are errors in every source", arguments: unknownNames)
     func unknownName(_ wrong: Wrong) {
         #expect(throws: wrong.failure) {
             try Sample.resolve(flags: wrong.flags, environment: wrong.environment, file: wrong.file)
         }
     }
 
-    @Test("variables of others are left alone")
+    @Test("variables of other programs are ignored")
     func ignored() throws {
         _ = try Sample.resolve(environment: [
             "HYBRID_TEST_PYTHON": "x", "HYBRID_OTHER": "x", "PATH": "x", "hybrid_x": "x",
         ])
     }
 
-    @Test("a mistake in the file is named with path and line")
-    func mistakes() {
+    @Test("an error in the file is reported with path and line")
+    func fileError() {
         #expect(
             throws: CommandFailure("/etc/x.env line 2: HYBRID_OPEN was already given in line 1", status: .configuration)
         ) {
@@ -197,7 +195,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("damaged files never do harm")
+    @Test("damaged files never crash the resolver")
     func damage() {
         let bytes = Array("HYBRID_LISTEN=\"a b\"\nHYBRID_IDLE_TIMEOUT=5\nHYBRID_OPEN=yes\n".utf8)
         let resolver = ConfigurationResolver(Sample.all)
@@ -222,7 +220,7 @@ struct ConfigurationReportTests {
         )
     }
 
-    @Test("the table is aligned, in order, and keeps secrets")
+    @Test("the table is aligned, ordered and hides secrets")
     func table() throws {
         #expect(
             try Self.sample().table == """
@@ -245,7 +243,7 @@ struct ConfigurationReportTests {
         #expect(configuration.table.split(separator: "\n").count == Sample.all.count + 1)
     }
 
-    @Test("JSON says the same")
+    @Test("JSON has the same content")
     func json() throws {
         let text = try Self.sample().json
         let entries = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)).elements

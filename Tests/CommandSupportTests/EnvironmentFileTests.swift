@@ -5,7 +5,7 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Files of NAME=value")
+@Suite("Environment files")
 struct EnvironmentFileTests {
     @Test(
         "values as systemd.exec(5) describes them",
@@ -30,7 +30,7 @@ struct EnvironmentFileTests {
     }
 
     @Test(
-        "mistakes are named with their line",
+        "errors are reported with their line",
         arguments: [
             ("A=1\nB", 2, "expected NAME=value"), ("A", 1, "expected NAME=value"), ("A =1", 1, "expected NAME=value"),
             ("export A=1", 1, "expected NAME=value"), ("=1", 1, "expected NAME=value"),
@@ -48,30 +48,30 @@ struct EnvironmentFileTests {
             ("A=\u{1FFFF}", 1, "U+1FFFF is"),
         ]
     )
-    func mistakes(text: String, line: Int, reason: String) {
-        let mistake = #expect(throws: EnvironmentFile.Mistake.self) { try EnvironmentFile(Array(text.utf8)) }
-        #expect(mistake?.line == line)
-        #expect(mistake?.reason.contains(reason) == true, "\(mistake?.reason ?? "")")
+    func errors(text: String, line: Int, reason: String) {
+        let error = #expect(throws: EnvironmentFile.ParseError.self) { try EnvironmentFile(Array(text.utf8)) }
+        #expect(error?.line == line)
+        #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
-    @Test("bytes that are no UTF-8, and a file that is too long")
+    @Test("bytes that are not UTF-8, and an oversized file")
     func bounds() throws {
         let bytes = Array("A=1\n".utf8)
-        #expect(throws: EnvironmentFile.Mistake(line: 2, reason: "the text is not UTF-8")) {
+        #expect(throws: EnvironmentFile.ParseError(line: 2, reason: "the text is not UTF-8")) {
             try EnvironmentFile(bytes + [0x42, 0x3D, 0xC3, 0x0A])
         }
         let filling = [UInt8](repeating: UInt8(ascii: "#"), count: EnvironmentFile.maximumSize - bytes.count)
         #expect(try EnvironmentFile(bytes + filling).assignments.count == 1)
-        #expect(throws: EnvironmentFile.Mistake.self) { try EnvironmentFile(bytes + filling + [0x0A]) }
+        #expect(throws: EnvironmentFile.ParseError.self) { try EnvironmentFile(bytes + filling + [0x0A]) }
     }
 
-    @Test("an assignment knows the line of its name")
+    @Test("an assignment has the line of its name")
     func lines() throws {
         let text = "# a\n\nA=\"1\n2\"\nB=3\\\n4\n\nC=5"
         #expect(try EnvironmentFile(Array(text.utf8)).assignments.map(\.line) == [3, 5, 8])
     }
 
-    @Test("any text that the format can hold survives being written and read")
+    @Test("any text that the format can express survives a round trip")
     func roundTrip() throws {
         var random = SeededGenerator()
         for _ in 0..<3000 {
@@ -83,7 +83,7 @@ struct EnvironmentFileTests {
             }
             let text = "# before\n" + (try #require(written)) + "B=after\n"
             let file = try EnvironmentFile(Array(text.utf8))
-            // Compared as bytes: two texts that look the same are equal as strings.
+            // Compared as bytes, because strings are compared by canonical equivalence.
             #expect(
                 file.assignments.map { Array($0.value.utf8) } == [Array(value.utf8), Array("after".utf8)],
                 "\(random)"
@@ -93,26 +93,26 @@ struct EnvironmentFileTests {
         #expect(EnvironmentFile.line("", "x") == nil)
     }
 
-    @Test("a damaged file is read or refused; in either case without harm")
+    @Test("a damaged file is parsed or rejected without a crash")
     func damage() throws {
         let text = "# c\nHYBRID_A=\"x \\\" y\"\nHYBRID_B='z'\r\nHYBRID_C=a\\\n b\\ \n; d\nHYBRID_D=ü"
         let bytes = Array(text.utf8)
         _ = try EnvironmentFile(bytes)
-        var refused = 0
+        var rejected = 0
         for damaged in Damage.truncations(of: bytes) + Damage.bitFlips(of: bytes) {
             do {
                 for assignment in try EnvironmentFile(damaged).assignments {
                     #expect(EnvironmentFile.isName(assignment.name))
                 }
             } catch {
-                refused += 1
+                rejected += 1
                 #expect((1...8).contains(error.line))
             }
         }
-        #expect(refused > 100)
+        #expect(rejected > 100)
     }
 
-    @Test("random lines of quotes, escapes and blanks are read or refused")
+    @Test("random lines of quotes, escapes and blanks are parsed or rejected")
     func noise() {
         var random = SeededGenerator()
         for _ in 0..<5000 {
@@ -127,7 +127,7 @@ struct EnvironmentFileTests {
 }
 
 extension SeededGenerator {
-    /// A text of up to 20 characters, those that give trouble more often than others.
+    /// Returns a text of up to 20 characters, with a preference for special ones.
     mutating func text() -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<number(0...20) {

@@ -17,11 +17,9 @@ struct InheritedSocketsTests {
         case file
     }
 
-    /// Makes descriptors of these kinds whose numbers follow each other, and takes them away again; the number after
-    /// them is free.
+    /// Runs a body with descriptors of these kinds and consecutive numbers; the number after them is free.
     private func with(_ kinds: [Kind], _ body: (_ first: Int32) throws -> Void) throws {
-        // Other tests of this process open and close descriptors, so the numbers wanted may be taken; least likely near the
-        // highest there may be.
+        // Other tests of this process open and close descriptors; numbers near the limit are the least likely to be in use.
         var most = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &most)
         let lowest = Int32(min(most.rlim_cur, 60_000)) - 250
@@ -47,7 +45,7 @@ struct InheritedSocketsTests {
         switch kind {
         case .listening, .notListening:
             let descriptor = socket(AF_INET, stream, 0)
-            // Without an address the system chooses one of the loopback's and anybody's ports.
+            // Without an address the system chooses a free port.
             if kind == .listening { try #require(listen(descriptor, 1) == 0) }
             return descriptor
         case .listeningUnix:
@@ -71,7 +69,7 @@ struct InheritedSocketsTests {
         try InheritedSockets.take(environment: environment, processID: 7, firstDescriptor: first)
     }
 
-    @Test("listening sockets are taken with their names and are not passed on")
+    @Test("listening sockets are taken with their names and are not inherited")
     func takes() throws {
         try with([.listening, .listeningUnix]) { first in
             let sockets = try take(["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "public:admin"], first)
@@ -90,7 +88,7 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "nothing is taken that is not meant for us",
+        "sockets for other processes are not taken",
         arguments: [
             [:], ["LISTEN_FDS": "1"], ["LISTEN_PID": "7"], ["LISTEN_PID": "8", "LISTEN_FDS": "1"],
             ["LISTEN_PID": "7", "LISTEN_FDS": "0"], ["LISTEN_PID": "7", "LISTEN_FDS": "0", "LISTEN_FDNAMES": ""],
@@ -105,7 +103,7 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "variables that make no sense are named",
+        "malformed variables are reported",
         arguments: [
             (["LISTEN_PID": "x", "LISTEN_FDS": "1"], "LISTEN_PID is not a process number"),
             (["LISTEN_PID": "-7", "LISTEN_FDS": "1"], "LISTEN_PID is not a process number"),
@@ -127,7 +125,7 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "descriptors that are no listening stream sockets are named",
+        "descriptors that are not listening stream sockets are reported",
         arguments: [
             (.notListening, "does not listen (Accept=no is needed)"),
             (.connected, "does not listen (Accept=no is needed)"),

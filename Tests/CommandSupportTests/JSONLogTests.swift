@@ -9,7 +9,7 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Log lines for programs")
+@Suite("JSON log lines")
 struct JSONLogTests {
     private func event(
         _ message: Logger.Message,
@@ -33,7 +33,7 @@ struct JSONLogTests {
         try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8)).entries
     }
 
-    /// Lines that a handler wrote.
+    /// The lines that a handler wrote.
     private final class Lines: Sendable {
         private let kept = Locked<[String]>([])
         var all: [String] { kept.withLock { $0 } }
@@ -71,7 +71,7 @@ struct JSONLogTests {
         #expect(try decoded(line)["time"] == .text(expected))
     }
 
-    @Test("an event's fields win over the provider's, these over the handler's")
+    @Test("an event's fields override the provider's, and these the handler's")
     func precedence() throws {
         var handler = JSONLogHandler(logLevel: .info) { _ in }
         handler.metadata = ["a": "1", "b": "1", "c": "1"]
@@ -80,7 +80,7 @@ struct JSONLogTests {
         #expect([fields["a"], fields["b"], fields["c"]] == [.text("1"), .text("2"), .text("3")])
     }
 
-    @Test("no name comes twice")
+    @Test("names are unique")
     func names() throws {
         let handler = JSONLogHandler(logLevel: .info) { _ in }
         let line = handler.line(
@@ -95,7 +95,7 @@ struct JSONLogTests {
         #expect(Set(fields.values).isSuperset(of: ["a", "b", "c", "d"].map(JSONValue.text)))
     }
 
-    @Test("numbers that JSON does not have")
+    @Test("numbers that JSON can't express")
     func numbers() throws {
         let handler = JSONLogHandler(logLevel: .info) { _ in }
         let line = handler.line(
@@ -106,7 +106,7 @@ struct JSONLogTests {
         #expect(line.hasSuffix(#""n":null,"u":"18446744073709551615"}"#))
     }
 
-    @Test("what an error would say stays out of the log")
+    @Test("the text of an error is not logged")
     func errors() {
         struct Address: Error { let text = "192.0.2.1" }
         let line = JSONLogHandler(logLevel: .info) { _ in }
@@ -114,7 +114,7 @@ struct JSONLogTests {
         #expect(!line.contains("192"))
     }
 
-    @Test("any text survives, on one line that no terminal obeys")
+    @Test("any text survives, on one line without control characters")
     func anyText() throws {
         var random = SeededGenerator()
         let handler = JSONLogHandler(logLevel: .info) { _ in }
@@ -131,7 +131,7 @@ struct JSONLogTests {
         }
     }
 
-    @Test("a logger gives each line whole, with its own time, and drops what is below its level")
+    @Test("a logger writes complete lines with their own time, and drops those below its level")
     func wholeLines() async throws {
         let lines = Lines()
         let logger = Logger(label: "x") { _ in JSONLogHandler(logLevel: .notice, emit: lines.add) }
@@ -158,7 +158,7 @@ struct JSONLogTests {
         #expect(numbers == Set((0..<400).map(JSONValue.number)))
     }
 
-    /// Seconds since 1970 of a time in RFC 3339, read by somebody else's code.
+    /// Returns the seconds since 1970 of a time in RFC 3339, parsed by Foundation.
     private static func seconds(_ value: JSONValue?) throws -> Int {
         guard case .text(let text) = value else { throw JSONValue.Missing.key("time") }
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

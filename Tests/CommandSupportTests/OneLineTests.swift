@@ -6,10 +6,10 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Lines for people and scripts")
+@Suite("Lines on standard error")
 struct OneLineTests {
     @Test(
-        "a text that would forge lines or obey a terminal becomes one harmless line",
+        "control characters and line breaks become question marks",
         arguments: [
             ("two\nlines", "two?lines"), ("red \u{1B}[31m", "red ?[31m"), ("back\u{8}space", "back?space"),
             ("left \u{202E}right", "left ?right"), ("zero\u{200B}width", "zero?width"), ("\u{2028}", "?"),
@@ -20,13 +20,13 @@ struct OneLineTests {
         #expect(StandardError.oneLine(text) == expected)
     }
 
-    @Test("exit codes are those of the contract")
+    @Test("exit codes never change")
     func codes() {
         let expected: [Int32] = [0, 64, 65, 66, 69, 70, 74, 75, 77, 78, 130]
         #expect(ExitStatus.allCases.map(\.rawValue).sorted() == expected)
     }
 
-    @Test("a log line has its fields in order and its level where it matters")
+    @Test("a log line has sorted fields, and a level except for info")
     func logLine() {
         var handler = StderrLogHandler(label: "relay")
         handler[metadataKey: "b"] = "2"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("What the system says about the process", .serialized)
+@Suite("Metrics of the process", .serialized)
 struct ProcessCollectorTests {
     private func read() throws -> PrometheusReader {
         let registry = PrometheusRegistry()
@@ -14,7 +14,7 @@ struct ProcessCollectorTests {
         return try PrometheusReader(registry.render())
     }
 
-    @Test("all of it is there, of the right type and plausible")
+    @Test("all metrics exist with the right type and plausible values")
     func values() throws {
         let read = try read()
         let types = [
@@ -38,10 +38,10 @@ struct ProcessCollectorTests {
         #expect(try #require(read["process_cpu_seconds_total"]) > 0)
     }
 
-    @Test("the start is that of /proc, and does not move")
+    @Test("the start equals that of /proc and does not change")
     func start() throws {
-        // The start of this process's folder in /proc is when it was first looked at; the boot time in /proc/stat is
-        // in whole seconds, so two seconds are as near as it gets.
+        // The time of this process's directory in /proc is that of its first use, so it does not help. The boot time in
+        // /proc/stat has whole seconds, hence the tolerance.
         let boot = try #require(
             String(decoding: try readWholeFile("/proc/stat", atMost: 1 << 20), as: UTF8.self).split(separator: "\n")
                 .first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
@@ -54,11 +54,11 @@ struct ProcessCollectorTests {
         #expect(abs(first - (try #require(read()["process_start_time_seconds"]))) < 0.1)
     }
 
-    @Test("open descriptors are counted right")
+    @Test("open descriptors are counted correctly")
     func descriptors() async throws {
-        // Other tests open and close some meanwhile, so a moment is waited for in which nobody does.
+        // Other tests open and close descriptors meanwhile, so this waits for a moment without changes.
         try await Waiting.until("the right count of descriptors") {
-            // Only so far, so that the moment is a short one; whatever is opened beyond makes the counts differ.
+            // Only up to the highest, to be quick; a descriptor opened beyond makes the counts differ.
             let highest = Self.numbers.last { Self.isOpen($0) } ?? 0
             let before = (0...highest).count(where: Self.isOpen)
             let counted = try read()["process_open_fds"]
@@ -66,17 +66,16 @@ struct ProcessCollectorTests {
         }
     }
 
-    /// Every number that a descriptor may have.
+    /// The numbers that descriptors may have.
     private static var numbers: Range<Int32> {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
         return 0..<Int32(clamping: min(limit.rlim_cur, 20_000))
     }
 
-    /// The same by asking for a number.
     private static func isOpen(_ number: Int32) -> Bool { fcntl(number, F_GETFD) >= 0 }
 
-    @Test("processor time is what the clock of the process says")
+    @Test("processor time equals the clock of the process")
     func processorTime() throws {
         func clock() -> Double {
             var time = timespec()
@@ -86,7 +85,7 @@ struct ProcessCollectorTests {
         let start = clock()
         while clock() < start + 0.02 {}
         let (before, value, after) = (clock(), try read()["process_cpu_seconds_total"] ?? 0, clock())
-        // The two are kept by different means and differ by some ticks.
+        // The kernel measures the two differently; they differ by some ticks.
         #expect(value > before - 0.05 && value < after + 0.05)
     }
 }

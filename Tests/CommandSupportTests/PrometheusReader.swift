@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A strict reader of Prometheus' text format 0.0.4, as far as the tests need it.
+/// A strict parser of Prometheus' text format 0.0.4, as far as the tests need it.
 ///
-/// It takes what the format's description allows and nothing else; a metric's lines must stand together, with TYPE
-/// before the values, and no line may come twice.
+/// The lines of a metric must be consecutive, with TYPE before the values, and no line may be repeated.
 struct PrometheusReader {
     struct Metric: Hashable {
         var type = ""
         var help: String?
-        /// By the name and labels of the line.
+        /// The values by name and labels.
         var samples: [Sample: Double] = [:]
     }
 
@@ -23,7 +22,7 @@ struct PrometheusReader {
     }
 
     private(set) var metrics: [String: Metric] = [:]
-    /// In the order of the text.
+    /// The names in the order of the text.
     private(set) var names: [String] = []
 
     init(_ text: String) throws {
@@ -38,12 +37,12 @@ struct PrometheusReader {
         }
     }
 
-    /// The value of a line.
+    /// Accesses the value of a line.
     subscript(name: String, labels: [String: String]) -> Double? {
         metrics.values.lazy.compactMap { $0.samples[Sample(name: name, labels: labels)] }.first
     }
 
-    /// The value of a line without labels.
+    /// Accesses the value of a line without labels.
     subscript(name: String) -> Double? { self[name, [:]] }
 
     private struct Reason: Error {
@@ -51,7 +50,7 @@ struct PrometheusReader {
     }
 
     private mutating func comment(_ line: String) throws {
-        // By bytes: what follows a space may be a mark that makes one character of both.
+        // By bytes: a combining mark after a space would form one character with it.
         let words = line.utf8.split(separator: UInt8(ascii: " "), maxSplits: 3, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         guard words.count == 4, Self.isName(words[2], colons: true) else { throw Reason(text: "not a comment of ours") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Metrics as Prometheus reads them")
+@Suite("Metrics in the format of Prometheus")
 struct PrometheusTests {
     @Test("the text, byte for byte")
     func text() {
@@ -45,7 +45,7 @@ struct PrometheusTests {
         let decimal = FloatingPointCounter(label: "f_total", factory: registry)
         for amount in [0.5, 1.25, -1, .nan, .infinity] { decimal.increment(by: amount) }
         decimal.reset()
-        // The same series, counted in both ways.
+        // The same series with both kinds of counters.
         Counter(label: "f_total", factory: registry).increment(by: 2)
         let meter = Meter(label: "m", factory: registry)
         meter.set(10)
@@ -79,7 +79,7 @@ struct PrometheusTests {
         #expect(read[PrometheusRegistry.droppedSeriesName] == 0)
     }
 
-    @Test("numbers that are none, and large ones")
+    @Test("not-a-number, infinity and large numbers")
     func numbers() throws {
         let registry = PrometheusRegistry()
         let values: [(String, Double)] = [
@@ -97,7 +97,9 @@ struct PrometheusTests {
         #expect(text.hasPrefix("# TYPE c counter\nc 9223372036854775807\n"))
     }
 
-    @Test("labels are the same in any order; of equal names the first holds; what may not stand in a name is replaced")
+    @Test(
+        "the order of labels does not matter; of equal names the first counts; invalid characters of names are replaced"
+    )
     func labels() throws {
         let registry = PrometheusRegistry()
         Counter(label: "c", dimensions: [("a", "1"), ("b", "2")], factory: registry).increment()
@@ -111,7 +113,7 @@ struct PrometheusTests {
         #expect(read["_", ["_": ""]] == 1)
     }
 
-    @Test("any label value and any help survives")
+    @Test("any label value and any help text survives")
     func anyText() throws {
         var random = SeededGenerator()
         for _ in 0..<500 {
@@ -125,7 +127,7 @@ struct PrometheusTests {
         }
     }
 
-    @Test("past the bound series are not kept, those that are there count on, and the loss is counted")
+    @Test("beyond the bound new series are dropped and counted, and existing ones continue")
     func bound() throws {
         let registry = PrometheusRegistry(maximumSeries: 3)
         for index in [0, 1, 2, 3, 4, 0, 1, 2, 3, 4] {
@@ -137,7 +139,7 @@ struct PrometheusTests {
         #expect(read[PrometheusRegistry.droppedSeriesName] == 4)
     }
 
-    @Test("a destroyed series is gone and its place is free")
+    @Test("a destroyed series is removed and frees its place")
     func destroy() throws {
         let registry = PrometheusRegistry(maximumSeries: 1)
         let first = Counter(label: "c", factory: registry)
@@ -174,7 +176,7 @@ struct PrometheusTests {
         #expect(read[PrometheusRegistry.droppedSeriesName] == 4)
     }
 
-    @Test("collected metrics stand among the others; kept ones win over collected ones of the same name")
+    @Test("collected metrics are sorted among the others; registered ones override collected ones of the same name")
     func collectors() throws {
         let registry = PrometheusRegistry(help: ["b": "from the table"])
         Counter(label: "c", factory: registry).increment()
@@ -195,7 +197,7 @@ struct PrometheusTests {
         #expect(read["c"] == 1)
     }
 
-    @Test("nothing is lost when many threads count, make series and render at once")
+    @Test("nothing is lost when several threads count, create series and render concurrently")
     func threads() async throws {
         let registry = PrometheusRegistry()
         let (tasks, rounds) = (8, 20_000)
@@ -233,7 +235,7 @@ struct PrometheusTests {
     }
 
     @Test(
-        "the tests' own reader refuses what the format does not allow",
+        "the tests' own parser rejects what the format does not allow",
         arguments: [
             "a 1\n", "# TYPE a counter\na 1", "# TYPE a counter\na 1\na 1\n", "# TYPE a counter\na -1\n",
             "# TYPE a timer\na 1\n",

@@ -6,13 +6,13 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Telling the service manager")
+@Suite("Notifications to the service manager")
 struct ServiceNotifierTests {
-    /// A service manager's end: a datagram socket.
+    /// The socket of a service manager.
     private final class Manager: Sendable {
         let descriptor: Int32
 
-        /// `@` in front of an abstract name, as in the variable.
+        /// Creates a socket; as in the variable, `@` marks an abstract name.
         init(_ name: String) throws {
             let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
             descriptor = socket(AF_UNIX, kind, 0)
@@ -28,7 +28,7 @@ struct ServiceNotifierTests {
 
         deinit { close(descriptor) }
 
-        /// The next datagram that is there, or `nil`.
+        /// Returns the next datagram, or `nil` if there is none.
         func receive() -> String? {
             var buffer = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -40,10 +40,10 @@ struct ServiceNotifierTests {
         ServiceNotifier(environment: socket.map { ["NOTIFY_SOCKET": $0] } ?? [:], processID: getpid())
     }
 
-    @Test("each message reaches the socket as the protocol has it", arguments: [false, true])
+    @Test("each message reaches the socket in the form of the protocol", arguments: [false, true])
     func messages(abstract: Bool) throws {
-        let folder = try TemporaryFolder()
-        let name = abstract ? "@" + folder.path : folder.path + "/notify"
+        let directory = try TemporaryDirectory()
+        let name = abstract ? "@" + directory.path : directory.path + "/notify"
         let manager = try Manager(name)
         let notifier = notifier(name)
         #expect(notifier.ready())
@@ -65,17 +65,17 @@ struct ServiceNotifierTests {
         #expect(manager.receive() == nil)
     }
 
-    @Test("reloading tells the time of the monotonic clock in microseconds")
+    @Test("reloading states the monotonic clock in microseconds")
     func reloading() throws {
-        let folder = try TemporaryFolder()
-        let manager = try Manager(folder.path + "/notify")
+        let directory = try TemporaryDirectory()
+        let manager = try Manager(directory.path + "/notify")
         func now() -> Int {
             var time = timespec()
             clock_gettime(CLOCK_MONOTONIC, &time)
             return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
         }
         let before = now()
-        #expect(notifier(folder.path + "/notify").reloading())
+        #expect(notifier(directory.path + "/notify").reloading())
         let after = now()
         let lines = try #require(manager.receive()).split(separator: "\n")
         #expect(lines.count == 2)
@@ -86,34 +86,34 @@ struct ServiceNotifierTests {
     }
 
     @Test(
-        "without a socket that can be, nothing happens",
+        "without a usable socket, nothing happens",
         arguments: [
             nil, "", "/", "@", "relative", "vsock:2:1", "/nobody/listens/here", "/a\0b",
             "@\(String(repeating: "x", count: 107))",
         ]
     )
-    func nobody(socket: String?) {
+    func noManager(socket: String?) {
         let notifier = notifier(socket)
         #expect(!notifier.ready())
         #expect(!notifier.status("x"))
     }
 
-    @Test("a manager that does not read holds nobody up")
+    @Test("a manager that does not read never blocks the program")
     func fullQueue() throws {
-        let folder = try TemporaryFolder()
-        let manager = try Manager(folder.path + "/notify")
-        let notifier = notifier(folder.path + "/notify")
-        // Far more than a queue holds.
+        let directory = try TemporaryDirectory()
+        let manager = try Manager(directory.path + "/notify")
+        let notifier = notifier(directory.path + "/notify")
+        // Far more than the socket's queue holds.
         let taken = (0..<10_000).count { _ in notifier.watchdog() }
         #expect((1..<10_000).contains(taken))
         #expect(manager.receive() == "WATCHDOG=1")
         #expect(notifier.watchdog())
     }
 
-    @Test("a manager that came back under the same path is found")
+    @Test("a manager that restarts with the same path is found")
     func managerRestarts() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/notify"
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/notify"
         var manager = try Manager(path)
         let notifier = notifier(path)
         #expect(notifier.ready())
@@ -125,7 +125,7 @@ struct ServiceNotifierTests {
     }
 
     @Test(
-        "the watchdog is fed twice as often as it asks, if it is ours",
+        "the interval is half of the watchdog's timeout, if it is for this process",
         arguments: [
             (["WATCHDOG_USEC": "30000000"], .seconds(15)),
             (["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"], .seconds(15)),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HybridCommandSupport
 
-@Suite("Texts as values")
+@Suite("Parsers of settings")
 struct SettingParserTests {
     @Test("numbers", arguments: [("0", 0), ("7", 7), ("007", 7), ("9223372036854775807", Int.max)] as [(String, Int?)])
     func numbers(text: String, expected: Int?) {
@@ -12,14 +12,14 @@ struct SettingParserTests {
     }
 
     @Test(
-        "what is no number",
+        "texts that are not numbers",
         arguments: ["", "-1", "+1", " 1", "1 ", "1.0", "0x1", "1e3", "٣", "9223372036854775808"]
     )
     func noNumbers(text: String) {
         #expect(SettingParser.number().parse(text) == nil)
     }
 
-    @Test("a number keeps to its range and the sentence says it")
+    @Test("numbers are limited to a range, which the description states")
     func numberRange() {
         let parser = SettingParser.number(2...5)
         #expect((0...7).map { parser.parse("\($0)") } == [nil, nil, 2, 3, 4, 5, nil, nil])
@@ -42,7 +42,7 @@ struct SettingParserTests {
         #expect(SettingParser.bytes().parse(text) == expected)
     }
 
-    @Test("bytes keep to their range and the sentence says it")
+    @Test("bytes are limited to a range, which the description states")
     func byteRange() {
         let parser = SettingParser.bytes(1024...1_048_576)
         #expect(["1023", "1K", "1M", "1048577"].map(parser.parse) == [nil, 1024, 1_048_576, nil])
@@ -66,7 +66,7 @@ struct SettingParserTests {
         #expect(SettingParser.seconds().parse(text) == expected)
     }
 
-    @Test("seconds keep to their range and the sentence says it")
+    @Test("seconds are limited to a range, which the description states")
     func secondRange() {
         let parser = SettingParser.seconds(.milliseconds(250) ... .seconds(10))
         #expect(["0.249", "0.25", "10", "10.001"].map(parser.parse) == [nil, .milliseconds(250), .seconds(10), nil])
@@ -74,7 +74,7 @@ struct SettingParserTests {
         #expect(SettingParser.seconds().expected == "a number of seconds")
     }
 
-    @Test("truth values are systemd's")
+    @Test("Booleans are those of systemd")
     func booleans() {
         for text in ["1", "yes", "Yes", "true", "on", "y", "t"] { #expect(SettingParser.boolean.parse(text) == true) }
         for text in ["0", "no", "FALSE", "off", "n", "f"] { #expect(SettingParser.boolean.parse(text) == false) }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import HybridCommandSupport
 
-/// systemd's reader for `EnvironmentFile=` also reads `environment.d`, by a program that can be started alone.
+/// A program that reads `environment.d` with systemd's parser of `EnvironmentFile=`.
 private let generator = "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
 
-@Suite("systemd's own reader")
+@Suite("systemd's own parser")
 struct SystemdReadsTheSameTests {
     @Test(
-        "takes the same values from every text that ours takes",
+        "reads the same values from every text that ours accepts",
         .enabled(if: FileManager.default.isExecutableFile(atPath: generator), "needs systemd")
     )
     func same() async throws {
@@ -48,11 +48,11 @@ struct SystemdReadsTheSameTests {
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             if expected[parts[0]] != nil { read[parts[0]] = Self.unquoted(parts[1]) }
         }
-        // environment.d takes a name without a value out of the environment.
+        // environment.d unsets a name without a value.
         for (name, value) in expected { #expect(read[name] ?? "" == value, "\(name)") }
     }
 
-    /// The program prints values that need it in double quotes, with C's escapes.
+    /// Returns a value without the double quotes and escapes of C that the program may add.
     private static func unquoted(_ text: String) -> String {
         guard text.hasPrefix("\""), text.hasSuffix("\""), text.count >= 2 else { return text }
         var value = ""

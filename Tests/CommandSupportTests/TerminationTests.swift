@@ -5,21 +5,21 @@ import Testing
 
 @testable import HybridCommandSupport
 
-/// Signals are the process's own, so these run one after the other.
-@Suite("Ending by signals", .serialized)
+/// Serialized, because signal handlers belong to the whole process.
+@Suite("Termination signals", .serialized)
 struct TerminationTests {
-    @Test("a signal cancels the body and is named", arguments: TerminationSignal.allCases)
+    @Test("a signal cancels the body and is reported", arguments: TerminationSignal.allCases)
     func cancels(signal: TerminationSignal) async {
         let ending = await withTerminationSignals {
             kill(getpid(), signal.number)
-            // Longer than any test may last: only the signal ends it.
+            // Longer than any test runs, so that only the signal ends it.
             try await Task.sleep(for: .seconds(600))
         }
         #expect(ending.signal == signal)
         #expect(throws: CancellationError.self) { try ending.result.get() }
     }
 
-    @Test("a body that ends by itself gives its value, and signals mean what they meant before")
+    @Test("the value of a body is returned, and the previous handlers are restored")
     func returns() async throws {
         var before = sigaction()
         sigaction(SIGTERM, nil, &before)

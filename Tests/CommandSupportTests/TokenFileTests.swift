@@ -5,9 +5,9 @@ import HybridCommandSupport
 import HybridPrimitives
 import Testing
 
-@Suite("The file of a token", .timeLimit(.minutes(10)))
+@Suite("Token files", .timeLimit(.minutes(10)))
 struct TokenFileTests {
-    @Test("gives its first line, however that ends and whatever follows")
+    @Test("the first line is read, whatever ends it and follows it")
     func files() throws {
         let longest = String(repeating: "x", count: 512)
         let cases: [(text: String, token: String)] = [
@@ -21,7 +21,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("or says what is wrong with it")
+    @Test("errors state the cause")
     func noFiles() throws {
         let noToken = "does not begin with a token on a line of its own"
         let cases: [(text: String, sentence: String, status: HybridPrimitives.ExitStatus)] = [
@@ -38,11 +38,11 @@ struct TokenFileTests {
             try Self.token("/nonexistent")
         }
         #expect(throws: CommandFailure("/ can't be read: Is a directory", status: .noInput)) { try Self.token("/") }
-        // Endless, and without a line.
+        // Endless and without a line break.
         #expect(throws: CommandFailure("/dev/zero \(noToken)", status: .dataError)) { try Self.token("/dev/zero") }
     }
 
-    @Test("may be a pipe, which gives it in pieces")
+    @Test("a pipe may deliver the token in pieces")
     func pipe() throws {
         let pipe = Pipe()
         let writer = Thread {
@@ -53,7 +53,7 @@ struct TokenFileTests {
         #expect(try Self.token("/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)") == "abc")
     }
 
-    @Test("leaves nothing of it in the memory that it was read into")
+    @Test("the memory that held the token is wiped")
     func wiped() throws {
         let word = Data(UUID().uuidString.utf8)
         let file = try File(String(decoding: word, as: UTF8.self) + "\n")
@@ -64,11 +64,11 @@ struct TokenFileTests {
         }
         try #require(address != 0)
         try memory.seek(toOffset: UInt64(address))
-        // Where it was freed, nothing may be mapped any more.
+        // Freed memory may be unmapped.
         #expect((try? memory.read(upToCount: word.count)) != word)
     }
 
-    /// As the programs do it, with the letters that their tokens are made of.
+    /// Reads a token with the characters that the programs allow.
     private static func token(_ path: String) throws -> String {
         try TokenFile.read(path, longest: 512) { line in
             let text = String(decoding: line, as: UTF8.self)

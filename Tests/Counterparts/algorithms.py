@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of keys that passkeys have, and an attestation by a maker's certificate."""
+"""Key algorithms of passkeys, and attestation with a manufacturer's certificate."""
 import datetime
 
 from cryptography import x509
@@ -9,7 +9,7 @@ from cryptography.x509.oid import NameOID
 
 ES256, EDDSA, RS256 = -7, -8, -257
 BY_NAME = {"es256": ES256, "eddsa": EDDSA, "rs256": RS256}
-# The extension in which a certificate names the model that it is for.
+# Certificate extension that contains the AAGUID.
 MODEL = x509.ObjectIdentifier("1.3.6.1.4.1.45724.1.1.4")
 
 
@@ -22,7 +22,7 @@ def new_key(algorithm):
 
 
 def stored(key):
-    """Bytes from which `restored` makes the key again."""
+    """Returns bytes from which `restored` recreates the key."""
     return key.private_bytes(
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -33,7 +33,7 @@ def restored(data):
 
 
 def cose_key(public_key):
-    """The public key as COSE has it."""
+    """Returns the public key as a COSE map."""
     if isinstance(public_key, ed25519.Ed25519PublicKey):
         return {1: 1, 3: EDDSA, -1: 6, -2: public_key.public_bytes_raw()}
     numbers = public_key.public_numbers()
@@ -51,7 +51,7 @@ def sign(key, message):
 
 
 def attest(aaguid, message):
-    """A packed statement by a maker's key, with the certificate that WebAuthn §8.2.1 demands."""
+    """Returns a packed attestation statement with the certificate that WebAuthn §8.2.1 requires."""
     key = new_key(ES256)
     name = x509.Name(
         [

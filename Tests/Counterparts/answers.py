@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a phone answers to a request, with the habits of real ones as options."""
+"""Responses of an authenticator, with variants of real phones as options."""
 import hashlib, hmac, secrets, zlib
 
 import algorithms, cbor, ctap
@@ -11,34 +11,34 @@ def deflate(data):
 
 
 class Answers:
-    """A phone's passkeys and how it speaks of them."""
+    """Passkeys of an authenticator and the form of its responses."""
 
     @staticmethod
     def add_arguments(answers):
         answers.add_argument("--attestation", choices=["none", "packed", "certified"], default="none")
         answers.add_argument("--algorithm", choices=algorithms.BY_NAME, default="es256")
-        answers.add_argument("--model", help="hexadecimal: another AAGUID in passkeys than in getInfo")
+        answers.add_argument("--model", help="AAGUID of passkeys, in hexadecimal, if it differs from getInfo's")
         answers.add_argument("--id-bytes", type=int, default=20, help="length of a credential ID")
-        answers.add_argument("--signed-extensions", action="store_true", help="extension outputs that are signed")
-        answers.add_argument("--device-bound", action="store_true", help="passkeys that are on this phone alone")
-        answers.add_argument("--unverified", action="store_true", help="the user was present and not verified")
-        answers.add_argument("--counter", type=int, default=0, help="a signature counter")
-        answers.add_argument("--only-discoverable", action="store_true", help="refuse passkeys that need be named")
-        answers.add_argument("--no-credential", action="store_true", help="leave it out, as it was the only one listed")
-        answers.add_argument("--transports-told", action="store_true", help="transports in the credential")
-        answers.add_argument("--names", action="store_true", help="the account's names, and not empty texts")
-        answers.add_argument("--user-always", action="store_true", help="the account although passkeys were listed")
-        answers.add_argument("--nobody", action="store_true", help="an empty account although passkeys were listed")
-        answers.add_argument("--not-selected", action="store_true", help="leave out that the user chose the account")
-        answers.add_argument("--one-of-one", action="store_true", help="the number of credentials, though it is one")
-        answers.add_argument("--prf-later", action="store_true", help="no prf results at creation, as phones had it")
-        answers.add_argument("--silent-extensions", action="store_true", help="list extensions and do not answer them")
+        answers.add_argument("--signed-extensions", action="store_true", help="send signed extension outputs")
+        answers.add_argument("--device-bound", action="store_true", help="create passkeys that are not backed up")
+        answers.add_argument("--unverified", action="store_true", help="report user presence without verification")
+        answers.add_argument("--counter", type=int, default=0, help="signature counter")
+        answers.add_argument("--only-discoverable", action="store_true", help="refuse passkeys that are not discoverable")
+        answers.add_argument("--no-credential", action="store_true", help="omit the credential if it is the only one in the allow list")
+        answers.add_argument("--transports-told", action="store_true", help="include transports in the credential")
+        answers.add_argument("--names", action="store_true", help="include the account's names instead of empty strings")
+        answers.add_argument("--user-always", action="store_true", help="include the account even with an allow list")
+        answers.add_argument("--nobody", action="store_true", help="include an empty account even with an allow list")
+        answers.add_argument("--not-selected", action="store_true", help="omit userSelected")
+        answers.add_argument("--one-of-one", action="store_true", help="include numberOfCredentials although it is 1")
+        answers.add_argument("--prf-later", action="store_true", help="no prf results at creation, as older phones")
+        answers.add_argument("--silent-extensions", action="store_true", help="list extensions but return no outputs")
 
     def __init__(self, options, passkeys, encode):
         self.options, self.passkeys, self.encode = options, passkeys, encode
 
     def answer(self, request):
-        """Status and body."""
+        """Returns status and body."""
         if self.options.status is not None:
             return bytes([self.options.status])
         parameters = cbor.read(request[1:])
@@ -59,7 +59,7 @@ class Answers:
             members |= {77: "later", 78: {"x": [None, b"", {}]}}
         if self.options.answer_bytes:
             members[255] = b""
-            # Five bytes of length instead of one, and the status.
+            # The length takes five bytes instead of one; the status takes one more.
             members[255] = bytes(self.options.answer_bytes - len(self.encode(members)) - 5)
         return bytes([ctap.SUCCESS]) + self.encode(members)
 
@@ -98,7 +98,7 @@ class Answers:
         return {**members, 8: outputs} if outputs else members
 
     def _change(self, data):
-        """Makes authenticator data what this phone says."""
+        """Applies the options to authenticator data."""
         if self.options.model and data.aaguid:
             data.aaguid = bytes.fromhex(self.options.model)
         if self.options.device_bound:
@@ -142,6 +142,6 @@ class Answers:
         return outputs
 
     def _prf(self, identifier, salts):
-        """HMAC under a secret of the passkey's; here that is made of its key."""
+        """Returns an HMAC under the passkey's secret, which is derived from its key here."""
         secret = hashlib.sha256(b"prf" + bytes.fromhex(self.passkeys.kept[identifier]["key"])).digest()
         return {name: hmac.digest(secret, salt, "sha256") for name, salt in salts.items()}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A phone of hybrid transport that is not ours; each option is something that real phones do.
+"""Independent authenticator of the hybrid transport; each option is a behavior of real phones.
 
   authenticator.py --relay HOST:PORT --ca FILE [--keys FILE] [quirks] < text of the code
 
-Approves everything. Standard output has one JSON line at the end: the requests served and how the session ended.
-Ends with 0; with 1 if the session failed; with 3 if --inspect found faults in what the desktop sent, one on each
-line of standard error. The radio is BlueZ on the bus that DBUS_SYSTEM_BUS_ADDRESS names.
+Approves every request. At the end it prints one JSON line: the requests and the end of the session. Exit status: 0; 1 if
+the session failed; 3 if --inspect found errors in the client's messages, one per line on standard error. Uses BlueZ on
+the bus of DBUS_SYSTEM_BUS_ADDRESS.
 """
 import argparse, json, os, secrets, sys, time
 from contextlib import ExitStack, suppress
@@ -19,8 +19,8 @@ from tunnel import TunnelFailed
 
 AAGUID = bytes.fromhex("c0ffee00000040008000000000000001")
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Vectors", "vectors.json")
-# Wait for the goodbye; close at once, as iPhones do; say goodbye, as webauthn-rs does, plainly or with bytes behind it;
-# end the connection without a word; stay until the desktop closes.
+# Wait for the shutdown message; close at once, as iPhones do; send a shutdown message, as webauthn-rs does, plain or with
+# trailing bytes; cut the connection; stay until the client closes.
 ENDS = ["wait", "close", "goodbye", "long-goodbye", "drop", "linger"]
 PADDINGS = {"usual": channel.pad, "before-type": channel.pad_before_type, "least": channel.pad_least}
 
@@ -31,47 +31,47 @@ def arguments():
     parser.add_argument("--ca", required=True)
     parser.add_argument("--domain", type=int, default=266)
     parser.add_argument("--adapter", default="hci1")
-    parser.add_argument("--keys", help="a JSON file where passkeys are kept")
-    parser.add_argument("--inspect", action="store_true", help="check all that the desktop sends")
+    parser.add_argument("--keys", help="JSON file for passkeys")
+    parser.add_argument("--inspect", action="store_true", help="check every message of the client")
     air = parser.add_argument_group("the advert")
-    air.add_argument("--suffix", default="", help="hexadecimal bytes behind the twenty")
+    air.add_argument("--suffix", default="", help="bytes after the advert's 20, in hexadecimal")
     air.add_argument("--older-uuid", action="store_true", help="advertise under Google's UUID")
-    air.add_argument("--connectable", action="store_true", help="an advert that can be connected to")
-    air.add_argument("--both-uuids", action="store_true", help="under both UUIDs, one advert each")
-    air.add_argument("--other-service", action="store_true", help="the advert of another service of the same maker")
+    air.add_argument("--connectable", action="store_true", help="send a connectable advert")
+    air.add_argument("--both-uuids", action="store_true", help="advertise under both UUIDs, one advert each")
+    air.add_argument("--other-service", action="store_true", help="also advertise another service of the same vendor")
     air.add_argument("--stay-on-air", action="store_true", help="advertise until the session is over")
-    air.add_argument("--list-uuid", action="store_true", help="the UUID in a list of its own as well")
-    air.add_argument("--strangers", type=int, default=0, help="other phones' adverts on the air as well")
-    air.add_argument("--renew", type=int, default=0, help="how often the advert stops and starts, as addresses rotate")
+    air.add_argument("--list-uuid", action="store_true", help="also list the UUID in the advert's service list")
+    air.add_argument("--strangers", type=int, default=0, help="number of adverts of other phones")
+    air.add_argument("--renew", type=int, default=0, help="number of restarts of the advert, as with rotating addresses")
     first = parser.add_argument_group("the first message")
-    first.add_argument("--introduction", help="send that real phone's first message, by its name in the vectors")
-    first.add_argument("--features", help="JSON of key 3; null leaves it out")
-    first.add_argument("--first-padding", type=int, help="bytes under key 0")
-    first.add_argument("--link-first", action="store_true", help="a link under key 2")
-    first.add_argument("--lists", action="append", default=[], help="a further extension in getInfo")
-    first.add_argument("--lacks", action="append", default=[], help="an extension or option that getInfo leaves out")
-    first.add_argument("--refuses", action="append", default=[], help="an option that is false in getInfo")
-    first.add_argument("--lists-algorithm", choices=algorithms.BY_NAME, help="the only one in getInfo")
-    first.add_argument("--lists-format", action="append", default=[], help="an attestation format in getInfo")
-    first.add_argument("--more-info", action="store_true", help="members in getInfo that are new or unknown")
+    first.add_argument("--introduction", help="send the first message of a real phone, by its name in the vectors")
+    first.add_argument("--features", help="JSON of key 3; null omits it")
+    first.add_argument("--first-padding", type=int, help="number of bytes under key 0")
+    first.add_argument("--link-first", action="store_true", help="linking information under key 2")
+    first.add_argument("--lists", action="append", default=[], help="additional extension in getInfo")
+    first.add_argument("--lacks", action="append", default=[], help="extension or option that getInfo omits")
+    first.add_argument("--refuses", action="append", default=[], help="option that is false in getInfo")
+    first.add_argument("--lists-algorithm", choices=algorithms.BY_NAME, help="the only algorithm in getInfo")
+    first.add_argument("--lists-format", action="append", default=[], help="attestation format in getInfo")
+    first.add_argument("--more-info", action="store_true", help="add unknown members to getInfo")
     session = parser.add_argument_group("the session")
     session.add_argument("--padding", choices=PADDINGS, default="usual")
-    session.add_argument("--loose", action="store_true", help="CBOR that is not canonical")
-    session.add_argument("--update", choices=["empty", "link", "unknown"], help="an update right behind the first")
-    session.add_argument("--late-updates", type=int, default=0, help="updates between request and answer")
-    session.add_argument("--update-after", action="store_true", help="an update behind the answer")
-    session.add_argument("--delay", type=float, default=0, help="seconds until the answer")
-    session.add_argument("--end", choices=ENDS, default="wait", help="what follows an answer")
+    session.add_argument("--loose", action="store_true", help="send CBOR that is not canonical")
+    session.add_argument("--update", choices=["empty", "link", "unknown"], help="update directly after the first message")
+    session.add_argument("--late-updates", type=int, default=0, help="number of updates between request and response")
+    session.add_argument("--update-after", action="store_true", help="update after the response")
+    session.add_argument("--delay", type=float, default=0, help="seconds until the response")
+    session.add_argument("--end", choices=ENDS, default="wait", help="steps after the last response")
     answers = parser.add_argument_group("answers")
     answers.add_argument("--status", type=lambda text: int(text, 0), help="refuse with this status")
-    answers.add_argument("--more-members", action="store_true", help="members of answers that are unknown")
-    answers.add_argument("--answer-bytes", type=int, default=0, help="fill the answer up to this size")
+    answers.add_argument("--more-members", action="store_true", help="add unknown members to responses")
+    answers.add_argument("--answer-bytes", type=int, default=0, help="pad the response to this size")
     Answers.add_arguments(answers)
     return parser.parse_args()
 
 
 class Authenticator:
-    """A phone that behaves, with the quirks of its arguments."""
+    """Authenticator that follows the protocol, with the variants of its options."""
 
     def __init__(self, options, text):
         self.options = options
@@ -86,7 +86,7 @@ class Authenticator:
         self.served = []
 
     def run(self):
-        """Serves one desktop and tells how it ended."""
+        """Serves one client and returns the end of the session."""
         self.phone.open_tunnel()
         transmitter = radio.Radio(self.options.adapter)
         with ExitStack() as on_air:
@@ -106,7 +106,7 @@ class Authenticator:
                 self.phone.send(bytes([channel.UPDATE]) + self.encode({0: bytes(number)}))
             time.sleep(self.options.delay)
             self.phone.send(bytes([channel.CTAP]) + answer)
-            # The desktop has what it wants and may have closed by now; its goodbye is still there to be read.
+            # The client has its response and may have closed already; its shutdown message can still be read.
             with suppress(TunnelFailed):
                 self.say_after()
             if self.options.end == "drop":
@@ -116,13 +116,13 @@ class Authenticator:
                 self.phone.tunnel.close()
                 return "closed"
         if self.options.end == "linger":
-            # Fails when the desktop has closed, which is what is waited for.
+            # Fails when the client closes, which ends the wait.
             self.phone.tunnel.receive(30)
         self.phone.tunnel.close()
         return "goodbye"
 
     def say_after(self):
-        """What follows an answer before the end."""
+        """Performs the steps between the last response and the end of the session."""
         if self.options.update_after:
             self.phone.send(channel.update())
         if self.options.end.endswith("goodbye"):
@@ -130,7 +130,7 @@ class Authenticator:
             self.phone.send(bytes([channel.SHUTDOWN]) + behind)
 
     def advertise(self, transmitter, on_air):
-        """Is on the air at least until the desktop's first message has come, and returns that."""
+        """Advertises at least until the client's first message arrives, and returns that message."""
         data = self.phone.advert + bytes.fromhex(self.options.suffix)
         services = {radio.GOOGLE if self.options.older_uuid else radio.FIDO: data}
         kind = "peripheral" if self.options.connectable else "broadcast"
@@ -182,7 +182,7 @@ class Authenticator:
             self.phone.send(bytes([channel.UPDATE]) + self.encode({7: ["later"], "text": 1}))
 
     def answer(self, request):
-        """Status and body; what was made is kept."""
+        """Returns status and body, and stores new passkeys."""
         answer = self.answers.answer(request)
         if self.options.keys:
             with open(self.options.keys, "w") as file:

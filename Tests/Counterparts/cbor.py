@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CBOR beside cbor2: CTAP2's canonical form, a legal form that is not canonical, and a check.
+"""CBOR in CTAP2's canonical form, in a legal form that is not canonical, and a check.
 
-cbor2 reads; what is sent is written here, because cbor2's own canonical form sorts keys of different types
-otherwise than CTAP2 does, and because a counterpart must also be able to write what real phones write.
+cbor2 decodes. Encoding is done here, because cbor2's canonical form sorts keys of different types in another order than
+CTAP2, and because a counterpart must also produce what real phones send.
 """
 import io
 
@@ -10,17 +10,17 @@ import cbor2
 
 
 def canonical(value):
-    """The bytes that CTAP2 demands."""
+    """Returns the CTAP2 canonical encoding."""
     return _encode(value, _shortest, sorted)
 
 
 def loose(value):
-    """The same value with numbers and lengths one size too long and map keys in reverse order."""
+    """Returns an encoding with numbers and lengths one size too long and map keys in reverse order."""
     return _encode(value, _too_long, lambda keys, key: sorted(keys, key=key, reverse=True))
 
 
 def read(data):
-    """The one value that fills `data`; ValueError for anything else."""
+    """Decodes the single value that fills `data`; raises ValueError for anything else."""
     stream = io.BytesIO(data)
     try:
         value = cbor2.CBORDecoder(stream).decode()
@@ -32,7 +32,7 @@ def read(data):
 
 
 def read_first(data):
-    """The value at the start of `data`, and the bytes behind it."""
+    """Decodes the value at the start of `data`; returns it and the remaining bytes."""
     stream = io.BytesIO(data)
     try:
         return cbor2.CBORDecoder(stream).decode(), stream.read()
@@ -41,7 +41,7 @@ def read_first(data):
 
 
 def is_canonical(data):
-    """Whether `data` is one value in CTAP2's form: written again, it must be the same bytes."""
+    """Returns True if `data` is one value in canonical form, that is, if encoding it again gives the same bytes."""
     try:
         return canonical(read(data)) == data
     except (ValueError, TypeError):
@@ -77,7 +77,7 @@ def _encode(value, head, order):
             return head(4, len(item)) + b"".join(map(encode, item))
         if isinstance(item, dict):
             entries = [(encode(key), encode(value)) for key, value in item.items()]
-            # The lower major type first, then the shorter key, then by bytes.
+            # Sorted by major type, then by length, then by bytes.
             entries = order(entries, key=lambda entry: (entry[0][0] >> 5, len(entry[0]), entry[0]))
             return head(5, len(item)) + b"".join(key + value for key, value in entries)
         raise TypeError(f"{type(item).__name__} has no place in CTAP")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The encrypted channel: counters, padding, message types, the phone's first message."""
+"""Encrypted channel: counters, padding, message types, post-handshake message."""
 import hashlib, hmac
 
 from cryptography.exceptions import InvalidTag
@@ -10,27 +10,27 @@ import cbor, noise
 
 SHUTDOWN, CTAP, UPDATE, JSON = 0, 1, 2, 3
 GRANULARITY = 32
-# Chrome takes no longer message, and neither does a relay that follows it.
+# Maximum message size of Chrome and of relays that follow it.
 LONGEST_FRAME = 1 << 20
 
 
 class ChannelFailed(Exception):
-    """A frame does not open, or what is in it can't be read."""
+    """A frame cannot be decrypted or its content cannot be parsed."""
 
 
 def pad(message):
-    """Zeros and their number, up to a multiple of 32."""
+    """Pads with zeros and their number, up to a multiple of 32."""
     zeros = GRANULARITY - 1 - len(message) % GRANULARITY
     return message + bytes(zeros) + bytes([zeros])
 
 
 def pad_before_type(message):
-    """As libwebauthn does: padded first, the type byte put in front of that."""
+    """Pads first and prepends the type byte afterwards, as libwebauthn does."""
     return message[:1] + pad(message[1:])
 
 
 def pad_least(message):
-    """The one byte that padding must at least have."""
+    """Adds only the one byte of padding that is required."""
     return message + b"\0"
 
 
@@ -41,17 +41,17 @@ def unpad(padded):
 
 
 class Channel:
-    """One end; frame n of a direction uses counter n."""
+    """One end of the channel; frame n of a direction uses counter n."""
 
     def __init__(self, sending, receiving, padding=pad):
         self.sending, self.receiving = AESGCM(sending), AESGCM(receiving)
         self.sent = self.received = 0
         self.padding = padding
-        # The last message as it was inside its frame, for those who look closely.
+        # The last message as it was inside its frame, for inspection.
         self.last_padded = b""
 
     def seal(self, message, counter=None, padding=None):
-        """A frame; one with a counter of its own does not move ours."""
+        """Returns a frame; an explicit counter does not advance the channel's own."""
         number = self.sent if counter is None else counter
         if counter is None:
             self.sent += 1
@@ -71,7 +71,7 @@ def _nonce(counter):
 
 
 def post_handshake(info, features=("ctap",), linking=None, more=None):
-    """The map of the phone's first message; Chrome takes a missing key 3 for CTAP alone."""
+    """Builds the map of the post-handshake message; Chrome reads a missing key 3 as CTAP only."""
     fields = {1: info}
     if linking is not None:
         fields[2] = linking
@@ -81,7 +81,7 @@ def post_handshake(info, features=("ctap",), linking=None, more=None):
 
 
 def read_post_handshake(message):
-    """The fields of the phone's first message, and the features in it."""
+    """Returns the fields of the post-handshake message, and its features."""
     try:
         fields = cbor.read(message)
     except ValueError as error:
@@ -95,7 +95,7 @@ def read_post_handshake(message):
 
 
 def linking_map(contact_id, link_id, secret, identity, name, client_key, handshake_hash):
-    """A phone's offer to be reached without a code, signed for this session."""
+    """Returns linking information, signed for this session."""
     shared = identity.exchange(ec.ECDH(), client_key)
     return {
         1: contact_id,
@@ -108,7 +108,7 @@ def linking_map(contact_id, link_id, secret, identity, name, client_key, handsha
 
 
 def update(linking=None, size=512):
-    """An update as Android sends it: its frame has the same size whether there is a link in it or not."""
+    """Returns an update as Android sends it: frames with and without a link have the same size."""
     fields = {} if linking is None else {1: linking}
     for zeros in range(size):
         message = bytes([UPDATE]) + cbor.canonical({0: bytes(zeros), **fields})

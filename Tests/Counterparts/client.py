@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A desktop of hybrid transport that is not ours.
+"""Independent client of the hybrid transport.
 
   client.py --relay HOST:PORT --ca FILE [--origin URL] [variants] < requests
 
-Standard input has one {"publicKey": ...} per line, all asked on one tunnel; without any, the desktop says goodbye
-at once. Standard output has the code's text, then for each request a WebAuthn response, or {"status": N} where
-the phone refused. Ends with 0; with 1 if the session failed; with 3 if --inspect found faults in what the phone
-sent, one on each line of standard error. The radio is BlueZ on the bus that DBUS_SYSTEM_BUS_ADDRESS names.
+Reads one {"publicKey": ...} per line and sends all of them through one tunnel; without requests it shuts down at once.
+Prints the code's text, then for each request a WebAuthn response, or {"status": N} if the authenticator refused. Exit
+status: 0; 1 if the session failed; 3 if --inspect found errors in the authenticator's messages, one per line on standard
+error. Uses BlueZ on the bus of DBUS_SYSTEM_BUS_ADDRESS.
 """
 import argparse, json, sys
 
@@ -28,28 +28,28 @@ def arguments():
     parser.add_argument("--ca", required=True)
     parser.add_argument("--origin", default="https://example.com")
     parser.add_argument("--adapter", default="hci1")
-    parser.add_argument("--inspect", action="store_true", help="check all that the phone sends")
+    parser.add_argument("--inspect", action="store_true", help="check every message of the authenticator")
     qr = parser.add_argument_group("the code")
-    qr.add_argument("--qr-omit", default="", help="keys to leave out, such as 2,3,4,5")
-    qr.add_argument("--qr-add", default="{}", help="JSON of further keys and their values")
+    qr.add_argument("--qr-omit", default="", help="keys to omit, such as 2,3,4,5")
+    qr.add_argument("--qr-add", default="{}", help="JSON of additional keys and values")
     qr.add_argument("--lower-case", action="store_true", help="fido:/ instead of FIDO:/")
     tunnel = parser.add_argument_group("the tunnel")
-    tunnel.add_argument("--like-chrome", action="store_true", help="Origin, identifiers in upper case")
+    tunnel.add_argument("--like-chrome", action="store_true", help="send Origin, and identifiers in upper case")
     tunnel.add_argument("--padding", choices=PADDINGS, default="usual")
-    tunnel.add_argument("--updates", type=int, default=0, help="updates to send before the requests")
+    tunnel.add_argument("--updates", type=int, default=0, help="number of updates before the requests")
     tunnel.add_argument("--goodbye", choices=["said", "unsaid"], default="said")
     requests = parser.add_argument_group("requests")
-    requests.add_argument("--ask-info", action="store_true", help="ask for getInfo as well")
-    requests.add_argument("--loose", action="store_true", help="CBOR that is not canonical")
-    requests.add_argument("--extra-keys", action="store_true", help="members that no phone knows")
-    requests.add_argument("--request-bytes", type=int, default=0, help="fill the first request up to this size")
-    requests.add_argument("--no-uv", action="store_true", help="do not ask for user verification")
-    requests.add_argument("--no-rk", action="store_true", help="do not ask for a discoverable credential")
+    requests.add_argument("--ask-info", action="store_true", help="also request getInfo")
+    requests.add_argument("--loose", action="store_true", help="send CBOR that is not canonical")
+    requests.add_argument("--extra-keys", action="store_true", help="add unknown members")
+    requests.add_argument("--request-bytes", type=int, default=0, help="pad the first request to this size")
+    requests.add_argument("--no-uv", action="store_true", help="do not require user verification")
+    requests.add_argument("--no-rk", action="store_true", help="do not require a discoverable credential")
     return parser.parse_args()
 
 
 class Client:
-    """A desktop that behaves, with the variants of its arguments."""
+    """Client that follows the protocol, with the variants of its options."""
 
     def __init__(self, options):
         self.options = options
@@ -98,12 +98,12 @@ class Client:
         encode = cbor.loose if self.options.loose else cbor.canonical
         if size:
             parameters[255] = b""
-            # Five bytes of length instead of one, and the command's byte.
+            # The length takes five bytes instead of one; the command takes one more.
             parameters[255] = bytes(size - len(encode(parameters)) - 5)
         request = bytes([ceremony.command]) + encode(parameters)
         status, body = self.desktop.ask(request)
         if status != ctap.SUCCESS:
-            self.inspection.expect(not body, f"{len(body)} bytes behind the status {status:#04x}")
+            self.inspection.expect(not body, f"{len(body)} bytes after the status {status:#04x}")
             return say(json.dumps({"status": status}))
         answer = cbor.read(body)
         if ceremony.is_creation:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CTAP commands and answers as maps and bytes; what either end checks in them stands in `inspection.py`."""
+"""CTAP commands and responses as maps and bytes; `inspection.py` has the checks of both ends."""
 import hashlib
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ def descriptor(credential_id, transports=None):
 def make_credential(
     client_data_hash, rp, user, algorithms, exclude=(), rk=True, uv=True, extensions=None, formats=()
 ):
-    """The parameters of a creation."""
+    """Returns the parameters of makeCredential."""
     options = {name: True for name, wanted in (("rk", rk), ("uv", uv)) if wanted}
     fields = {
         1: client_data_hash,
@@ -50,7 +50,7 @@ def make_credential(
 
 
 def get_assertion(rp_id, client_data_hash, allow=(), uv=True, extensions=None):
-    """The parameters of a sign-in."""
+    """Returns the parameters of getAssertion."""
     fields = {1: rp_id, 2: client_data_hash}
     if allow:
         fields[3] = list(allow)
@@ -67,7 +67,7 @@ def cose_key(public_key):
 
 
 def read_cose_key(fields):
-    """The key, which must be ES256."""
+    """Returns the key, which must be ES256."""
     if {key: fields.get(key) for key in (1, 3, -1)} != {1: 2, 3: ES256, -1: 1}:
         raise ValueError(f"not an ES256 key: {fields}")
     point = b"\4" + fields[-2] + fields[-3]
@@ -75,7 +75,7 @@ def read_cose_key(fields):
 
 
 def verifies(cose, signature, message):
-    """Whether the key of a COSE map made a signature."""
+    """Returns True if a signature verifies under the key of a COSE map."""
     try:
         read_cose_key(cose).verify(signature, message, ec.ECDSA(hashes.SHA256()))
         return True
@@ -85,20 +85,20 @@ def verifies(cose, signature, message):
 
 @dataclass
 class AuthenticatorData:
-    """What an authenticator vouches for."""
+    """Authenticator data."""
 
     rp_id_hash: bytes
     flags: int
     count: int
     aaguid: bytes = b""
     credential_id: bytes = b""
-    # The COSE key as it came.
+    # The COSE key as received.
     public_key: bytes = b""
     extensions: bytes = b""
 
     @classmethod
     def read(cls, data):
-        """ValueError unless the bytes are what their flags say, no more and no less."""
+        """Raises ValueError unless the bytes match their flags exactly."""
         if len(data) < 37:
             raise ValueError("authenticator data is too short")
         result = cls(rp_id_hash=data[:32], flags=data[32], count=int.from_bytes(data[33:37], "big"))
@@ -126,7 +126,7 @@ class AuthenticatorData:
 
 
 class Passkeys:
-    """An authenticator's keys, by credential ID in hexadecimal; plain JSON that tests may keep in a file."""
+    """Keys of an authenticator by credential ID in hexadecimal; JSON that tests can store in a file."""
 
     def __init__(self, aaguid, kept=None):
         self.aaguid = aaguid
@@ -137,7 +137,7 @@ class Passkeys:
         return [i for i, passkey in self.kept.items() if passkey["rp"] == rp_id and (not wanted or i in wanted)]
 
     def make(self, credential_id, request, algorithm=ES256, change=None):
-        """A new passkey: authenticator data, and the signature that a self attestation would carry.
+        """Creates a passkey; returns authenticator data and the signature of a self attestation.
 
         `change` may alter the authenticator data before it is signed.
         """
@@ -156,7 +156,7 @@ class Passkeys:
         return self._signed(key, data, request[1], change)
 
     def use(self, identifier, client_data_hash, change=None):
-        """A sign-in with a passkey that is kept: authenticator data and signature."""
+        """Signs in with a stored passkey; returns authenticator data and signature."""
         passkey = self.kept[identifier]
         flags = USER_PRESENT | USER_VERIFIED | BACKUP_ELIGIBLE | BACKED_UP
         data = AuthenticatorData(rp_id_hash=rp_hash(passkey["rp"]), flags=flags, count=0)

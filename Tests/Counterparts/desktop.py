@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The desktop's side, step by step; `client.py` takes them in order, `hostile_client.py` does not."""
+"""Steps of the client; `client.py` performs them in order, `hostile_client.py` does not."""
 import secrets, time
 
 import cbor, channel, keys, noise, qr, radio
@@ -7,7 +7,7 @@ from tunnel import Tunnel, TunnelFailed
 
 
 class Desktop:
-    """One code and the session that it leads to."""
+    """One QR code and its session."""
 
     def __init__(self, relay, ca, hint="ga", inspection=None):
         self.relay, self.ca = relay, ca
@@ -29,12 +29,12 @@ class Desktop:
         return qr.text(self.fields)
 
     def hear(self, receiver, seconds=60):
-        """Waits for the advert that this code's key opens; the receiver must be scanning."""
+        """Waits for the advert that this code's key decrypts; the receiver must be scanning."""
         key = keys.eid_key(self.secret)
         for services in receiver.heard(seconds):
-            # Chrome looks at the older UUID first.
+            # Chrome checks the older UUID first.
             for uuid in (radio.GOOGLE, radio.FIDO):
-                # What follows the twenty bytes is for another data channel and not part of the secret.
+                # Bytes after the first 20 concern another transport and are not part of the secret.
                 eid = keys.open_eid(services.get(uuid, b"")[:20], key)
                 if eid is not None:
                     if self.inspection:
@@ -43,7 +43,7 @@ class Desktop:
                     return
 
     def join(self, headers=(), origin=None, upper_case=False):
-        """Joins the tunnel under the routing ID that was heard, which the relay checks."""
+        """Joins the tunnel with the advert's routing ID, which the relay checks."""
         routing, name = keys.eid_routing_id(self.eid).hex(), keys.tunnel_id(self.secret).hex()
         if upper_case:
             routing, name = routing.upper(), name.upper()
@@ -52,7 +52,7 @@ class Desktop:
         self.tunnel = Tunnel(host, f"/cable/connect/{routing}/{name}", self.relay, self.ca, headers, origin)
 
     def initiate(self):
-        """The handshake's first message, for those who do not send it as it is."""
+        """Returns the first handshake message, so that callers can modify it."""
         return noise.Initiator(self.static, keys.psk(self.secret, self.eid))
 
     def shake_hands(self, padding=channel.pad):
@@ -64,7 +64,7 @@ class Desktop:
         self.channel = channel.Channel(result.client_to_phone, result.phone_to_client, padding)
 
     def meet(self):
-        """Reads the phone's first message, which needs no asking."""
+        """Reads the post-handshake message, which arrives without a request."""
         message = self._open(self.tunnel.receive())
         fields, features = channel.read_post_handshake(message)
         if "ctap" not in features:
@@ -77,7 +77,7 @@ class Desktop:
         self.tunnel.send(self.channel.seal(message, **how))
 
     def ask(self, request, **how):
-        """Sends a CTAP request and waits for the answer behind whatever news comes first: status and body."""
+        """Sends a CTAP request, skips updates, and returns status and body of the response."""
         self.send(bytes([channel.CTAP]) + request, **how)
         while True:
             message = self._open(self.tunnel.receive(120))
@@ -90,7 +90,7 @@ class Desktop:
             return message[1], message[2:]
 
     def shut_down(self, seconds=60):
-        """Says goodbye and waits, as Chrome does, until the phone closes; nothing may come before that."""
+        """Sends a shutdown message and waits, as Chrome does, until the authenticator closes; nothing may arrive before that."""
         self.send(bytes([channel.SHUTDOWN]))
         try:
             late = self.tunnel.receive(seconds)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A phone that breaks the rules.
+"""Authenticator that violates the protocol.
 
   hostile_authenticator.py --relay HOST:PORT --ca FILE ATTACK < text of the code
 
-Standard output has one JSON line: whether the desktop joined, asked, and how the tunnel ended.
+Prints one JSON line: whether the client joined and sent a request, and how the tunnel ended.
 """
 import argparse, json, os, secrets, sys
 from contextlib import ExitStack
@@ -17,14 +17,14 @@ TOO_LONG = channel.LONGEST_FRAME + 1
 
 
 class Trial:
-    """A phone, and what the desktop did."""
+    """Authenticator and the client's reactions."""
 
     def __init__(self, text, relay, ca):
         self.phone = phones.Phone(text, relay, ca, 266)
         self.result = {"joined": False, "asked": False, "end": None}
 
     def join(self):
-        """Advertises until the desktop's first message has come, and returns it."""
+        """Advertises until the client's first message arrives, and returns it."""
         return self.listen([{radio.FIDO: self.phone.advert}])
 
     def listen(self, adverts, seconds=60):
@@ -55,7 +55,7 @@ class Trial:
 
 
 def unusable_adverts(trial):
-    """Adverts that are not for this desktop, or that it can't use: it must not join."""
+    """Sends adverts that are not for this client or that are invalid: it must not join."""
     phone = trial.phone
     advert, eid = phone.advert, phone.eid
     damaged = advert[:-1] + bytes([advert[-1] ^ 1])
@@ -66,7 +66,7 @@ def unusable_adverts(trial):
 
 
 def second_message(change):
-    """Something else in place of the handshake's second message."""
+    """Sends other bytes in place of the second handshake message."""
 
     def attack(trial):
         message1 = trial.join()
@@ -80,13 +80,13 @@ def right(phone, message1):
 
 
 def of_another_handshake(phone, _):
-    """What comes out where somebody takes part who neither made the code nor heard the advert."""
+    """Returns keys of a handshake without knowledge of the code and the advert."""
     static, psk = noise.new_key(), secrets.token_bytes(32)
     return noise.respond(static.public_key(), psk, noise.Initiator(static, psk).message1)[0]
 
 
 def first_message(*frames):
-    """Something else in place of the phone's first message."""
+    """Sends other bytes in place of the post-handshake message."""
 
     def attack(trial):
         trial.shake_hands()
@@ -102,7 +102,7 @@ def introducing(fields):
 
 
 def answering(message):
-    """Something else in place of an answer."""
+    """Sends other bytes in place of a response."""
 
     def attack(trial):
         trial.ask()
@@ -112,7 +112,7 @@ def answering(message):
 
 
 def signing(change):
-    """An answer that has the right form and says the wrong thing."""
+    """Sends a well-formed response with wrong content."""
 
     def attack(trial):
         parameters = trial.ask()
@@ -219,7 +219,7 @@ def main():
         ATTACKS[options.attack](trial)
         while True:
             message = trial.phone.tunnel.receive(30)
-            # The frame opens under the keys only if the desktop went on in spite of everything.
+            # The frame decrypts only if the client continued in spite of the attack.
             if trial.phone.channel and trial.phone.channel.open(message)[:1] == bytes([channel.CTAP]):
                 trial.result["asked"] = True
     except TunnelFailed as failure:

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A desktop that breaks the rules, near enough to hear the phone.
+"""Client that violates the protocol but receives the advert.
 
   hostile_client.py --relay HOST:PORT --ca FILE ATTACK < request
 
-Standard input has one {"publicKey": ...}, for attacks that need something valid to break. Standard output has the
-code's text, then one JSON line: the statuses that came back and how the tunnel ended. Ends with 0 if the phone
-sent nothing else.
+Reads one {"publicKey": ...} for attacks that modify a valid request. Prints the code's text, then one JSON line: the
+statuses that were received and the end of the tunnel. Exit status 0 if the authenticator sent nothing else.
 """
 import argparse, json, os, secrets, sys
 
@@ -17,12 +16,12 @@ from tunnel import TunnelFailed
 from website import Ceremony
 
 TOO_LONG = channel.LONGEST_FRAME + 1
-# Longer than a phone waits for anything, in seconds.
+# Longer than any time-out of an authenticator, in seconds.
 PATIENCE = 80
 
 
 def before_handshake(send):
-    """An attack in place of the handshake's first message."""
+    """Attack in place of the first handshake message."""
 
     def attack(desktop, _):
         send(desktop, desktop.initiate().message1)
@@ -31,7 +30,7 @@ def before_handshake(send):
 
 
 def after_handshake(send):
-    """An attack on the open channel, with a valid request to break."""
+    """Attack on the open channel with a modified request."""
 
     def attack(desktop, request):
         desktop.shake_hands()
@@ -42,7 +41,7 @@ def after_handshake(send):
 
 
 def asking(request):
-    """A request that is wrong in itself: it must be answered with a status, and nobody be asked."""
+    """Invalid request: the authenticator must answer with a status and must not ask its user."""
     return after_handshake(lambda desktop, _: desktop.send(bytes([channel.CTAP]) + request))
 
 
@@ -55,12 +54,12 @@ def off_curve(message1):
 
 
 def unproven(message1):
-    """Of the right form, but its tag proves nothing."""
+    """Sends a well-formed message with a wrong tag."""
     return message1[:-1] + bytes([message1[-1] ^ 1])
 
 
 def begin_again(desktop, _):
-    """The handshake's first message once more, where a frame is due."""
+    """Repeats the first handshake message where a frame is expected."""
     desktop.tunnel.send(desktop.first)
 
 
@@ -75,7 +74,7 @@ def flip(desktop, message):
 
 
 def wait(desktop, _=None):
-    """Says nothing more."""
+    """Sends nothing more."""
 
 
 def replay(desktop, message):
@@ -105,7 +104,7 @@ def leave(desktop, _):
 
 
 def vanish(desktop, _):
-    """No goodbye, no close frame: the network is gone."""
+    """Cuts the connection without shutdown message or close frame."""
     say({"answers": [], "end": "vanished"})
     os._exit(0)
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a careful peer can tell of this project's programs from what they send.
+"""Checks of a strict peer on the messages of this project's programs.
 
-Real peers forgive more; these are the rules that the project sets itself, so each fault is a line of its own.
+Real peers are more lenient; these are the project's own rules. Each error is one line.
 """
 import cbor, channel, ctap, radio
 
 
 class Inspection:
-    """A list of faults, empty if all is as it should be."""
+    """List of errors; empty if there are none."""
 
     def __init__(self, enabled):
         self.enabled = enabled
         self.faults = []
-        # What this phone has said of itself, once it has.
+        # getInfo of the authenticator, once received.
         self.info = {}
 
     def expect(self, condition, words):
@@ -22,7 +22,7 @@ class Inspection:
     def expect_canonical(self, data, what):
         self.expect(cbor.is_canonical(data), f"{what} is not canonical CBOR: {data[:200].hex()}")
 
-    # What either end sends.
+    # Messages of both ends.
 
     def padding(self, padded):
         zeros = padded[-1]
@@ -30,7 +30,7 @@ class Inspection:
         self.expect(whole, f"a padded message of {len(padded)} bytes that ends in {zeros}")
         self.expect(not any(padded[-zeros - 1 : -1]), "padding that is not zeros")
 
-    # What a phone sends.
+    # Messages of the authenticator.
 
     def service_data(self, services):
         self.expect(set(services) == {radio.FIDO}, f"service data under {sorted(services)}")
@@ -116,7 +116,7 @@ class Inspection:
         self.expect(data.count == 0, f"a signature count of {data.count}")
         return data
 
-    # What a desktop sends.
+    # Messages of the client.
 
     def offer(self, offer, text):
         self.expect(text.startswith("FIDO:/") and len(text) <= 200, f"a code of {len(text)} characters")
@@ -129,7 +129,7 @@ class Inspection:
         self.info = info
 
     def _extensions(self, extensions):
-        """Only what the phone lists is asked, and in the form that phones read."""
+        """Checks that a request uses listed features only, in the form that phones read."""
         listed = set(self.info.get(2, []))
         self.expect(extensions is None or extensions, "an empty map of extensions")
         self.expect(set(extensions or {}) <= listed, f"extensions {sorted(extensions or {})}, listed {sorted(listed)}")
@@ -143,7 +143,7 @@ class Inspection:
         command, parameters = request[0], cbor.read(request[1:])
         self.expect_canonical(request[1:], "the request")
         name = {ctap.MAKE_CREDENTIAL: "mc", ctap.GET_ASSERTION: "ga"}.get(command)
-        self.expect(name == hint, f"command {command:#04x} behind the hint {hint}")
+        self.expect(name == hint, f"command {command:#04x} after the hint {hint}")
         if command == ctap.MAKE_CREDENTIAL:
             self.expect(set(parameters) <= {1, 2, 3, 4, 5, 6, 7, 11}, f"parameters {sorted(parameters)}")
             self.expect(set(parameters[2]) == {"id", "name"}, f"a relying party with {sorted(parameters[2])}")

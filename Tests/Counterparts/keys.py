@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that follow from the QR's secret, the encrypted advert (EID), and the names of relays."""
+"""Keys derived from the QR secret, the encrypted advert, and host names of relays."""
 import hashlib, hmac
 
 from cryptography.hazmat.primitives import hashes
@@ -27,7 +27,7 @@ def psk(secret, eid):
 
 
 def host(domain):
-    """The relay's name for a number; ValueError for numbers that are assigned to nobody."""
+    """Returns a relay's host name; raises ValueError for unassigned numbers."""
     if domain < 256:
         if domain >= len(ASSIGNED_HOSTS):
             raise ValueError(f"tunnel domain {domain} is not assigned")
@@ -49,14 +49,14 @@ def eid_plaintext(nonce, routing_id, domain):
 
 
 def seal_eid(plaintext, key):
-    """The 20 bytes for the air."""
+    """Returns the advert's 20 bytes."""
     encryptor = Cipher(algorithms.AES(key[:32]), modes.ECB()).encryptor()
     ciphertext = encryptor.update(plaintext) + encryptor.finalize()
     return ciphertext + _tag(ciphertext, key)
 
 
 def open_eid(advert, key):
-    """The 16 bytes inside; None if the advert is not for this key or can't be used."""
+    """Returns the EID; None if the advert does not match this key or is invalid."""
     if len(advert) != 20:
         return None
     ciphertext, tag = advert[:16], advert[16:]

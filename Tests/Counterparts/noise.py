@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handshake Noise_KNpsk0_P256_AESGCM_SHA256, both ends.
+"""Handshake Noise_KNpsk0_P256_AESGCM_SHA256, both ends.
 
-The initiator is the desktop, whose static key stands in the QR.
+The initiator is the client, whose static key is in the QR code.
 """
 import hashlib
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ POINT_LENGTH = 65
 
 
 class HandshakeFailed(Exception):
-    """The other end's message does not verify."""
+    """The peer's message does not verify."""
 
 
 @dataclass
 class Keys:
-    """What a handshake gives."""
+    """Result of a handshake."""
 
     client_to_phone: bytes
     phone_to_client: bytes
@@ -46,7 +46,7 @@ def compressed(key):
 
 
 class _State:
-    """Noise's SymmetricState; every encryption here comes right behind a new key, so its nonce is zero."""
+    """Noise's SymmetricState; each encryption directly follows a new key, so its nonce is zero."""
 
     def __init__(self, client_static, psk):
         self.chaining_key = self.hash = b"Noise_KNpsk0_P256_AESGCM_SHA256\0"
@@ -99,7 +99,7 @@ def _take_apart(message):
 
 
 class Initiator:
-    """The desktop's end."""
+    """Initiator: the client."""
 
     def __init__(self, static, psk, ephemeral=None):
         self.static = static
@@ -119,7 +119,7 @@ class Initiator:
 
 
 def respond(client_static, psk, message1, ephemeral=None):
-    """The phone's end: message 2 and the keys."""
+    """Responder: returns message 2 and the keys."""
     state = _State(uncompressed(client_static), psk)
     key, point, tag = _take_apart(message1)
     state.mix_ephemeral(point)

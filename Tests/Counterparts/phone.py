@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phone's side, step by step; `authenticator.py` takes them in order, `hostile_authenticator.py` does not."""
+"""Steps of the authenticator; `authenticator.py` performs them in order, `hostile_authenticator.py` does not."""
 import secrets
 
 import cbor, channel, keys, noise, qr
@@ -7,7 +7,7 @@ from tunnel import Tunnel
 
 
 class Phone:
-    """One scanned code and the session that it leads to."""
+    """One scanned code and its session."""
 
     def __init__(self, text, relay, ca, domain, inspection=None):
         self.offer = qr.parse(text)
@@ -18,7 +18,7 @@ class Phone:
         self.tunnel = self.eid = self.channel = self.handshake_hash = None
 
     def open_tunnel(self):
-        """Asks the relay for a tunnel; its routing ID goes into the advert."""
+        """Opens a tunnel; its routing ID becomes part of the advert."""
         name = keys.tunnel_id(self.offer.secret).hex()
         self.tunnel = Tunnel(keys.host(self.domain), f"/cable/new/{name}", self.relay, self.ca)
         self.eid = keys.eid_plaintext(secrets.token_bytes(10), self.tunnel.routing_id, self.domain)
@@ -28,7 +28,7 @@ class Phone:
         return keys.seal_eid(self.eid, keys.eid_key(self.offer.secret))
 
     def respond(self, message1):
-        """Message 2, and the keys of the channel."""
+        """Returns message 2 and the channel keys."""
         return noise.respond(self.offer.client_key, keys.psk(self.offer.secret, self.eid), message1)
 
     def shake_hands(self, message1, padding=channel.pad):
@@ -41,7 +41,7 @@ class Phone:
         self.tunnel.send(self.channel.seal(message, **how))
 
     def next_request(self):
-        """The next CTAP request; None after a goodbye."""
+        """Returns the next CTAP request; None after a shutdown message."""
         message = self.channel.open(self.tunnel.receive(120))
         if self.inspection:
             self.inspection.padding(self.channel.last_padded)
@@ -54,7 +54,7 @@ class Phone:
         return message[1:]
 
     def link(self):
-        """What a client would need to reach this phone without a code."""
+        """Returns linking information."""
         return channel.linking_map(
             contact_id=secrets.token_bytes(152),
             link_id=secrets.token_bytes(8),
@@ -67,7 +67,7 @@ class Phone:
 
 
 def information(aaguid):
-    """A getInfo as Android's, but for the model."""
+    """Returns getInfo as Android sends it, except for the AAGUID."""
     return {
         1: ["FIDO_2_0", "FIDO_2_1"],
         2: ["prf"],
@@ -78,7 +78,7 @@ def information(aaguid):
 
 
 def introduce(phone, info, encode=cbor.canonical, **members):
-    """Sends the first message."""
+    """Sends the post-handshake message."""
     if phone.inspection:
         phone.inspection.introduced(info)
     phone.send(encode(channel.post_handshake(encode(info), **members)))

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP proxy that opens tunnels with CONNECT, or fails to in a way that is asked for.
+"""HTTP proxy that opens tunnels with CONNECT, or fails in a chosen way.
 
   proxy.py [--lead-to PORT] [--log FILE] [--want USER:PASSWORD] [--fault FAULT]
 
-Says `listening on 127.0.0.1:PORT` on standard error. With --lead-to every tunnel leads to that port of this machine,
-whatever was asked for. FAULT is silent, hang-up, status=NNN, garbage, long, eager (speaks behind its answer) or slow
-(its answer comes byte by byte).
+Prints `listening on 127.0.0.1:PORT` on standard error. --lead-to sends every tunnel to that local port. FAULT is silent,
+hang-up, status=NNN, garbage, long, eager (sends bytes after its response) or slow (sends its response byte by byte).
 """
 import argparse, asyncio, base64, json, sys
 
@@ -18,7 +17,7 @@ async def pump(reader, writer):
             await writer.drain()
         writer.write_eof()
     except OSError:
-        # Who was cut off is gone for the other end, too.
+        # If one end disconnects, the other end is disconnected as well.
         writer.close()
 
 

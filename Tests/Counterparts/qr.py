@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a QR code: `FIDO:/` and decimal digits, which code a CBOR map."""
+"""Text of a QR code: `FIDO:/` and decimal digits that encode a CBOR map."""
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -7,13 +7,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import cbor
 
 SCHEME = "FIDO:/"
-# Digits for 0 to 7 bytes.
+# Number of digits for 0 to 7 bytes.
 WIDTHS = (0, 3, 5, 8, 10, 13, 15, 17)
 
 
 @dataclass
 class Offer:
-    """What a code says."""
+    """Content of a code."""
 
     client_key: ec.EllipticCurvePublicKey
     secret: bytes
@@ -21,9 +21,9 @@ class Offer:
     created: int | None
     linking: bool | None
     hint: str
-    # Key 6 as it came; None if it did not.
+    # Key 6 as received; None if it is missing.
     channels: object
-    # All that was in the map, with the bytes it was read from.
+    # The whole map, and the bytes it was decoded from.
     fields: dict
     encoded: bytes
 
@@ -34,7 +34,7 @@ def to_digits(data):
 
 
 def from_digits(text):
-    """The bytes; ValueError where no bytes have such digits."""
+    """Returns the bytes; raises ValueError if the digits are invalid."""
     data = b""
     for start in range(0, len(text), WIDTHS[7]):
         chunk = text[start : start + WIDTHS[7]]
@@ -48,12 +48,12 @@ def from_digits(text):
 
 
 def text(fields):
-    """The text for a map, whatever is in it."""
+    """Returns the text for any map."""
     return SCHEME + to_digits(cbor.canonical(fields))
 
 
 def parse(code):
-    """What a code says; ValueError if it says nothing usable."""
+    """Parses a code; raises ValueError if it is invalid."""
     if code[: len(SCHEME)].upper() != SCHEME:
         raise ValueError("not a FIDO code")
     data = from_digits(code[len(SCHEME) :])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adverts by BlueZ's D-Bus interface, as any program uses it: one connection, one thread."""
+"""Adverts through BlueZ's D-Bus interface, with one connection on one thread."""
 import os, time
 from collections import deque
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ from jeepney import DBusAddress, HeaderFields, MessageType, new_error, new_metho
 from jeepney.io.blocking import open_dbus_connection
 
 FIDO = "0000fff9-0000-1000-8000-00805f9b34fb"
-# An older UUID of Google's that phones have sent as well.
+# Older UUID of Google that some phones use.
 GOOGLE = "0000fde2-0000-1000-8000-00805f9b34fb"
-# Another service of Google's, which has nothing to do with passkeys and is on the air of every Android phone.
+# Unrelated service of Google that every Android phone advertises.
 FAST_PAIRING = "0000fcf1-0000-1000-8000-00805f9b34fb"
 
 BLUEZ = "org.bluez"
@@ -24,11 +24,11 @@ PATIENCE = 30
 
 
 class RadioFailed(Exception):
-    """bluetoothd refused or did not answer, or nothing was heard in time."""
+    """bluetoothd refused, did not answer, or no advert arrived in time."""
 
 
 class Radio:
-    """An adapter, on the bus that DBUS_SYSTEM_BUS_ADDRESS names."""
+    """Adapter on the bus of DBUS_SYSTEM_BUS_ADDRESS."""
 
     def __init__(self, adapter="hci0"):
         bus = os.environ.get("DBUS_SYSTEM_BUS_ADDRESS", "SYSTEM")
@@ -43,7 +43,7 @@ class Radio:
 
     @contextmanager
     def advertising(self, services, kind="broadcast", list_uuids=False):
-        """Has service data (bytes by UUID) on the air for as long as the body runs."""
+        """Advertises service data (bytes by UUID) while the body runs."""
         self.last_advert += 1
         path = f"/counterpart/advert{self.last_advert}"
         properties = {
@@ -64,7 +64,7 @@ class Radio:
 
     @contextmanager
     def scanning(self):
-        """Listens for as long as the body runs."""
+        """Scans while the body runs."""
         for rule in (
             f"type='signal',sender='{BLUEZ}',interface='{OBJECTS}',member='InterfacesAdded'",
             f"type='signal',sender='{BLUEZ}',interface='{PROPERTIES}',member='PropertiesChanged',arg0='{DEVICE}'",
@@ -80,7 +80,7 @@ class Radio:
             self._call(self.adapter, ADAPTER, "StopDiscovery")
 
     def heard(self, seconds):
-        """All service data heard, known devices first; RadioFailed when the time is up."""
+        """Yields received service data, known devices first; raises RadioFailed on time-out."""
         end = time.monotonic() + seconds
         (objects,) = self._call("/", OBJECTS, "GetManagedObjects")
         for path, interfaces in objects.items():
@@ -111,7 +111,7 @@ class Radio:
         return self._ask(new_method_call(DBusAddress(path, BLUEZ, interface), member, signature, body))
 
     def _ask(self, message):
-        """Sends a call and waits for its answer, serving meanwhile what bluetoothd asks of us."""
+        """Sends a call and waits for its reply, and serves calls of bluetoothd meanwhile."""
         serial = next(self.bus.outgoing_serial)
         self.bus.send(message, serial=serial)
         end = time.monotonic() + PATIENCE

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the counterparts with the published vectors, so that a fault of theirs is told apart from one of ours.
+"""Compares the counterparts with the published vectors, to separate their errors from those of the programs.
 
   python3 Tests/Counterparts/test_vectors.py
 """
@@ -163,7 +163,7 @@ class CBOR(unittest.TestCase):
     def test_canonical(self):
         data = cbor.canonical(self.VALUE)
         self.assertEqual(cbor.read(data), self.VALUE)
-        # Unsigned keys, then negative ones, then text, although 300 is written longer than "a".
+        # Unsigned keys, then negative ones, then text, although 300 has a longer encoding than "a".
         self.assertEqual(list(cbor.read(data)), [3, 300, -1, "a", "display"])
         self.assertTrue(cbor.is_canonical(data))
 

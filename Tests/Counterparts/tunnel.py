@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A WebSocket through a relay."""
+"""WebSocket through a relay."""
 import contextlib, socket, ssl
 
 import websockets
@@ -9,7 +9,7 @@ SUBPROTOCOL = "fido.cable"
 
 
 class TunnelFailed(Exception):
-    """The relay refused, or the tunnel ended; `code` is the WebSocket's close code or None."""
+    """The relay refused, or the tunnel ended; `code` is the close code or None."""
 
     def __init__(self, words, code=None):
         super().__init__(words)
@@ -17,7 +17,7 @@ class TunnelFailed(Exception):
 
 
 class Tunnel:
-    """One end of a tunnel; binary messages only, as they are."""
+    """One end of a tunnel; carries unmodified binary messages."""
 
     def __init__(self, host, path, relay, ca, headers=(), origin=None):
         address, port = relay.rsplit(":", 1)
@@ -44,7 +44,7 @@ class Tunnel:
 
     @property
     def routing_id(self):
-        """What the relay gave a phone: one header, six digits."""
+        """Returns the routing ID from the relay's response: one header field, six digits."""
         values = self.socket.response.headers.get_all("X-caBLE-Routing-ID")
         if len(values) != 1 or len(values[0]) != 6:
             raise TunnelFailed(f"routing IDs: {values}")
@@ -71,8 +71,8 @@ class Tunnel:
         self.socket.close(code)
 
     def drop(self):
-        """Ends the connection below the WebSocket, as a phone does whose program is gone."""
-        # The other side may have been quicker.
+        """Cuts the TCP connection, as when a phone's program dies."""
+        # The peer may have closed first.
         with contextlib.suppress(OSError):
             self.socket.socket.shutdown(socket.SHUT_RDWR)
 

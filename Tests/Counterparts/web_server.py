@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A web server in a relay's place: it answers every request with one status.
+"""Web server in place of a relay; it answers every request with one status.
 
   web_server.py --cert FILE --key FILE [--status NNN] [--location URL] [--clock SECONDS] [--most N]
                 [--log FILE]
 
-Says `listening on 127.0.0.1:PORT` on standard error. `{path}` in URL stands for the path that was asked for. --clock is
-how far its clock is ahead. After N requests nobody listens any more.
+Prints `listening on 127.0.0.1:PORT` on standard error. `{path}` in URL is replaced by the requested path. --clock sets
+the clock forward. The server stops listening after N requests.
 """
 import argparse, asyncio, email.utils, json, ssl, sys, time
 

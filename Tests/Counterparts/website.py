@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a browser does between a website and CTAP: options in, responses out, both as WebAuthn's JSON."""
+"""A browser's translation between WebAuthn JSON (options, responses) and CTAP."""
 import base64, hashlib, json
 
 import cbor, ctap
@@ -14,13 +14,13 @@ def from_base64url(text):
 
 
 def prf_salts(values):
-    """What a browser makes of the values that a website gives to the prf extension, by name."""
+    """Returns a browser's hashes of a website's prf values, by name."""
     context = b"WebAuthn PRF\0"
     return {name: hashlib.sha256(context + from_base64url(value)).digest() for name, value in values.items()}
 
 
 def prf_inputs(extension):
-    """The extension's CTAP form, in which nothing is encrypted over hybrid."""
+    """Returns the CTAP form of the extension, which is not encrypted over hybrid."""
     inputs = {}
     if "eval" in extension:
         inputs["eval"] = prf_salts(extension["eval"])
@@ -33,7 +33,7 @@ def prf_inputs(extension):
 
 
 class Ceremony:
-    """One registration or sign-in that a website asks for."""
+    """One registration or sign-in."""
 
     def __init__(self, options, origin, uv=True, rk=None):
         options = options["publicKey"]
@@ -50,7 +50,7 @@ class Ceremony:
         self.prf = None if prf is None else prf_inputs(prf)
         extensions = None if prf is None else {"prf": self.prf}
         self.formats = options.get("attestationFormats", [])
-        # As browsers do, the statement is taken away from a site that did not ask for one.
+        # Browsers remove the statement if the website did not request one.
         self.wants_attestation = options.get("attestation", "none") != "none" or bool(self.formats)
         if self.is_creation:
             user = {**options["user"], "id": from_base64url(options["user"]["id"])}
@@ -74,7 +74,7 @@ class Ceremony:
         return [ctap.descriptor(from_base64url(entry["id"]), entry.get("transports")) for entry in entries]
 
     def response(self, answer, transports):
-        """RegistrationResponseJSON or AuthenticationResponseJSON from the map that the phone answered."""
+        """Returns RegistrationResponseJSON or AuthenticationResponseJSON for a response map."""
         if self.is_creation:
             identifier = ctap.AuthenticatorData.read(answer[2]).credential_id
             members = {
@@ -102,7 +102,7 @@ class Ceremony:
         }
 
     def _extensions(self, answer):
-        """What the unsigned outputs say, in the form that a website sees."""
+        """Returns the unsigned outputs as the website sees them."""
         outputs = answer.get(6 if self.is_creation else 8, {})
         if "prf" not in outputs:
             return {}

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Python programs, each in a process of its own, without loading the libraries anew for each.
+"""Runs Python programs as forked processes, so that libraries are loaded once.
 
   workshop.py FIFO
 
-Each line of the FIFO is JSON: {"program": PATH, "arguments": [...], "base": PATH}. Standard input comes from
-BASE.in, outputs go to BASE.out and BASE.err, and BASE.status appears with the exit status. When the last writer
-closes the FIFO this ends, and with it all that still runs.
+Each line of the FIFO is JSON: {"program": PATH, "arguments": [...], "base": PATH}. Standard input comes from BASE.in,
+output goes to BASE.out and BASE.err, and the exit status to BASE.status. When the last writer closes the FIFO, this
+program and all its children end.
 """
 import json, os, runpy, signal, sys, traceback
 
-# Loaded here once; who is forked has them.
+# Loaded once, before the first fork.
 import desktop, inspection, phone, radio, website
 import fido2.server, fido2.webauthn, webauthn
 
 
 def main():
     os.setpgrp()
-    # Nobody waits for the supervisors.
+    # The supervisors need no wait().
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # Without waiting for a writer: the only one may have closed it while the libraries were loaded.
+    # Non-blocking: the only writer may have closed the FIFO while the libraries were loaded.
     fifo = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(fifo, True)
     with open(fifo) as jobs:
@@ -38,7 +38,7 @@ def supervise(job):
     path = job["base"] + ".status"
     with open(path + ".part", "w") as file:
         file.write(str(code if code >= 0 else 128 - code))
-    # Whoever sees the file finds it whole.
+    # Renamed into place, so that readers see the complete file.
     os.rename(path + ".part", path)
     os._exit(0)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges an export in the Credential Exchange Format without any code of ours.
+"""Checks an export in the Credential Exchange Format, independently of this project's code.
 
     check_export.py FILE
 
-The structure is held against cxf-1.0.schema.json, what a schema can't say is looked at here. Prints, for each
-credential ID, what a relying party would know of the passkey.
+Checks the structure with cxf-1.0.schema.json, and the rules that a schema cannot express with code. Prints, for each
+credential ID, the data that a relying party would have.
 """
 
 import base64
@@ -22,13 +22,13 @@ SCHEMA = pathlib.Path(__file__).with_name("cxf-1.0.schema.json")
 
 def decoded(text):
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    assert base64.urlsafe_b64encode(data).rstrip(b"=").decode() == text, "one spelling: " + text
+    assert base64.urlsafe_b64encode(data).rstrip(b"=").decode() == text, "not canonical base64url: " + text
     return data
 
 
 def once(pairs):
     members = dict(pairs)
-    assert len(members) == len(pairs), "no member comes twice"
+    assert len(members) == len(pairs), "duplicate member"
     return members
 
 
@@ -44,7 +44,7 @@ def main(path):
         for item in account["items"]:
             identifiers.append(item["id"])
             for extension in item.get("extensions", []):
-                assert extension["name"].startswith(document["exporterRpId"] + "/"), "an extension names its maker"
+                assert extension["name"].startswith(document["exporterRpId"] + "/"), "an extension without the name of its exporter"
             for passkey in item["credentials"]:
                 key = serialization.load_der_private_key(decoded(passkey["key"]), None)
                 assert isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1)
@@ -68,7 +68,7 @@ def main(path):
                     "fido2Extensions": extensions,
                 }
     assert all(len(decoded(identifier)) <= 64 for identifier in identifiers)
-    assert len(set(identifiers)) == len(identifiers), "every identifier is its own"
+    assert len(set(identifiers)) == len(identifiers), "duplicate identifier"
     print(json.dumps(found, sort_keys=True))
 
 

@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import HybridCaBLE
+import HybridPrimitives
 import HybridRelayCore
 import Logging
 import NIOConcurrencyHelpers
@@ -16,18 +17,21 @@ import Testing
 struct BearerTokenTests {
     private typealias BearerToken = HybridDataChannel.BearerToken
 
-    @Test("is what RFC 6750 allows", arguments: ["a", "AZaz09-._~+/=", "==", String(repeating: "x", count: 512)])
+    @Test(
+        "Tokens of RFC 6750 are accepted",
+        arguments: ["a", "AZaz09-._~+/=", "==", String(repeating: "x", count: 512)]
+    )
     func tokens(text: String) throws {
         let token = try #require(BearerToken(text.utf8))
         #expect(token.withUnsafeBytes { Array($0) } == Array(text.utf8))
-        #expect(BearerToken(AnyCollection(Array(text.utf8))) == token, "whose bytes do not lie in one piece")
-        #expect(Array(text.utf8).withUnsafeBytes { BearerToken($0) } == token, "whose bytes are somebody's memory")
+        #expect(BearerToken(AnyCollection(Array(text.utf8))) == token, "from bytes that are not contiguous")
+        #expect(Array(text.utf8).withUnsafeBytes { BearerToken($0) } == token, "from unmanaged memory")
         #expect(BearerToken((text.dropLast() + "!").utf8) == nil)
         #expect(BearerToken((text.dropLast() + "Q").utf8) != token)
     }
 
     @Test(
-        "is nothing else",
+        "Other text is rejected",
         arguments: [
             "", " ", "a b", "a\r\nX: y", "a\n", "a\0", "a,b", "a\"", "é", "a:b", String(repeating: "x", count: 513),
         ]
@@ -36,12 +40,12 @@ struct BearerTokenTests {
         #expect(BearerToken(text.utf8) == nil)
     }
 
-    @Test("is shown by nothing that holds it")
+    @Test("No value that contains a token shows it")
     func hidden() async throws {
         let token = try #require(BearerToken("hunter2".utf8))
-        let location = try await ScriptedRelay.location(port: 1)
-        let opening = TunnelOpening(location: location, path: .new(.test), bearerToken: token)
-        let upgrade = WebSocketUpgrade(host: "h", uri: "/", path: .new(.test), bearerToken: token)
+        let endpoint = try await ScriptedRelay.endpoint(port: 1)
+        let opening = TunnelOpening(relay: endpoint, path: .new(.test), bearerToken: token)
+        let upgrade = WebSocketUpgrade(host: "h", displayName: "h", uri: "/", path: .new(.test), bearerToken: token)
         for holder in [token, [token], Optional(token) as Any, opening, upgrade, AuthorizationHandler(token)] {
             var dumped = ""
             dump(holder, to: &dumped)
@@ -52,7 +56,7 @@ struct BearerTokenTests {
         #expect(Mirror(reflecting: token).children.isEmpty)
     }
 
-    @Test("stands in no line that the relay or a logger of its holder writes, at trace level either")
+    @Test("No log line contains the token, even at trace level")
     func logged() async throws {
         let word = "Very-Secret_1~"
         let hash = SHA256.hash(data: Array(word.utf8)).map { String(format: "%02x", $0) }.joined()
@@ -61,7 +65,7 @@ struct BearerTokenTests {
         logger.logLevel = .trace
         let token = try #require(BearerToken(word.utf8))
         logger.trace("asks with \(token)", metadata: ["token": "\(token)", "more": .stringConvertible(token)])
-        try await RealRelayTests.relay(tokens: NewTokens(parsing: Array("phone \(hash)\n".utf8)), logger: logger) {
+        try await RealRelayTests.relay(tokens: TunnelTokens(parsing: Array("phone \(hash)\n".utf8)), logger: logger) {
             #expect(await Client.refusal(at: $0) != nil)
             let routing = try await WebSocketTunnel.withTunnel(Client.tunnel, at: $0, bearerToken: token) {
                 $0.routingID
@@ -73,9 +77,9 @@ struct BearerTokenTests {
         #expect(!log.lines.contains { $0.contains("Secret") }, "\(log.lines)")
     }
 
-    // MARK: On its way
+    // MARK: Requests
 
-    @Test("goes into a request's head, whose memory is zero when it is written", arguments: [true, false])
+    @Test("The request with a token is wiped once it is written", arguments: [true, false])
     func wiped(isWritten: Bool) throws {
         let token = try #require(BearerToken("hunter2".utf8))
         let (sink, handler) = (Sink(isWritten: isWritten), AuthorizationHandler(token))
@@ -95,11 +99,11 @@ struct BearerTokenTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("so does a proxy's password")
+    @Test("The request with a proxy's password is wiped, too")
     func wipedForProxy() throws {
         let sink = Sink(isWritten: true)
         let proxy = try HTTPProxy("http://Aladdin:open%20sesame@p:1")
-        let handler = ProxyConnectHandler(proxy: proxy, host: "h", port: 443, opened: {}, failed: { _ in })
+        let handler = ProxyConnectHandler(proxy: proxy, target: HostPort(host: "h", port: 443)) { _ in }
         let channel = EmbeddedChannel(handlers: [sink, handler])
         channel.pipeline.fireChannelActive()
         let field = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"
@@ -112,7 +116,7 @@ struct BearerTokenTests {
 
     // MARK: Helpers
 
-    /// The end of the way: takes what is written and lets go of it at once.
+    /// The last outbound handler, which keeps a copy of the text and releases the buffer.
     private final class Sink: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -127,8 +131,8 @@ struct BearerTokenTests {
         }
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            note(Self.unwrapOutboundIn(data))
-            // Later, as a network does it: not while the one who wrote still holds what it wrote.
+            record(Self.unwrapOutboundIn(data))
+            // Later, as a socket does: not while the sender still holds the buffer.
             context.eventLoop.assumeIsolated().execute { [isWritten] in
                 if isWritten { promise?.succeed() } else { promise?.fail(ChannelError.ioOnClosedChannel) }
             }
@@ -136,13 +140,13 @@ struct BearerTokenTests {
 
         func flush(context: ChannelHandlerContext) { (context.eventLoop as? EmbeddedEventLoop)?.run() }
 
-        private func note(_ buffer: ByteBuffer) {
+        private func record(_ buffer: ByteBuffer) {
             texts.append(String(buffer: buffer))
             addresses.append(Self.address(buffer))
         }
     }
 
-    /// Keeps all that is logged.
+    /// Records all log lines.
     private final class Log: LogHandler {
         private let kept = NIOLockedValueBox<[String]>([])
 

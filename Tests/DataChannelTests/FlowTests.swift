@@ -7,7 +7,7 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("The flow of a tunnel", .timeLimit(.minutes(5)))
+@Suite("Flow control of a tunnel", .timeLimit(.minutes(5)))
 struct FlowTests {
     private static let count = 1_024
     private static let size = 64 << 10
@@ -16,7 +16,7 @@ struct FlowTests {
         [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
     }
 
-    @Test("is held back where nobody reads, and nothing is lost when reading goes on")
+    @Test("Unread messages hold the relay back, and nothing is lost when reading continues")
     func flood() async throws {
         let written = Counter()
         let (_, heldAt) = try await ScriptedRelay.run {
@@ -26,8 +26,8 @@ struct FlowTests {
                 written.increment()
             }
             return try await $0.finish()
-        } client: { location in
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+        } client: { endpoint in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                 #expect(try await tunnel.next().first == 0, "it flows")
                 let heldAt = await written.settled(below: Self.count)
                 for index in 1..<Self.count {
@@ -37,19 +37,19 @@ struct FlowTests {
                 return heldAt
             }
         }
-        #expect(heldAt < Self.count, "64 MiB were taken while nobody read")
+        #expect(heldAt < Self.count, "64 MiB were received while no task read")
         #expect(written.value == Self.count)
     }
 
-    @Test("ends when the task is cancelled while it waits, and the relay is told")
+    @Test("Cancellation during a wait closes the tunnel with 1001")
     func cancelledReceiving() async throws {
         let (code, outcome) = try await ScriptedRelay.run {
             try await $0.answer()
             return try await $0.finish()
-        } client: { location in
+        } client: { endpoint in
             let open = Signal()
             let reading = Task {
-                try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+                try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                     open.fire()
                     return try await tunnel.next()
                 }
@@ -62,20 +62,20 @@ struct FlowTests {
         #expect(code == 1001)
     }
 
-    @Test("ends in seconds even if the relay ignores the closeTimeout")
-    func farewellIgnored() async throws {
+    @Test("The tunnel ends within seconds if the relay ignores the close frame")
+    func closeFrameIgnored() async throws {
         let (_, took) = try await ScriptedRelay.run {
             try await $0.answer()
             await $0.readToEnd()
-        } client: { location in
+        } client: { endpoint in
             let start = ContinuousClock.now
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { _ in }
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { _ in }
             return start.duration(to: .now)
         }
         #expect(took < .seconds(60))
     }
 
-    @Test("ends in seconds even if the relay has stopped reading and our last message is stuck")
+    @Test("The tunnel ends within seconds if the relay stops reading and a message is stuck")
     func stuckSender() async throws {
         let sent = Counter()
         let ended = Signal()
@@ -83,10 +83,10 @@ struct FlowTests {
             try await $0.answer()
             // Reads nothing more, so that the windows fill.
             await ended.wait()
-        } client: { location in
+        } client: { endpoint in
             defer { ended.fire() }
             let sending = Task {
-                try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+                try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                     while true {
                         try await tunnel.send(WireMessage(bytes: [UInt8](repeating: 1, count: 1 << 20)))
                         sent.increment()
@@ -103,15 +103,15 @@ struct FlowTests {
         #expect(took < .seconds(60))
     }
 
-    @Test("stops the reader of the tunnel when the body fails, with the body's error")
+    @Test("An error of the body closes the tunnel and is rethrown")
     func bodyFails() async throws {
         struct Own: Error {}
         let (code, _) = try await ScriptedRelay.run {
             try await $0.answer(then: Wire.frame([1]) + Wire.frame([2]))
             return try await $0.finish()
-        } client: { location in
+        } client: { endpoint in
             await #expect(throws: Own.self) {
-                try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+                try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                     _ = try await tunnel.next()
                     throw Own()
                 }
@@ -121,14 +121,14 @@ struct FlowTests {
     }
 }
 
-/// A number that grows, watched by others.
+/// A counter that other tasks watch.
 final class Counter: Sendable {
     private let number = Mutex(0)
 
     var value: Int { number.withLock { $0 } }
     func increment() { number.withLock { $0 += 1 } }
 
-    /// Its value when it is above 0 and has not grown for half a second, or has reached `limit`.
+    /// Returns the value once it is above 0 and constant for half a second, or has reached `limit`.
     func settled(below limit: Int) async -> Int {
         var last = (value: 0, since: ContinuousClock.now)
         while true {

@@ -3,53 +3,53 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
-@Suite("The fuzz corpora of the wire")
+/// Replays the fuzzers' seeds and former crashes through the fuzz targets, whose sources are linked here.
+@Suite("Fuzz corpora of the data channel")
 struct DataChannelFuzzReplayTests {
-    @Test("What a relay answers")
+    @Test("Relay responses")
     func answers() throws {
         let replay = try FuzzCorpus.replay("relay-answer", fuzzRelayAnswer)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 3, "the seeds are of the right form")
-        #expect(replay.refused.count >= 10, "and some are not, on purpose")
+        #expect(replay.taken.count >= 3, "valid seeds are accepted")
+        #expect(replay.refused.count >= 10, "invalid seeds are rejected")
     }
 
-    @Test("Who says to have issued a certificate")
+    @Test("Issuer names")
     func issuers() throws {
         let replay = try FuzzCorpus.replay("issuer-name", fuzzIssuerName)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 3, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "valid seeds are accepted")
+        #expect(replay.refused.count >= 3, "invalid seeds are rejected")
     }
 
-    @Test("Where a relay sends to")
+    @Test("Redirections")
     func redirects() throws {
         let replay = try FuzzCorpus.replay("redirect", fuzzRedirect)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "the seeds are of the right form")
-        #expect(replay.refused.count >= 7, "and some are not, on purpose")
+        #expect(replay.taken.count >= 5, "valid seeds are accepted")
+        #expect(replay.refused.count >= 7, "invalid seeds are rejected")
     }
 
-    @Test("Which proxy the environment names")
+    @Test("Proxy settings")
     func proxies() throws {
         let replay = try FuzzCorpus.replay("proxy-settings", fuzzProxySettings)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 4, "the seeds are of the right form")
-        #expect(replay.refused.count >= 6, "and some are not, on purpose")
+        #expect(replay.taken.count >= 4, "valid seeds are accepted")
+        #expect(replay.refused.count >= 6, "invalid seeds are rejected")
     }
 
-    @Test("What a relay passes on")
-    func passedOn() throws {
+    @Test("Relayed frames")
+    func relayedFrames() throws {
         let replay = try FuzzCorpus.replay("relayed-frames", fuzzRelayedFrames)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "the seeds are of the right form")
+        #expect(replay.taken.count >= 5, "valid seeds are accepted")
     }
 
-    @Test("Where messages end in packets")
-    func cut() throws {
-        let replay = try FuzzCorpus.replay("message-cutter", fuzzMessageCutter)
+    @Test("Message reassembly")
+    func reassembly() throws {
+        let replay = try FuzzCorpus.replay("message-reassembler", fuzzMessageReassembler)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "the seeds are of the right form")
-        #expect(replay.refused.count >= 2, "and some are not, on purpose")
+        #expect(replay.taken.count >= 5, "valid seeds are accepted")
+        #expect(replay.refused.count >= 2, "invalid seeds are rejected")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HybridDataChannel
 
-/// A socket that keeps packets apart, as the radio's do, in the hands of a test.
+/// A socket that preserves packet boundaries, as those of the radio do.
 private final class PacketEnd: Sendable {
     let socket: CInt
 
@@ -15,7 +15,7 @@ private final class PacketEnd: Sendable {
 
     deinit { close(socket) }
 
-    /// Two that are connected: one for a channel, the other for the test.
+    /// Returns two connected sockets: one for a channel, the other for the test.
     static func pair() throws -> (channel: CInt, test: PacketEnd) {
         var pair: [CInt] = [-1, -1]
         let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -23,7 +23,7 @@ private final class PacketEnd: Sendable {
         return (pair[0], PacketEnd(pair[1]))
     }
 
-    /// Whether the kernel took the packet.
+    /// Returns true if the kernel took the packet.
     func offer(_ packet: [UInt8]) -> Bool {
         send(socket, packet, packet.count, CInt(MSG_NOSIGNAL)) == packet.count
     }
@@ -36,7 +36,7 @@ private final class PacketEnd: Sendable {
         Glibc.send(socket, bytes, count, flags)
     }
 
-    /// The next packet; `nil` at the end.
+    /// Waits for the next packet; returns `nil` at the end.
     func next() async throws -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 70_000)
         var count = -1
@@ -52,7 +52,7 @@ private final class PacketEnd: Sendable {
 
 @Suite("A message channel over packets", .timeLimit(.minutes(5)))
 struct L2CAPChannelTests {
-    private static let mark: [UInt8] = [0x0D, 0x0A]
+    private static let delimiter: [UInt8] = [0x0D, 0x0A]
 
     private static func open(largestPacket: Int = 1000) throws -> (L2CAPChannel, PacketEnd) {
         let (socket, test) = try PacketEnd.pair()
@@ -63,7 +63,7 @@ struct L2CAPChannelTests {
         try await channel.receive { $0.bytes == expected ? $0.bytes : nil }
     }
 
-    @Test("A message leaves with its mark, in as few packets as the other side takes", arguments: [16, 23, 1000])
+    @Test("A message is sent with its delimiter in as few packets as possible", arguments: [16, 23, 1000])
     func fewPackets(largest: Int) async throws {
         let (channel, test) = try Self.open(largestPacket: largest)
         var random = SeededGenerator()
@@ -73,14 +73,14 @@ struct L2CAPChannelTests {
             var packets: [[UInt8]] = []
             while packets.joined().count < length + 2 { packets.append(try #require(try await test.next())) }
             try await sending
-            #expect(Array(packets.joined()) == message + Self.mark)
+            #expect(Array(packets.joined()) == message + Self.delimiter)
             #expect(packets.count == (length + 2 + largest - 1) / largest)
             #expect(packets.allSatisfy { $0.count <= largest })
         }
         await channel.close()
     }
 
-    @Test("Two channels understand each other, also with the longest message")
+    @Test("Two channels exchange messages, up to the longest")
     func bothWays() async throws {
         let (socket, test) = try PacketEnd.pair()
         let left = L2CAPChannel(adopting: socket, largestPacket: 4096)
@@ -99,17 +99,17 @@ struct L2CAPChannelTests {
         await right.close()
     }
 
-    @Test("Packets of 16 bytes, glued messages and missing marks are understood")
+    @Test("Packets of 16 bytes, joined messages and missing delimiters are accepted")
     func tolerance() async throws {
         let (channel, test) = try Self.open()
         var random = SeededGenerator()
-        let message = random.bytes(40) + Self.mark + random.bytes(41)
+        let message = random.bytes(40) + Self.delimiter + random.bytes(41)
         for start in stride(from: 0, to: 85, by: 16) {
-            try await test.send(Array((message + Self.mark)[start..<min(start + 16, 85)]))
+            try await test.send(Array((message + Self.delimiter)[start..<min(start + 16, 85)]))
         }
         #expect(try await Self.receive(channel, message) == message)
         let (first, second) = (random.bytes(81), random.bytes(90))
-        try await test.send(first + Self.mark + second + Self.mark)
+        try await test.send(first + Self.delimiter + second + Self.delimiter)
         #expect(try await Self.receive(channel, first) == first)
         #expect(try await Self.receive(channel, second) == second)
         try await test.send(first)
@@ -121,13 +121,13 @@ struct L2CAPChannelTests {
         await #expect(throws: TunnelError.closed(code: 1000)) { try await channel.receive { $0 } }
     }
 
-    @Test("The end between messages is a closeTimeout, in the midst of one it is none")
+    @Test("An end between messages is a close, an end within one is a lost connection")
     func ends() async throws {
         for (last, error) in [([], TunnelError.closed(code: 1000)), ([1, 2, 3], .connectionLost)]
             as [([UInt8], TunnelError)]
         {
             let (channel, test) = try Self.open()
-            try await test.send([7] + Self.mark)
+            try await test.send([7] + Self.delimiter)
             if !last.isEmpty { try await test.send(last) }
             test.shutDown()
             #expect(try await Self.receive(channel, [7]) == [7])
@@ -136,7 +136,7 @@ struct L2CAPChannelTests {
         }
     }
 
-    @Test("Who waits for a message notices the end, and the task's cancellation")
+    @Test("A waiting receiver notices the end and cancellation")
     func waiting() async throws {
         let (channel, test) = try Self.open()
         let cancelled = Task { try await channel.receive { $0 } }
@@ -153,40 +153,40 @@ struct L2CAPChannelTests {
         await #expect(throws: TunnelError.closed(code: 1000)) { try await channel.send(WireMessage(bytes: [1])) }
     }
 
-    @Test("Who does not read holds the sender back, and hears everything later")
+    @Test("Unread packets hold the sender back, and none is lost")
     func backpressure() async throws {
         let (channel, test) = try Self.open()
-        // Nobody receives: the kernel's queue fills behind the few packets that the channel takes.
+        // Without a receiver, the kernel's queue fills behind the few packets that the channel buffers.
         var sent = 0
-        let packet = [UInt8](repeating: 0x61, count: 998) + Self.mark
+        let packet = [UInt8](repeating: 0x61, count: 998) + Self.delimiter
         var refusals = 0
         while refusals < 50 {
             if test.offer(packet) { sent += 1 } else { refusals += 1 }
-            try #require(sent < 2000, "somebody takes whatever comes")
+            try #require(sent < 2000, "the channel buffers without limit")
             if refusals > 0 { try await Task.sleep(for: .milliseconds(1)) }
         }
         for _ in 0..<sent {
             #expect(try await channel.receive { $0.bytes.count == 998 ? true : nil })
         }
-        // The other way: a message larger than every buffer waits for its reader.
+        // In the other direction, a message larger than all buffers waits for its reader.
         let message = [UInt8](repeating: 0x62, count: 1 << 20)
         let sending = Task { try await channel.send(WireMessage(bytes: message)) }
         var received = 0
         while received < message.count + 2 { received += try #require(try await test.next()).count }
         try await sending.value
-        // And one whose reader never comes is given up with its task.
-        let lonely = Task { try await channel.send(WireMessage(bytes: message)) }
-        lonely.cancel()
-        await #expect(throws: CancellationError.self) { try await lonely.value }
+        // Without a reader, the send ends with its task.
+        let unread = Task { try await channel.send(WireMessage(bytes: message)) }
+        unread.cancel()
+        await #expect(throws: CancellationError.self) { try await unread.value }
         await channel.close()
     }
 
-    @Test("A flood of what nobody can open ends the channel", arguments: [true, false])
-    func floods(marks: Bool) async throws {
+    @Test("A flood of rejected bytes ends the channel", arguments: [true, false])
+    func floods(ofDelimiters: Bool) async throws {
         let (channel, test) = try Self.open()
-        let packet = marks ? (0..<1000).flatMap { _ in Self.mark } : [UInt8](repeating: 0x61, count: 2000)
+        let packet = ofDelimiters ? (0..<1000).flatMap { _ in Self.delimiter } : [UInt8](repeating: 0x61, count: 2000)
         let flood = Task {
-            // Until nobody is there any more.
+            // Until the channel has closed.
             while !Task.isCancelled {
                 if !test.offer(packet), errno != EAGAIN { return }
                 await Task.yield()
@@ -196,18 +196,18 @@ struct L2CAPChannelTests {
         await flood.value
     }
 
-    @Test("What was sent arrives although the channel is closed at once, and the socket is closed")
-    func closeTimeout() async throws {
+    @Test("Sent packets arrive even if the channel is closed at once")
+    func closing() async throws {
         let (channel, test) = try Self.open()
         try await channel.send(WireMessage(bytes: [1, 2, 3]))
         await channel.close()
-        #expect(try await test.next() == [1, 2, 3] + Self.mark)
+        #expect(try await test.next() == [1, 2, 3] + Self.delimiter)
         #expect(try await test.next() == nil)
         await #expect(throws: TunnelError.closed(code: 1000)) { try await channel.send(WireMessage(bytes: [1])) }
     }
 
-    @Test("A channel that everybody forgot closes its socket")
-    func forgotten() async throws {
+    @Test("A released channel closes its socket")
+    func released() async throws {
         let (_, test) = try Self.open()
         #expect(try await test.next() == nil)
     }

@@ -6,33 +6,33 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("Where messages end in a stream of packets", .timeLimit(.minutes(5)))
+@Suite("Message reassembly", .timeLimit(.minutes(5)))
 struct MessageReassemblerTests {
-    private static let mark: [UInt8] = [0x0D, 0x0A]
+    private static let delimiter: [UInt8] = [0x0D, 0x0A]
 
-    /// What a cutter gives to somebody who knows the next message when it is shown.
+    /// Returns the messages that a receiver accepts who recognizes each expected one.
     private static func cut(_ packets: [[UInt8]], _ expected: [[UInt8]], ends: Bool) throws -> [[UInt8]] {
-        var cutter = MessageReassembler()
+        var reassembler = MessageReassembler()
         var taken: [[UInt8]] = []
         func take() throws {
             while taken.count < expected.count,
-                let message = try cutter.next({ $0.bytes == expected[taken.count] ? $0.bytes : nil })
+                let message = try reassembler.next({ $0.bytes == expected[taken.count] ? $0.bytes : nil })
             { taken.append(message) }
         }
         for packet in packets {
-            cutter.append(packet)
+            reassembler.append(packet)
             try take()
         }
         if ends {
-            cutter.end()
+            reassembler.end()
             try take()
-            let isEmpty = cutter.isEmpty
+            let isEmpty = reassembler.isEmpty
             #expect(isEmpty)
         }
         return taken
     }
 
-    /// Bytes in which CR and LF are frequent, alone and together.
+    /// Returns bytes in which CR and LF are frequent, alone and together.
     private static func message(_ length: Int, _ random: inout SeededGenerator) -> [UInt8] {
         (0..<length).map { _ in
             let choice = random.number(0...7)
@@ -50,29 +50,29 @@ struct MessageReassemblerTests {
         return pieces
     }
 
-    @Test("Marked messages come out, however packets are cut and glued")
-    func marked() throws {
+    @Test("Delimited messages are found however packets are split or joined")
+    func delimited() throws {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(400, thorough: 10_000) {
             let messages = (0..<random.number(1...5)).map { _ in Self.message(random.number(17...200), &random) }
-            let stream = messages.flatMap { $0 + Self.mark }
+            let stream = messages.flatMap { $0 + Self.delimiter }
             let packets = Self.pieces(stream, atMost: random.number(1...300), &random)
             #expect(try Self.cut(packets, messages, ends: false) == messages, "\(random)")
         }
     }
 
-    @Test("The last mark may be missing")
-    func lastMark() throws {
+    @Test("The last delimiter may be missing")
+    func lastDelimiter() throws {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(200, thorough: 5_000) {
             let messages = (0..<random.number(1...3)).map { _ in Self.message(random.number(17...200), &random) }
-            let stream = messages.flatMap { $0 + Self.mark }.dropLast(2)
+            let stream = messages.flatMap { $0 + Self.delimiter }.dropLast(2)
             let packets = Self.pieces(Array(stream), atMost: random.number(1...300), &random)
             #expect(try Self.cut(packets, messages, ends: true) == messages, "\(random)")
         }
     }
 
-    @Test("A message a packet needs no mark, and one that comes in a packet of its own is none")
+    @Test("One message per packet needs no delimiter, and a delimiter in its own packet is no message")
     func packets() throws {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(400, thorough: 10_000) {
@@ -81,8 +81,8 @@ struct MessageReassemblerTests {
             for message in messages {
                 switch random.number(0...3) {
                 case 0: packets.append(message)
-                case 1: packets.append(message + Self.mark)
-                case 2: packets += [message, Self.mark]
+                case 1: packets.append(message + Self.delimiter)
+                case 2: packets += [message, Self.delimiter]
                 default: packets += [message + [0x0D], [0x0A]]
                 }
             }
@@ -90,34 +90,34 @@ struct MessageReassemblerTests {
         }
     }
 
-    @Test("What looks like a mark that was still owed may be the message's own beginning")
+    @Test("A message may begin with the bytes of a delimiter")
     func ownBeginning() throws {
         let first = [UInt8](repeating: 1, count: 20)
-        let second = Self.mark + [UInt8](repeating: 2, count: 20)
+        let second = Self.delimiter + [UInt8](repeating: 2, count: 20)
         #expect(try Self.cut([first, second], [first, second], ends: true) == [first, second])
-        #expect(try Self.cut([first, Self.mark + second], [first, second], ends: true) == [first, second])
-        #expect(try Self.cut([first, second + Self.mark], [first, second], ends: false) == [first, second])
+        #expect(try Self.cut([first, Self.delimiter + second], [first, second], ends: true) == [first, second])
+        #expect(try Self.cut([first, second + Self.delimiter], [first, second], ends: false) == [first, second])
     }
 
-    @Test("What was refused is offered to the next who asks")
+    @Test("Rejected bytes are offered again to another receiver")
     func again() throws {
-        var cutter = MessageReassembler()
-        cutter.append([1, 2, 3] + Self.mark)
-        #expect(try cutter.next { $0.bytes == [1] ? true : nil } == nil)
-        #expect(try cutter.next { _ in true } == nil, "to the same one it is not offered twice")
-        cutter.offerAgain()
-        #expect(try cutter.next { $0.bytes } == [1, 2, 3])
-        #expect(cutter.isEmpty)
+        var reassembler = MessageReassembler()
+        reassembler.append([1, 2, 3] + Self.delimiter)
+        #expect(try reassembler.next { $0.bytes == [1] ? true : nil } == nil)
+        #expect(try reassembler.next { _ in true } == nil, "not twice to the same receiver")
+        reassembler.offerAgain()
+        #expect(try reassembler.next { $0.bytes } == [1, 2, 3])
+        #expect(reassembler.isEmpty)
     }
 
-    @Test("The longest message passes, one byte more does not")
+    @Test("The longest message is accepted, one byte more is not")
     func longest() throws {
         var random = SeededGenerator()
         for extra in [0, 1] {
             let message = random.bytes(Limits.messageBytes + extra)
-            let packets = Self.pieces(message + Self.mark, atMost: 65_535, &random)
+            let packets = Self.pieces(message + Self.delimiter, atMost: 65_535, &random)
             if extra == 0 {
-                // A megabyte is nothing to be shown.
+                // A failure would print a megabyte.
                 let isCut = try Self.cut(packets, [message], ends: false) == [message]
                 #expect(isCut, "\(random)")
             } else {
@@ -126,35 +126,35 @@ struct MessageReassemblerTests {
         }
     }
 
-    @Test("A stream without a mark ends soon behind the longest message", arguments: [20, 672, 65_535])
+    @Test("A stream without delimiters ends soon after the longest message", arguments: [20, 672, 65_535])
     func endless(packet: Int) throws {
-        var cutter = MessageReassembler()
+        var reassembler = MessageReassembler()
         var sent = 0
         #expect(throws: TunnelError.messageRefused) {
             while true {
-                cutter.append([UInt8](repeating: 0x61, count: packet))
+                reassembler.append([UInt8](repeating: 0x61, count: packet))
                 sent += packet
-                _ = try cutter.next { _ in Bool?.none }
+                _ = try reassembler.next { _ in Bool?.none }
             }
         }
         #expect(sent <= Limits.messageBytes + 4 + packet)
     }
 
-    @Test("Nothing but marks is not tried for ever", arguments: [2, 512, 65_534])
+    @Test("Trials of a stream of delimiters are limited", arguments: [2, 512, 65_534])
     func floods(packet: Int) throws {
-        var cutter = MessageReassembler()
+        var reassembler = MessageReassembler()
         var tried = 0
-        let marks = (0..<packet / 2).flatMap { _ in Self.mark }
+        let delimiters = (0..<packet / 2).flatMap { _ in Self.delimiter }
         #expect(throws: TunnelError.messageRefused) {
             while true {
-                cutter.append(marks)
-                _ = try cutter.next {
+                reassembler.append(delimiters)
+                _ = try reassembler.next {
                     tried += $0.bytes.count
                     return Bool?.none
                 }
             }
         }
-        #expect(tried <= MessageReassembler.mostTried)
-        #expect(tried > MessageReassembler.mostTried / 2, "it was the trials that ended it")
+        #expect(tried <= MessageReassembler.maximumTried)
+        #expect(tried > MessageReassembler.maximumTried / 2, "the limit of trials ended it")
     }
 }

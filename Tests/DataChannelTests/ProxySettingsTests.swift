@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridPrimitives
 import NIOCore
 import TestSupport
 import Testing
 
 @testable import HybridDataChannel
 
-@Suite("Which proxy")
+@Suite("Proxy settings")
 struct ProxySettingsTests {
-    @Test("is read as curl reads it")
+    @Test("Proxies are parsed as by curl")
     func proxies() throws {
         let cases: [(text: String, host: String, port: Int, authorization: String?)] = [
             ("proxy.example", "proxy.example", 1080, nil), ("http://Proxy.Example:3128", "proxy.example", 3128, nil),
@@ -21,17 +22,17 @@ struct ProxySettingsTests {
         ]
         for (text, host, port, authorization) in cases {
             let proxy = try HTTPProxy(text)
-            let said = SecretRequest(capacity: proxy.authorization?.fieldLength ?? 0, ByteBufferAllocator())
-            proxy.authorization?.appendField(to: said)
+            let request = SecretRequest(capacity: proxy.authorization?.fieldLength ?? 0, ByteBufferAllocator())
+            proxy.authorization?.appendField(to: request)
             let field = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
-            #expect(proxy.host == host && proxy.port == port && String(buffer: said.bytes) == field, "\(text)")
-            #expect(said.bytes.readableBytes == proxy.authorization?.fieldLength ?? 0)
+            #expect(proxy.host == host && proxy.port == port && String(buffer: request.bytes) == field, "\(text)")
+            #expect(request.bytes.readableBytes == proxy.authorization?.fieldLength ?? 0)
             #expect((proxy.authorization == nil) == (authorization == nil), "\(text)")
         }
     }
 
     @Test(
-        "is none where the text names none, and its password is never shown",
+        "Malformed text names no proxy",
         arguments: [
             "", "http://", "http://:80", "p:0", "p:65536", "p:+1", "p:x", "p q", "http://u:%zz@p", "u:%1@p", "u:%0a@p",
             "u%3Aa:b@p", "::1", "[::1", "[p]:1", "p:1:2", "b\u{FC}cher.example:1", "127.1:80",
@@ -40,10 +41,10 @@ struct ProxySettingsTests {
         ]
     )
     func malformed(text: String) {
-        #expect(throws: HTTPProxy.ParseError.self) { try HTTPProxy(text) }
+        #expect(throws: ProxySettingError.self) { try HTTPProxy(text) }
     }
 
-    @Test("is none of another kind")
+    @Test("Other kinds of proxies are rejected")
     func otherKinds() throws {
         for (text, kind) in [("socks5://p:1", "socks5"), ("https://p", "https"), ("SOCKS4A://p", "socks4a")] {
             let settings = ProxySettings(environment: ["HTTPS_PROXY": text])
@@ -53,7 +54,7 @@ struct ProxySettingsTests {
         }
     }
 
-    @Test("hides who uses it")
+    @Test("Credentials are not shown")
     func hidden() throws {
         let proxy = try HTTPProxy("http://hunter:secret@proxy.example:3128")
         var dumped = ""
@@ -69,7 +70,7 @@ struct ProxySettingsTests {
         #expect(proxy.description == "proxy.example:3128")
     }
 
-    @Test("is named by the variables in curl's order; an empty one is none")
+    @Test("Variables are read in curl's order; an empty one is unset")
     func variables() throws {
         func proxy(_ environment: [String: String]) throws -> String? {
             try ProxySettings(environment: environment).proxy(for: "cable.example", port: 443)?.description
@@ -83,14 +84,17 @@ struct ProxySettingsTests {
         #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example"]) == nil)
         #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example", "no_proxy": "other"]) == "a:1")
         #expect(try proxy(["HTTPS_PROXY": "a:1", "NO_PROXY": "example", "no_proxy": ""]) == nil)
-        #expect(try proxy(["HTTPS_PROXY": "socks5://a:1", "NO_PROXY": "*"]) == nil, "what is not used does no harm")
+        #expect(
+            try proxy(["HTTPS_PROXY": "socks5://a:1", "NO_PROXY": "*"]) == nil,
+            "an unused setting is not an error"
+        )
     }
 
-    @Test("is not for the hosts of NO_PROXY")
+    @Test("Hosts of NO_PROXY need no proxy")
     func exceptions() {
         let cases: [(list: String, host: String, port: Int, isOn: Bool)] = [
             ("", "a.example", 443, false), ("*", "a.example", 443, true), (" * ", "::1", 443, true),
-            // Only alone, as in curl.
+            // Only as the whole list, as in curl.
             ("*,b", "a.example", 443, false), ("*.example", "a.example", 443, false),
             ("example", "a.example", 443, true), (".example", "a.example", 443, true),
             (".example", "example", 443, true),
@@ -116,7 +120,7 @@ struct ProxySettingsTests {
         }
     }
 
-    @Test("is not for a name on the list nor any below it, and for all others")
+    @Test("A name matches itself and all names below it")
     func property() {
         var random = SeededGenerator()
         func label(_ random: inout SeededGenerator) -> String {
@@ -141,7 +145,7 @@ struct ProxySettingsTests {
         }
     }
 
-    @Test("whatever bytes a variable has")
+    @Test("Arbitrary values are safe")
     func anything() {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(3_000, thorough: 300_000) {
@@ -156,11 +160,11 @@ struct ProxySettingsTests {
             let settings = ProxySettings(environment: ["https_proxy": text, "no_proxy": text])
             for host in ["a.example", "192.0.2.1", "::1"] {
                 if let proxy = try? settings.proxy(for: host, port: 443) {
-                    #expect(HostName.isValid(proxy.host) || NetworkAddress(proxy.host) != nil, "\(text) \(random)")
+                    #expect(HostName.isValid(proxy.host) || IPAddress(proxy.host) != nil, "\(text) \(random)")
                     #expect((1...65_535).contains(proxy.port), "\(text) \(random)")
-                    let said = SecretRequest(capacity: 0, ByteBufferAllocator())
-                    proxy.authorization?.appendField(to: said)
-                    let field = said.bytes.readableBytesView.dropLast(2)
+                    let request = SecretRequest(capacity: 0, ByteBufferAllocator())
+                    proxy.authorization?.appendField(to: request)
+                    let field = request.bytes.readableBytesView.dropLast(2)
                     #expect(field.allSatisfy { (0x20...0x7E).contains($0) }, "\(random)")
                 }
             }

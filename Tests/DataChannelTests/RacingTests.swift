@@ -7,99 +7,99 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("A relay's addresses", .timeLimit(.minutes(5)))
+@Suite("Addresses of a relay", .timeLimit(.minutes(5)))
 struct RacingTests {
-    /// Opens a tunnel at a relay whose name has these addresses; the port is the relay's in all of them.
+    /// Opens a tunnel at a relay whose name has the given addresses, with the relay's port.
     private static func open(_ addresses: [String], connect seconds: Int = 60) async throws -> TunnelError? {
         let (_, refusal) = try await ScriptedRelay.run { peer in
             try await peer.answer()
             return try await peer.finish()
-        } client: { location -> TunnelError? in
-            let port = location.target(of: location.domain.host).port
-            var location = location
-            location.detours = []
-            location.timeouts.connect = seconds
-            location.lookup = NameLookup { _, _ in
+        } client: { endpoint -> TunnelError? in
+            let port = endpoint.target(of: endpoint.domain.host).port
+            var endpoint = endpoint
+            endpoint.network.connectTo = []
+            endpoint.network.timeouts.connect = seconds
+            endpoint.network.lookup = NameLookup { _, _ in
                 try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
             }
-            return await Client.failure(at: location) { _ in }
+            return await Client.failure(at: endpoint) { _ in }
         }
         return refusal
     }
 
-    @Test("are tried beside each other, so that one that is dead holds nobody up")
+    @Test("Addresses are tried in parallel, so that a dead one causes no delay")
     func dead() async throws {
-        // 240.0.0.0/4 and 2001:db8::/32 lead nowhere: refused at once here, or never answered elsewhere.
+        // 240.0.0.0/4 and 2001:db8::/32 are unreachable: they fail at once, or never answer.
         for addresses in [["127.0.0.1"], ["2001:db8::1", "127.0.0.1"], ["240.0.0.1", "127.0.0.1"]] {
             #expect(try await Self.open(addresses) == nil, "\(addresses)")
         }
     }
 
-    /// A port of this machine where nobody answers, not even to refuse: a listener whose queue is full.
+    /// A local port that never answers: a listener with a full queue.
     private final class SilentListener {
         private var sockets: [CInt] = []
 
         init?(address: String, port: Int) {
-            guard let place = try? SocketAddress(ipAddress: address, port: port) else { return nil }
+            guard let target = try? SocketAddress(ipAddress: address, port: port) else { return nil }
             let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
             sockets.append(listener)
-            guard place.withSockAddr({ bind(listener, $0, socklen_t($1)) }) == 0, listen(listener, 0) == 0 else {
+            guard target.withSockAddr({ bind(listener, $0, socklen_t($1)) }) == 0, listen(listener, 0) == 0 else {
                 return nil
             }
             for _ in 0..<4 {
                 let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
                 sockets.append(client)
-                _ = place.withSockAddr { connect(client, $0, socklen_t($1)) }
+                _ = target.withSockAddr { connect(client, $0, socklen_t($1)) }
             }
         }
 
         deinit { for socket in sockets { close(socket) } }
     }
 
-    @Test("may be one that never answers: the next is tried long before its time is up")
+    @Test("After an address that never answers, the next is tried long before the timeout")
     func silent() async throws {
         let (_, refusal) = try await ScriptedRelay.run { peer in
             try await peer.answer()
             return try await peer.finish()
-        } client: { location -> TunnelError? in
-            let port = location.target(of: location.domain.host).port
+        } client: { endpoint -> TunnelError? in
+            let port = endpoint.target(of: endpoint.domain.host).port
             let listener = try #require(SilentListener(address: "127.0.0.2", port: port))
             defer { withExtendedLifetime(listener) {} }
-            var alone = location
-            alone.detours = []
-            alone.timeouts.connect = 1
-            alone.lookup = NameLookup { _, _ in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
+            var alone = endpoint
+            alone.network.connectTo = []
+            alone.network.timeouts.connect = 1
+            alone.network.lookup = NameLookup { _, _ in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
             let refusal = await Client.refusal(at: alone)
-            #expect(refusal == .timedOut(host: alone.domain.host, .connecting), "it is silent indeed")
-            var both = location
-            both.detours = []
-            both.timeouts.connect = 300
-            both.lookup = NameLookup { _, _ in
+            #expect(refusal == .timedOut(host: alone.domain.host, .connecting), "it is silent")
+            var both = endpoint
+            both.network.connectTo = []
+            both.network.timeouts.connect = 300
+            both.network.lookup = NameLookup { _, _ in
                 try ["127.0.0.2", "127.0.0.1"].map { try SocketAddress(ipAddress: $0, port: port) }
             }
             let start = ContinuousClock.now
             let failure = await Client.failure(at: both) { _ in }
-            #expect(start.duration(to: .now) < .seconds(120), "not left to the time-out")
+            #expect(start.duration(to: .now) < .seconds(120), "earlier than the timeout")
             return failure
         }
         #expect(refusal == nil)
     }
 
-    @Test("may be refused by one that refuses before")
+    @Test("A refused address does not prevent the next one")
     func refusing() async throws {
         // ::1 has no listener at that port.
         #expect(try await Self.open(["::1", "127.0.0.1"]) == nil)
     }
 
-    @Test("may be none")
+    @Test("A name without addresses is not found")
     func none() async throws {
-        var location = try await ScriptedRelay.location(port: 1)
-        location.detours = []
-        location.lookup = NameLookup { _, _ in [] }
-        #expect(await Client.refusal(at: location) == .hostNotFound(location.domain.host))
+        var endpoint = try await ScriptedRelay.endpoint(port: 1)
+        endpoint.network.connectTo = []
+        endpoint.network.lookup = NameLookup { _, _ in [] }
+        #expect(await Client.refusal(at: endpoint) == .hostNotFound(endpoint.domain.host))
     }
 
-    @Test("are those of the system")
+    @Test("The system resolves addresses")
     func system() throws {
         let found = try NameLookup.system.addresses("127.0.0.1", 443)
         #expect(found.map(\.ipAddress) == ["127.0.0.1"] && found.map(\.port) == [443])
@@ -107,7 +107,7 @@ struct RacingTests {
         #expect(throws: (any Error).self) { try NameLookup.system.addresses("relay.invalid", 443) }
     }
 
-    @Test("an answer that another head announces is refused, since nobody could say how many may come")
+    @Test("An interim response is rejected, because their number is unlimited")
     func interim() async throws {
         let (_, refusal) = try await ScriptedRelay.run { peer in
             try await peer.answer(then: []) { "HTTP/1.1 100 Continue\r\n\r\n" + $0 }
@@ -115,10 +115,10 @@ struct RacingTests {
         } client: {
             await Client.failure(at: $0) { _ in }
         }
-        #expect(refusal == .relayMisbehaved("it announces its answer by another"))
+        #expect(refusal == .relayMisbehaved("it sent an interim response"))
     }
 
-    @Test("an answer's head may have 16 KiB, and no byte more, in whatever pieces; what follows is not counted")
+    @Test("A response head is limited to 16 KiB; bytes behind it are not counted")
     func longHeads() async throws {
         for (excess, isTaken) in [(0, true), (1, false)] {
             let (_, refusal) = try await ScriptedRelay.run { peer in
@@ -149,7 +149,7 @@ struct RacingTests {
         }
     }
 
-    @Test("and dates are read as RFC 9110 writes them")
+    @Test("Dates of RFC 9110 are parsed")
     func dates() {
         for (text, seconds) in [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),

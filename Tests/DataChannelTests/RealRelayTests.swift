@@ -3,6 +3,7 @@
 import Crypto
 import HybridCaBLE
 import HybridRelayCore
+import IntegrationTestSupport
 import Logging
 import NIOCore
 import TestSupport
@@ -21,8 +22,8 @@ struct RealRelayTests {
         }
     }
 
-    @Test("tell an end that the other has left, and how")
-    func closeTimeout() async throws {
+    @Test("report the close code of the other end")
+    func closeCode() async throws {
         try await Self.meet { phone in
             let first = try await phone.next()
             #expect(first == [1])
@@ -32,12 +33,12 @@ struct RealRelayTests {
         }
     }
 
-    @Test("tell an end that the other was cut off")
+    @Test("report that the other end was cut off")
     func cutOff() async throws {
         try await Self.meet { phone in
             let first = try await phone.next()
             #expect(first == [1])
-            await phone.cut()
+            await phone.abort()
             await #expect(throws: TunnelError.self) { try await phone.send(WireMessage(bytes: [2])) }
         } client: { client in
             try await client.send(WireMessage(bytes: [1]))
@@ -45,19 +46,19 @@ struct RealRelayTests {
         }
     }
 
-    @Test("can't be joined under another name or twice")
+    @Test("cannot be joined with another ID")
     func notFound() async throws {
-        try await Self.relay { location in
+        try await Self.relay { endpoint in
             let path = TunnelPath.connect(RoutingID(node: 0x00AB, check: 1), .test)
-            #expect(await Client.refusal(at: location, path) == .tunnelNotFound)
+            #expect(await Client.refusal(at: endpoint, path) == .tunnelNotFound)
         }
     }
 
     @Test("carry a handshake and sealed messages of every kind both ways")
     func sealed() async throws {
-        let meeting = try Meeting()
+        let secrets = try SharedSecrets()
         try await Self.meet { tunnel in
-            let phone = try await meeting.phone(tunnel)
+            let phone = try await secrets.phone(tunnel)
             try await phone.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: [0xA0])))
             guard case .ctap(let request) = try await phone.receive() else { throw Unexpected() }
             #expect(request.bytes == [4])
@@ -65,7 +66,7 @@ struct RealRelayTests {
             try await phone.send(.update(nil))
             guard case .shutdown = try await phone.receive() else { throw Unexpected() }
         } client: { tunnel in
-            let client = try await meeting.client(tunnel)
+            let client = try await secrets.client(tunnel)
             #expect(try await client.receivePostHandshake().info?.bytes == [0xA0])
             try await client.send(.ctap(CTAPPayload(bytes: [4])))
             guard case .ctap(let response) = try await client.receive() else { throw Unexpected() }
@@ -76,20 +77,20 @@ struct RealRelayTests {
     }
 
     @Test(
-        "take no sealed message that was replayed, changed, cut or swapped",
+        "reject sealed messages that are replayed, changed, cut or swapped",
         arguments: Tampering.Kind.allCases
     )
     func tampered(kind: Tampering.Kind) async throws {
-        let meeting = try Meeting()
+        let secrets = try SharedSecrets()
         try await Self.meet { tunnel in
-            let phone = try await meeting.phone(tunnel) { Tampering(kind: kind, over: $0) }
-            // Whatever the client does, this end learns that it is gone; perhaps before it has sent the last.
+            let phone = try await secrets.phone(tunnel) { Tampering(kind: kind, over: $0) }
+            // This end learns that the client has closed, perhaps before it has sent the last message.
             await #expect(throws: TunnelError.self) {
                 for number: UInt8 in 1...3 { try await phone.send(.ctap(CTAPPayload(bytes: [number]))) }
                 _ = try await phone.receive()
             }
         } client: { tunnel in
-            let client = try await meeting.client(tunnel)
+            let client = try await secrets.client(tunnel)
             guard case .ctap(let first) = try await client.receive() else { throw Unexpected() }
             #expect(first.bytes == [1])
             await #expect(throws: TunnelError.messageRefused) { try await client.receive() }
@@ -98,7 +99,7 @@ struct RealRelayTests {
 
     private struct Unexpected: Error {}
 
-    /// Sends and receives at the same time; both ends draw the same sizes from the seeds.
+    /// Sends and receives in parallel; both ends derive the same sizes from the seeds.
     private static func exchange(_ tunnel: WebSocketTunnel, seed: UInt64) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -113,19 +114,19 @@ struct RealRelayTests {
             }
             try await group.waitForAll()
         }
-        // An end that leaves first would take the other's last messages along.
+        // An end that closed first would discard the last messages of the other.
         try await tunnel.send(WireMessage(bytes: Array("done".utf8)))
         #expect(try await tunnel.next() == Array("done".utf8))
     }
 
     private static func message(_ random: inout SeededGenerator) -> [UInt8] {
-        // Mostly short, now and then beyond the lengths where frames change their form.
+        // Mostly short, sometimes beyond the lengths at which frames change their form.
         let limit = random.number(0...19) == 0 ? 70_000 : random.number(0...1) == 0 ? 2_000 : 140
         return random.bytes(random.number(0...limit))
     }
 
     static func relay(
-        tokens: NewTokens? = nil,
+        tokens: TunnelTokens? = nil,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ body: (RelayEndpoint) async throws -> Void
     ) async throws {
@@ -134,24 +135,15 @@ struct RealRelayTests {
             certificateFile: files.certificate(.relay),
             keyFile: files.key(.relay)
         )
-        var limits = RelayLimits()
-        limits.tunnelBytes = 256 << 20
-        var configuration = RelayConfiguration(
-            listen: [try SocketAddress(ipAddress: "127.0.0.1", port: 0)],
+        let configure: (inout RelayConfiguration) -> Void = { $0.tokens = tokens }
+        try await TestRelay.run(
             transport: .tls(tls),
-            limits: limits,
-            node: 0x00AB
-        )
-        configuration.tokens = tokens
-        let server = RelayServer(configuration: configuration, logger: logger)
-        let port = try #require(try await server.start().first?.port)
-        do {
-            try await body(try await ScriptedRelay.location(port: port))
-        } catch {
-            await server.shutdown()
-            throw error
+            limits: .testing { $0.tunnelBytes = 256 << 20 },
+            logger: logger,
+            configure: configure
+        ) { _, address in
+            try await body(try await ScriptedRelay.endpoint(port: try #require(address.port)))
         }
-        await server.shutdown()
     }
 
     /// Runs both ends of one tunnel.
@@ -159,18 +151,18 @@ struct RealRelayTests {
         phone: @escaping @Sendable (WebSocketTunnel) async throws -> Void,
         client: @escaping @Sendable (WebSocketTunnel) async throws -> Void
     ) async throws {
-        try await relay { location in
-            let (routing, told) = AsyncStream.makeStream(of: RoutingID.self)
+        try await relay { endpoint in
+            let (routing, continuation) = AsyncStream.makeStream(of: RoutingID.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await WebSocketTunnel.withTunnel(.new(.test), at: location) { tunnel in
-                        told.yield(try #require(tunnel.routingID))
+                    try await WebSocketTunnel.withTunnel(.new(.test), at: endpoint) { tunnel in
+                        continuation.yield(try #require(tunnel.routingID))
                         try await phone(tunnel)
                     }
                 }
                 group.addTask {
                     let id = try #require(await routing.first { _ in true })
-                    try await WebSocketTunnel.withTunnel(.connect(id, .test), at: location, client)
+                    try await WebSocketTunnel.withTunnel(.connect(id, .test), at: endpoint, client)
                 }
                 try await group.waitForAll()
             }
@@ -178,8 +170,8 @@ struct RealRelayTests {
     }
 }
 
-/// What a QR code and an advert gave to both ends.
-private struct Meeting {
+/// The secrets that code and advert give to both ends.
+private struct SharedSecrets {
     private let key = P256.KeyAgreement.PrivateKey()
     private let psk: PSK
 
@@ -187,7 +179,7 @@ private struct Meeting {
         let secret = try #require(QRSecret(bytes: [UInt8](repeating: 3, count: 16)))
         let domain = try #require(TestCertificates.domain)
         let eid = EID(nonce: [UInt8](repeating: 1, count: 10), routingID: RoutingID(node: 1, check: 2), domain: domain)
-        psk = secret.psk(heard: try #require(eid))
+        psk = secret.psk(for: try #require(eid))
     }
 
     func client(_ tunnel: WebSocketTunnel) async throws -> EncryptedChannel {
@@ -212,7 +204,7 @@ private struct Meeting {
     }
 }
 
-/// A channel that lets the first message pass and does harm with the others.
+/// A channel that forwards the first message and tampers with the others.
 struct Tampering: MessageChannel {
     enum Kind: String, CaseIterable {
         case replay
@@ -225,12 +217,12 @@ struct Tampering: MessageChannel {
 
     let kind: Kind
     let over: any MessageChannel
-    private let first = Keeper()
+    private let history = History()
 
     init(kind: Kind, over: any MessageChannel) { (self.kind, self.over) = (kind, over) }
 
     func send(_ message: WireMessage) async throws {
-        let (number, earlier) = await first.note(message)
+        let (number, earlier) = await history.record(message)
         guard number > 1 else { return try await over.send(message) }
         var bytes = message.bytes
         switch kind {
@@ -248,10 +240,10 @@ struct Tampering: MessageChannel {
         try await over.receive(accept: accept)
     }
 
-    private actor Keeper {
+    private actor History {
         private var messages: [WireMessage] = []
 
-        func note(_ message: WireMessage) -> (number: Int, earlier: WireMessage) {
+        func record(_ message: WireMessage) -> (number: Int, earlier: WireMessage) {
             messages.append(message)
             return (messages.count, messages[0])
         }

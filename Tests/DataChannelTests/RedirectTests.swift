@@ -8,11 +8,11 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("Where a relay sends to", .timeLimit(.minutes(5)))
+@Suite("Redirections", .timeLimit(.minutes(5)))
 struct RedirectTests {
     private static let current = (host: "relay.example", path: "/cable/new/00?x=1")
 
-    @Test("is a name with TLS on port 443, or a path of its own")
+    @Test("Targets are names with TLS on port 443, or paths")
     func followed() throws {
         for (location, host, path) in [
             ("https://a.example/x?y", "a.example", "/x?y"), ("wss://A.Example", "a.example", "/"),
@@ -27,9 +27,9 @@ struct RedirectTests {
         }
     }
 
-    @Test("is nothing else")
+    @Test("Other targets are rejected")
     func refused() {
-        let cases: [(String, RedirectFault)] = [
+        let cases: [(String, RedirectError)] = [
             ("", .malformed), ("https://", .malformed), ("https:///x", .malformed), ("https:x", .malformed),
             ("https://a b/", .malformed), ("https://a.example/\u{E9}", .malformed), ("https://a\r\nX: y/", .malformed),
             ("https:\\\\a.example", .malformed), ("https://u:p@a.example/", .malformed),
@@ -47,7 +47,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("whatever its text is: host and path are fit for a request")
+    @Test("Host and path of an accepted target are valid in a request")
     func anything() {
         var random = SeededGenerator()
         let parts = [
@@ -66,7 +66,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("is not followed without a place, or with two")
+    @Test("No target, or two, is rejected")
     func places() async throws {
         for fields in ["", "Location: https://a.example/\r\nLocation: https://b.example/\r\n"] {
             let (_, refusal) = try await ScriptedRelay.run { peer in
@@ -82,41 +82,41 @@ struct RedirectTests {
     }
 
     @Test(
-        "is not followed into the own network, by whatever name, unless the relay itself is there",
+        "A target in the local network is rejected unless the relay is there, too",
         arguments: [true, false]
     )
     func rebound(relayIsLocal: Bool) async throws {
-        let asked = Mutex<[String]>([])
+        let lookedUp = Mutex<[String]>([])
         let (_, outcome) = try await ScriptedRelay.run { peer in
             _ = try await peer.readHead()
             let field = "Location: https://rebound.example/\r\nContent-Length: 0"
             try await peer.send(Array("HTTP/1.1 307 Elsewhere\r\n\(field)\r\n\r\n".utf8))
             await peer.readToEnd()
-        } client: { location in
+        } client: { endpoint in
             var hop = Hop(host: "rebound.example", path: "/", mayBeLocal: relayIsLocal)
             if relayIsLocal {
-                // All the way from a relay on this machine: the second host is tried, where nobody listens any more.
-                var whole = location
-                whole.lookup = NameLookup { host, port in
-                    asked.withLock { $0.append(host) }
+                // From a local relay: the second host is tried, where no server listens.
+                var whole = endpoint
+                whole.network.lookup = NameLookup { host, port in
+                    lookedUp.withLock { $0.append(host) }
                     return [try SocketAddress(ipAddress: "127.0.0.1", port: host == "rebound.example" ? 1 : port)]
                 }
                 return await Client.refusal(at: whole)
             }
-            // A relay that is not on this machine can't be had here: the second hop alone.
+            // A relay that is not local is not available here, so only the second hop is tested.
             await #expect(throws: Redirect.self) {
                 try await HopConnector(
-                    Hop(host: location.domain.host, path: "/", mayBeLocal: false),
-                    location,
+                    Hop(host: endpoint.domain.host, path: "/", mayBeLocal: false),
+                    endpoint,
                     Client.tunnel,
                     nil,
-                    try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
+                    try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
                 ).open()
             }
-            var second = location
-            second.detours = []
-            second.lookup = NameLookup { host, port in
-                asked.withLock { $0.append(host) }
+            var second = endpoint
+            second.network.connectTo = []
+            second.network.lookup = NameLookup { host, port in
+                lookedUp.withLock { $0.append(host) }
                 return [
                     try SocketAddress(ipAddress: "127.0.0.1", port: port),
                     try SocketAddress(ipAddress: "fe80::1", port: port),
@@ -124,14 +124,14 @@ struct RedirectTests {
             }
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
-                let tls = try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
+                let tls = try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
                 _ = try await HopConnector(hop, second, Client.tunnel, nil, tls).open()
                 return nil
             } catch let error as TunnelError {
                 return error
             }
         }
-        #expect(asked.withLock { $0.last } == "rebound.example")
+        #expect(lookedUp.withLock { $0.last } == "rebound.example")
         #expect(
             outcome
                 == (relayIsLocal

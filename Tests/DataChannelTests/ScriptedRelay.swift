@@ -2,6 +2,7 @@
 
 import Foundation
 import HybridCaBLE
+import HybridPrimitives
 import HybridRelayCore
 import NIOCore
 import NIOPosix
@@ -11,17 +12,17 @@ import Testing
 
 @testable import HybridDataChannel
 
-/// A server that takes one connection and does what a script says, byte by byte.
+/// A server that accepts one connection and runs a script.
 enum ScriptedRelay {
-    /// The script was left by the other end.
+    /// The peer closed before the script ended.
     struct Gone: Error {}
 
     private typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     private typealias Server = NIOAsyncChannel<Connection, Never>
 
-    /// Runs script and client next to each other and returns what both came to.
+    /// Runs script and client in parallel and returns both results.
     ///
-    /// Without an identity the server does not speak TLS.
+    /// - Parameter identity: The server's certificate; `nil` for a server without TLS.
     static func run<Seen: Sendable, Outcome: Sendable>(
         _ identity: TestCertificates.Identity? = .relay,
         script: @escaping @Sendable (Peer) async throws -> Seen,
@@ -42,20 +43,20 @@ enum ScriptedRelay {
                 }
             }
         let port = try #require(server.channel.localAddress?.port)
-        let location = try await location(port: port)
+        let endpoint = try await endpoint(port: port)
         async let seen = serve(server, script)
-        let outcome = try await client(location)
+        let outcome = try await client(endpoint)
         return (try await seen, outcome)
     }
 
-    /// Where the client finds a server of this machine.
-    static func location(host: String = "127.0.0.1", port: Int) async throws -> RelayEndpoint {
+    /// Returns an endpoint that leads to a local server.
+    static func endpoint(host: String = "127.0.0.1", port: Int) async throws -> RelayEndpoint {
         let domain = try #require(TestCertificates.domain)
-        let detour: ConnectTo = try #require(ConnectTo("\(domain.host):443:\(host):\(port)"))
+        let override: ConnectTo = try #require(ConnectTo("\(domain.host):443:\(host):\(port)"))
+        let authority = try await TestCertificates.shared().authority
         return RelayEndpoint(
             domain: domain,
-            detours: [detour],
-            trustedCertificates: try await TestCertificates.shared().authority
+            network: NetworkConfiguration(connectTo: [override], trustedCertificates: authority)
         )
     }
 
@@ -74,7 +75,7 @@ enum ScriptedRelay {
     }
 }
 
-/// The script's end of a connection.
+/// The script's end of the connection.
 final class Peer {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -91,15 +92,15 @@ final class Peer {
         self.channel = channel
     }
 
-    /// Returns when the bytes are with the system, or there is a little room for more.
+    /// Sends bytes; returns once the system has taken them, or there is some room for more.
     func send(_ bytes: [UInt8]) async throws { try await outbound.write(ByteBuffer(bytes: bytes)) }
 
-    /// Returns when the bytes are with the system, however slowly the event loop gets to it.
+    /// Sends bytes; returns once the system has taken them.
     func sendThrough(_ bytes: [UInt8]) async throws {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// The request's head, up to and with its empty line.
+    /// Reads the head of the request, including its empty line.
     func readHead() async throws -> [UInt8] {
         while true {
             if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -110,7 +111,7 @@ final class Peer {
         }
     }
 
-    /// Answers with whatever `answer` makes of the right answer, and `bytes` in the same write.
+    /// Answers with the correct response, modified by `change`, and `bytes` in the same write.
     @discardableResult
     func answer(
         routing: RoutingID? = RoutingID(node: 0x0102, check: 3),
@@ -130,7 +131,7 @@ final class Peer {
         }
     }
 
-    /// Everything that still comes before the other end hangs up.
+    /// Reads all bytes until the peer closes.
     @discardableResult
     func readToEnd() async -> [UInt8] {
         while await readMore() {}
@@ -138,7 +139,7 @@ final class Peer {
         return received
     }
 
-    /// Takes part in the closing handshake; the code that the client gave.
+    /// Completes the closing handshake; returns the client's code.
     func finish() async throws -> UInt16? {
         let code = try await readFrame().closeCode
         try? await send(Wire.closeFrame(code))
@@ -147,30 +148,30 @@ final class Peer {
     }
 
     private func readMore() async -> Bool {
-        // A connection that breaks has ended, too.
+        // A broken connection has ended, too.
         guard let bytes = try? await inbound.next() else { return false }
         received += bytes.readableBytesView
         return true
     }
 }
 
-/// Clients of the scripts.
+/// Clients of the scripted relay.
 enum Client {
     static let tunnel = TunnelPath.new(TunnelID.test)
 
-    /// Why opening failed; a tunnel that opens is a failure of the test.
-    static func refusal(at location: RelayEndpoint, _ path: TunnelPath = tunnel) async -> TunnelError? {
-        await failure(at: location, path) { _ in Issue.record("it opened") }
+    /// Returns the error of opening a tunnel; a tunnel that opens fails the test.
+    static func refusal(at endpoint: RelayEndpoint, _ path: TunnelPath = tunnel) async -> TunnelError? {
+        await failure(at: endpoint, path) { _ in Issue.record("it opened") }
     }
 
-    /// What ended the tunnel while `body` ran.
+    /// Returns the error that ended the tunnel while `body` ran.
     static func failure(
-        at location: RelayEndpoint,
+        at endpoint: RelayEndpoint,
         _ path: TunnelPath = tunnel,
         _ body: @Sendable (WebSocketTunnel) async throws -> Void
     ) async -> TunnelError? {
         do {
-            try await WebSocketTunnel.withTunnel(path, at: location, body)
+            try await WebSocketTunnel.withTunnel(path, at: endpoint, body)
             return nil
         } catch let error as TunnelError {
             return error
@@ -192,15 +193,22 @@ extension TunnelID {
 }
 
 extension WebSocketTunnel {
-    /// The next message, whatever it holds.
+    /// Receives the next message, whatever its contents.
     func next() async throws -> [UInt8] { try await receive { $0.bytes } }
 }
 
 extension TunnelError {
-    var isMisbehaviour: Bool { if case .relayMisbehaved = self { true } else { false } }
+    var isMisbehavior: Bool { code == "relay-misbehaved" }
+
+    /// The error without the `--connect-to` override in the host's name, whose port differs between runs.
+    var bare: TunnelError {
+        var error = self
+        error.sentence.replace(#/ \(by --connect-to [^)]*\)/#, with: "")
+        return error
+    }
 }
 
-/// Something that happens once, for others to wait for.
+/// A one-time event that tasks can wait for.
 struct Signal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -209,21 +217,4 @@ struct Signal: Sendable {
 
     func fire() { continuation.finish() }
     func wait() async { for await _ in stream {} }
-}
-
-extension TunnelError {
-    /// The same of a host that is named without the detour to it, whose port differs from run to run.
-    var bare: TunnelError {
-        func name(_ host: String) -> String { host.components(separatedBy: " (by --connect-to ")[0] }
-        return switch self {
-        case .certificateNotTrusted(let host, let issuer): .certificateNotTrusted(host: name(host), issuer: issuer)
-        case .certificateSelfSigned(let host): .certificateSelfSigned(host: name(host))
-        case .certificateExpired(let host): .certificateExpired(host: name(host))
-        case .certificateNotYetValid(let host): .certificateNotYetValid(host: name(host))
-        case .certificateForOtherHost(let host): .certificateForOtherHost(name(host))
-        case .hungUp(let host, let stage): .hungUp(host: name(host), stage)
-        case .timedOut(let host, let stage): .timedOut(host: name(host), stage)
-        default: self
-        }
-    }
 }

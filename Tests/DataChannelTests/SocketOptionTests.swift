@@ -6,13 +6,13 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("The socket of a tunnel")
+@Suite("Socket options of a tunnel")
 struct SocketOptionTests {
-    /// The same number at another level is SO_DEBUG, which only root may set: for everybody else no tunnel opened.
-    @Test("sends small messages at once, and asks for nothing that needs privileges")
+    /// The same number at another level is SO_DEBUG, which only root may set; other users could open no tunnel.
+    @Test("TCP_NODELAY is set, and no option that requires privileges")
     func noDelay() async throws {
-        try await RealRelayTests.relay { location in
-            let opened = try await TunnelOpening(location: location, path: .new(.test), bearerToken: nil).open()
+        try await RealRelayTests.relay { endpoint in
+            let opened = try await TunnelOpening(relay: endpoint, path: .new(.test), bearerToken: nil).open()
             let noDelay = try await opened.channel.getOption(.tcpOption(.tcp_nodelay)).get()
             #expect(noDelay != 0)
             let debug = ChannelOptions.Types.SocketOption(level: .socket, name: .init(rawValue: 1))

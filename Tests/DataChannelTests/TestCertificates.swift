@@ -5,42 +5,43 @@ import HybridCaBLE
 import TestSupport
 import Testing
 
-/// Certificates made by openssl once for all tests of this process: two authorities, and what they signed.
+/// Certificates created by openssl once for all tests of the process: two authorities and the certificates that they
+/// signed.
 struct TestCertificates {
-    /// Who a server says it is.
+    /// Certificates of servers.
     enum Identity: String, CaseIterable {
-        /// The relay's name, signed by the authority the tests trust.
+        /// The relay's name, signed by the authority that the tests trust.
         case relay
         /// Another name, signed by the same authority.
         case otherHost
-        /// The relay's name, signed by an authority nobody trusts.
-        case stranger
-        /// As the relay's, but its time is over.
+        /// The relay's name, signed by an unknown authority.
+        case unknownAuthority
+        /// The relay's name, expired.
         case expired
-        /// As the relay's, but its time is still to come.
+        /// The relay's name, not valid yet.
         case early
-        /// As the stranger's, and its time is over.
-        case expiredStranger
-        /// As the stranger's, and its time is still to come.
-        case earlyStranger
-        /// The relay's name, signed by itself, and its time is over.
-        case expiredHermit
+        /// Signed by an unknown authority, and expired.
+        case expiredUnknownAuthority
+        /// Signed by an unknown authority, and not valid yet.
+        case earlyUnknownAuthority
+        /// Self-signed, and expired.
+        case expiredSelfSigned
 
-        /// By whom it is signed; `nil` for itself.
+        /// The signing authority; `nil` if self-signed.
         fileprivate var signer: String? {
             switch self {
             case .relay, .otherHost, .expired, .early: "trusted"
-            case .stranger, .expiredStranger, .earlyStranger: "unknown"
-            case .expiredHermit: nil
+            case .unknownAuthority, .expiredUnknownAuthority, .earlyUnknownAuthority: "unknown"
+            case .expiredSelfSigned: nil
             }
         }
 
-        /// From when and until when it is valid, where that is not now, as openssl writes it.
+        /// Start and end of the validity in openssl's format, if it does not include the present.
         fileprivate var dates: [String]? {
             switch self {
-            case .relay, .otherHost, .stranger: nil
-            case .expired, .expiredStranger, .expiredHermit: ["20200101000000Z", "20210101000000Z"]
-            case .early, .earlyStranger: ["21000101000000Z", "21010101000000Z"]
+            case .relay, .otherHost, .unknownAuthority: nil
+            case .expired, .expiredUnknownAuthority, .expiredSelfSigned: ["20200101000000Z", "20210101000000Z"]
+            case .early, .earlyUnknownAuthority: ["21000101000000Z", "21010101000000Z"]
             }
         }
     }
@@ -82,7 +83,7 @@ struct TestCertificates {
         }
     }
 
-    /// A certificate with dates of its own, which only `openssl ca` makes.
+    /// Issues a certificate with explicit dates, which only `openssl ca` supports.
     private func issue(_ identity: Identity, for name: String, _ dates: [String]) async throws {
         let (request, register) = (path("\(identity.rawValue).csr"), path("\(identity.rawValue).index"))
         let settings = """

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Frames of an open tunnel", .timeLimit(.minutes(5)))
 struct TunnelFrameTests {
-    @Test("are masked when we send them, each with another mask")
+    @Test("Each sent frame has its own mask")
     func masked() async throws {
         let sizes = [0, 1, 125, 126, 65_535, 65_536, 300_000, 1 << 20]
         let (frames, _) = try await ScriptedRelay.run {
@@ -17,12 +17,12 @@ struct TunnelFrameTests {
             var frames: [Wire.Received] = []
             for _ in sizes { frames.append(try await $0.readFrame()) }
             frames.append(try await $0.readFrame())
-            // A client waits two seconds for that, which a megabyte may take here.
+            // The client waits only two seconds for it, which a megabyte may take.
             try? await $0.send(Wire.closeFrame(1000))
             await $0.readToEnd()
             return frames
-        } client: { location in
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+        } client: { endpoint in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                 for size in sizes {
                     try await tunnel.send(WireMessage(bytes: (0..<size).map { UInt8(truncatingIfNeeded: $0) }))
                 }
@@ -69,11 +69,11 @@ struct TunnelFrameTests {
         ),
     ]
 
-    @Test("end the tunnel where RFC 6455 forbids them", arguments: forbidden)
+    @Test("Frames that RFC 6455 forbids end the tunnel", arguments: forbidden)
     func forbiddenFrames(_ frame: Forbidden) async throws {
         let (_, failure) = try await ScriptedRelay.run {
             try await $0.answer(then: Wire.frame([42]))
-            // The client may have hung up before all of it is sent.
+            // The client may close before all of it is sent.
             try? await $0.send(frame.bytes)
             await $0.readToEnd()
         } client: {
@@ -83,10 +83,10 @@ struct TunnelFrameTests {
                 Issue.record("a message of \(next.count) bytes")
             }
         }
-        #expect(failure?.isMisbehaviour == true, "\(String(describing: failure))")
+        #expect(failure?.isMisbehavior == true, "\(String(describing: failure))")
     }
 
-    @Test("are told apart: too long, too many, out of order")
+    @Test("Violations are distinguished")
     func complaints() async throws {
         let cases: [(String, String)] = [
             ("1 MiB and a byte in two fragments", "it sent a message of more than 1 MiB"),
@@ -108,7 +108,7 @@ struct TunnelFrameTests {
         }
     }
 
-    @Test("are put together from fragments, with a ping between them")
+    @Test("Fragments are reassembled, with a ping between them")
     func fragments() async throws {
         let (pong, messages) = try await ScriptedRelay.run {
             try await $0.answer()
@@ -119,8 +119,8 @@ struct TunnelFrameTests {
             let pong = try await $0.readFrame()
             #expect(try await $0.finish() == 1000)
             return pong
-        } client: { location in
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+        } client: { endpoint in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                 [try await tunnel.next(), try await tunnel.next(), try await tunnel.next()]
             }
         }
@@ -128,7 +128,7 @@ struct TunnelFrameTests {
         #expect(pong.opcode == Wire.pong)
     }
 
-    @Test("may be the longest allowed, whole or in fragments")
+    @Test("The longest message is accepted, whole or in fragments")
     func longest() async throws {
         let half = [UInt8](repeating: 0x77, count: 1 << 19)
         let (_, messages) = try await ScriptedRelay.run {
@@ -136,15 +136,15 @@ struct TunnelFrameTests {
             try await $0.send(Wire.frame(half + half))
             try await $0.send(Wire.frame(half, final: false) + Wire.frame(half, opcode: Wire.continuation))
             return try await $0.finish()
-        } client: { location in
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) { tunnel in
+        } client: { endpoint in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { tunnel in
                 [try await tunnel.next(), try await tunnel.next()]
             }
         }
         #expect(messages == [half + half, half + half])
     }
 
-    @Test("that ask for a sign of life get one, masked, with the same bytes", arguments: [0, 1, 125])
+    @Test("A ping is answered by a masked pong with the same bytes", arguments: [0, 1, 125])
     func pings(length: Int) async throws {
         let payload = (0..<length).map { UInt8($0) }
         let (pong, _) = try await ScriptedRelay.run {
@@ -154,8 +154,8 @@ struct TunnelFrameTests {
             try await $0.send(Wire.frame([5]))
             #expect(try await $0.finish() == 1000)
             return pong
-        } client: { location in
-            try await WebSocketTunnel.withTunnel(Client.tunnel, at: location) {
+        } client: { endpoint in
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) {
                 let message = try await $0.next()
                 #expect(message == [5], "neither ping nor pong is a message")
             }
@@ -165,7 +165,10 @@ struct TunnelFrameTests {
         #expect(pong.payload == payload)
     }
 
-    @Test("that close tell why, after what came before them", arguments: [1000, 1001, 1008, 4321] as [UInt16])
+    @Test(
+        "A close frame ends the tunnel with its code, after the messages before it",
+        arguments: [1000, 1001, 1008, 4321] as [UInt16]
+    )
     func closed(code: UInt16) async throws {
         let (_, failure) = try await ScriptedRelay.run {
             try await $0.answer()
@@ -180,7 +183,7 @@ struct TunnelFrameTests {
         #expect(failure == .closed(code: code))
     }
 
-    @Test("that close without a code are 1005, and nothing can be sent behind them")
+    @Test("A close frame without a code counts as 1005, and nothing can be sent after it")
     func closedWithoutCode() async throws {
         let (_, failure) = try await ScriptedRelay.run {
             try await $0.answer()
@@ -196,11 +199,11 @@ struct TunnelFrameTests {
         #expect(failure == .closed(code: 1005))
     }
 
-    @Test("that stop without a word are a lost connection", arguments: [[], [0x82], [0x82, 5, 1, 2]] as [[UInt8]])
+    @Test("An end without a close frame is a lost connection", arguments: [[], [0x82], [0x82, 5, 1, 2]] as [[UInt8]])
     func lost(halfFrame: [UInt8]) async throws {
         let received = Counter()
         let (_, failure) = try await ScriptedRelay.run {
-            // Also if all of it arrives in one read.
+            // All of it may arrive in one read.
             try await $0.answer(then: Wire.frame([1]) + Wire.frame([2]) + halfFrame)
         } client: {
             await Client.failure(at: $0) { tunnel in
@@ -214,7 +217,7 @@ struct TunnelFrameTests {
         #expect(received.value == 2)
     }
 
-    @Test("that are offered and refused end the ceremony")
+    @Test("A rejected message ends the tunnel")
     func refused() async throws {
         let (code, failure) = try await ScriptedRelay.run {
             try await $0.answer(then: Wire.frame([1]))

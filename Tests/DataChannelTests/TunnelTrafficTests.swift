@@ -6,7 +6,7 @@ import Testing
 
 @testable import HybridDataChannel
 
-@Suite("What passes between socket and reader", .timeLimit(.minutes(5)))
+@Suite("Traffic between socket and reader", .timeLimit(.minutes(5)))
 struct TunnelTrafficTests {
     private static func message(_ number: Int) -> WireMessage {
         WireMessage(bytes: [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)])
@@ -14,7 +14,7 @@ struct TunnelTrafficTests {
 
     private static func traffic(capacity: Int = 4) -> TunnelTraffic { TunnelTraffic(capacity: capacity, onRoom: {}) }
 
-    @Test("comes out in order, whoever is faster")
+    @Test("Messages arrive in order, whichever side is faster")
     func order() async throws {
         let traffic = Self.traffic()
         async let delivering: Void = {
@@ -29,7 +29,7 @@ struct TunnelTrafficTests {
         await delivering
     }
 
-    @Test("is full at its capacity, and says once that there is room again", arguments: [1, 2, 4])
+    @Test("The buffer is full at its capacity and reports room once", arguments: [1, 2, 4])
     func capacity(capacity: Int) async throws {
         let rooms = Counter()
         let traffic = TunnelTraffic(capacity: capacity) { rooms.increment() }
@@ -50,7 +50,7 @@ struct TunnelTrafficTests {
         }
     }
 
-    @Test("gives out what came before the end, then the first reason again and again")
+    @Test("Messages before the end are delivered, then the first reason repeatedly")
     func end() async throws {
         let traffic = Self.traffic()
         #expect(traffic.end == nil)
@@ -63,7 +63,7 @@ struct TunnelTrafficTests {
         await traffic.waitForEnd()
     }
 
-    @Test("wakes everybody when it ends")
+    @Test("The end wakes all waiting tasks")
     func wakes() async throws {
         for _ in 0..<50 {
             let traffic = Self.traffic()
@@ -82,7 +82,7 @@ struct TunnelTrafficTests {
         }
     }
 
-    @Test("holds a sender until there is room")
+    @Test("A sender waits until there is room")
     func room() async throws {
         for _ in 0..<50 {
             let traffic = Self.traffic()
@@ -100,7 +100,7 @@ struct TunnelTrafficTests {
         }
     }
 
-    @Test("lets go of everybody who is cancelled, and stays usable")
+    @Test("Canceled tasks stop waiting, and the traffic stays usable")
     func cancelled() async throws {
         for _ in 0..<50 {
             let traffic = Self.traffic()
@@ -122,7 +122,7 @@ struct TunnelTrafficTests {
         }
     }
 
-    @Test("gives a message to nobody who was cancelled before")
+    @Test("A task canceled before receives no message")
     func cancelledBefore() async throws {
         let traffic = Self.traffic()
         traffic.deliver(Self.message(7))
@@ -138,7 +138,7 @@ struct TunnelTrafficTests {
         #expect(try await traffic.next() == Self.message(7), "it is still there")
     }
 
-    @Test("makes room for the end when what is left is not wanted")
+    @Test("Discarding messages makes room for the end")
     func discarded() async throws {
         let rooms = Counter()
         let traffic = TunnelTraffic(capacity: 2) { rooms.increment() }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Frames as a server writes and reads them, apart from the product's own code.
+/// WebSocket frames of a server, independent of the product's code.
 enum Wire {
     static let continuation: UInt8 = 0
     static let text: UInt8 = 1
@@ -9,7 +9,7 @@ enum Wire {
     static let ping: UInt8 = 9
     static let pong: UInt8 = 10
 
-    /// A frame; the parameters can make it wrong.
+    /// Returns a frame, which parameters can make invalid.
     static func frame(
         _ payload: [UInt8],
         opcode: UInt8 = binary,
@@ -34,21 +34,21 @@ enum Wire {
         frame(code.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? [], opcode: close)
     }
 
-    /// A frame as a client sent it.
+    /// A frame that a client sent.
     struct Received: Equatable {
         let opcode: UInt8
         let final: Bool
         let mask: [UInt8]?
         let payload: [UInt8]
 
-        /// The code of a close frame, or `nil`.
+        /// The code of a close frame.
         var closeCode: UInt16? {
             guard opcode == Wire.close, payload.count >= 2 else { return nil }
             return UInt16(payload[0]) << 8 | UInt16(payload[1])
         }
     }
 
-    /// Takes a whole frame from the front of `bytes`; `nil` if there is none yet.
+    /// Takes a frame from the front of `bytes`; `nil` if it is incomplete.
     static func take(from bytes: inout [UInt8]) -> Received? {
         guard bytes.count >= 2 else { return nil }
         let short = Int(bytes[1] & 0x7F)

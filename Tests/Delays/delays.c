@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Loaded into every process of a test run (LD_PRELOAD): holds up some of its system calls for a random time, as a busy
-// machine would, so that what depends on who comes first shows itself. Linux and glibc only.
+// Loaded into every process of a test run (LD_PRELOAD): delays some system calls for a random time, as a busy machine
+// does, so that race conditions become visible. Linux and glibc only.
 //
-// DELAYS_SHARE is how many of a thousand calls are held up, DELAYS_LONGEST for how many microseconds at
-// the most; without the first, nothing is.
+// DELAYS_SHARE is the number of calls in a thousand that are delayed, DELAYS_LONGEST the longest delay in microseconds.
+// Without DELAYS_SHARE, no call is delayed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ __attribute__((constructor)) static void read_settings(void) {
     longest = microseconds ? (unsigned)atoi(microseconds) : 40000;
 }
 
-// Each thread draws from its own sequence, begun by the clock: two runs are never alike, and that is the point.
+// Each thread has a random sequence of its own, seeded by the clock: no two runs have the same order of events.
 static uint64_t draw(void) {
     static __thread uint64_t state;
     if (state == 0) {
@@ -39,36 +39,36 @@ static uint64_t draw(void) {
     return state;
 }
 
-static void hold_up(void) {
+static void delay(void) {
     if (share == 0 || longest == 0) return;
     uint64_t drawn = draw();
     if (drawn % 1000 >= share) return;
     uint64_t microseconds = (drawn >> 20) % longest;
     struct timespec pause = {(time_t)(microseconds / 1000000), (long)(microseconds % 1000000) * 1000};
-    int kept = errno;
+    int saved_errno = errno;
     nanosleep(&pause, NULL);
-    errno = kept;
+    errno = saved_errno;
 }
 
-#define HELD(result, name, parameters, arguments)                                  \
+#define DELAYED(result, name, parameters, arguments)                               \
     result name parameters {                                                       \
         static result (*real) parameters;                                          \
         if (!real) real = (result(*) parameters)dlsym(RTLD_NEXT, #name);           \
-        hold_up();                                                                 \
+        delay();                                                                   \
         return real arguments;                                                     \
     }
 
-HELD(ssize_t, read, (int file, void *bytes, size_t count), (file, bytes, count))
-HELD(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count))
-HELD(ssize_t, readv, (int file, const struct iovec *parts, int count), (file, parts, count))
-HELD(ssize_t, writev, (int file, const struct iovec *parts, int count), (file, parts, count))
-HELD(ssize_t, recv, (int file, void *bytes, size_t count, int flags), (file, bytes, count, flags))
-HELD(ssize_t, send, (int file, const void *bytes, size_t count, int flags), (file, bytes, count, flags))
-HELD(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
-HELD(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
-HELD(int, epoll_wait, (int file, struct epoll_event *events, int most, int time), (file, events, most, time))
-HELD(int, poll, (struct pollfd *files, nfds_t count, int time), (files, count, time))
-HELD(int, accept4, (int file, struct sockaddr *name, socklen_t *size, int flags), (file, name, size, flags))
-HELD(int, connect, (int file, const struct sockaddr *name, socklen_t size), (file, name, size))
-HELD(int, shutdown, (int file, int how), (file, how))
-HELD(int, close, (int file), (file))
+DELAYED(ssize_t, read, (int file, void *bytes, size_t count), (file, bytes, count))
+DELAYED(ssize_t, write, (int file, const void *bytes, size_t count), (file, bytes, count))
+DELAYED(ssize_t, readv, (int file, const struct iovec *parts, int count), (file, parts, count))
+DELAYED(ssize_t, writev, (int file, const struct iovec *parts, int count), (file, parts, count))
+DELAYED(ssize_t, recv, (int file, void *bytes, size_t count, int flags), (file, bytes, count, flags))
+DELAYED(ssize_t, send, (int file, const void *bytes, size_t count, int flags), (file, bytes, count, flags))
+DELAYED(ssize_t, recvmsg, (int file, struct msghdr *message, int flags), (file, message, flags))
+DELAYED(ssize_t, sendmsg, (int file, const struct msghdr *message, int flags), (file, message, flags))
+DELAYED(int, epoll_wait, (int file, struct epoll_event *events, int most, int time), (file, events, most, time))
+DELAYED(int, poll, (struct pollfd *files, nfds_t count, int time), (files, count, time))
+DELAYED(int, accept4, (int file, struct sockaddr *name, socklen_t *size, int flags), (file, name, size, flags))
+DELAYED(int, connect, (int file, const struct sockaddr *name, socklen_t size), (file, name, size))
+DELAYED(int, shutdown, (int file, int how), (file, how))
+DELAYED(int, close, (int file), (file))

@@ -10,10 +10,10 @@ import Testing
 struct ScreenshotTests {
     private static let shot: [String: BusValue] = ["uri": .string("file:///tmp/a%20picture.png")]
 
-    /// Why no screenshot is had of such a portal, or `nil` if one is had.
-    private func failure(_ manner: StandInPortal.Manner?) async throws -> PortalError? {
+    /// Returns the error of a request to a portal with this behavior, or `nil` if it succeeds.
+    private func failure(_ behavior: StandInPortal.Behavior?) async throws -> PortalError? {
         let box = Box()
-        try await StandInPortal.serve(manner) { address, _ in
+        try await StandInPortal.serve(behavior) { address, _ in
             do throws(PortalError) {
                 _ = try await ScreenshotPortal.take(on: address, within: .seconds(60))
             } catch {
@@ -29,7 +29,7 @@ struct ScreenshotTests {
     }
 
     @Test(
-        "is where the portal's answer says, whether it comes late or before the call returns",
+        "is the file that the portal names, whether the response follows or precedes the return of the call",
         arguments: [false, true]
     )
     func taken(early: Bool) async throws {
@@ -39,15 +39,15 @@ struct ScreenshotTests {
         }
     }
 
-    @Test("is not taken from anybody but the portal")
-    func strangers() async throws {
-        try await StandInPortal.serve(.isForestalled(Self.shot)) { address, _ in
+    @Test("is accepted from the portal only")
+    func impostor() async throws {
+        try await StandInPortal.serve(.isPreceded(Self.shot)) { address, _ in
             let file = try await ScreenshotPortal.take(on: address, within: .seconds(60))
             #expect(file.path == "/tmp/a picture.png")
         }
     }
 
-    @Test("is not had, and each cause has its name")
+    @Test("fails with an error for each cause")
     func causes() async throws {
         #expect(try await failure(nil) == .noPortal)
         #expect(try await failure(.refuses("org.freedesktop.DBus.Error.UnknownMethod")) == .noScreenshots)
@@ -55,36 +55,36 @@ struct ScreenshotTests {
         #expect(try await failure(.refuses("org.example.Broken")) == .failed("org.example.Broken"))
         #expect(try await failure(.answers(1, [:])) == .declined)
         #expect(try await failure(.isOld) == .failed("the portal is too old"))
-        let could = PortalError.failed("the desktop's portal could not take one")
-        #expect(try await failure(.answers(2, Self.shot)) == could)
-        let named = PortalError.failed("the desktop's portal named no file")
-        #expect(try await failure(.answers(0, [:])) == named)
-        #expect(try await failure(.answers(0, ["uri": .uint32(1)])) == named)
-        #expect(try await failure(.answers(0, ["uri": .string("https://example.com/a.png")])) == named)
+        let failed = PortalError.failed("the desktop's portal could not take one")
+        #expect(try await failure(.answers(2, Self.shot)) == failed)
+        let unnamed = PortalError.failed("the desktop's portal named no file")
+        #expect(try await failure(.answers(0, [:])) == unnamed)
+        #expect(try await failure(.answers(0, ["uri": .uint32(1)])) == unnamed)
+        #expect(try await failure(.answers(0, ["uri": .string("https://example.com/a.png")])) == unnamed)
         await #expect(throws: PortalError.noSessionBus) {
             try await ScreenshotPortal.take(on: BusAddress("unix:path=/nonexistent/bus"), within: .seconds(60))
         }
     }
 
-    @Test("takes its window down when nobody answers, and when it is cancelled")
+    @Test("closes the portal's window on timeout and cancellation")
     func closed() async throws {
         try await StandInPortal.serve(.waits) { address, portal in
             await #expect(throws: PortalError.timedOut) {
                 try await ScreenshotPortal.take(on: address, within: .milliseconds(50))
             }
-            try await Waiting.until("the portal was told") { portal?.wasClosed == true }
+            try await Waiting.until("the portal was asked to close") { portal?.wasClosed == true }
         }
         try await StandInPortal.serve(.waits) { address, portal in
             let task = Task { try await ScreenshotPortal.take(on: address, within: .seconds(60)) }
             try await Waiting.until("the portal was asked") { portal?.wasAsked == true }
             task.cancel()
             await #expect(throws: PortalError.interrupted) { try await task.value }
-            try await Waiting.until("the portal was told") { portal?.wasClosed == true }
+            try await Waiting.until("the portal was asked to close") { portal?.wasClosed == true }
         }
     }
 
     @Test(
-        "is named by a URI of this machine's files",
+        "has a URI of a local file",
         arguments: [
             ("file:///tmp/a.png", "/tmp/a.png"), ("FILE:///tmp/a.png", "/tmp/a.png"), ("file:/a", "/a"),
             ("file://localhost/a%C3%A4", "/aä"), ("file:///a%2fb", "/a/b"), ("file:///a?b#c", "/a?b#c"),
@@ -95,7 +95,7 @@ struct ScreenshotTests {
     }
 
     @Test(
-        "is not named by other URIs",
+        "cannot have another URI",
         arguments: [
             "", "file:", "file:a", "file://", "file://host/a", "file://localhost", "http:///a", "/tmp/a", "file:///%",
             "file:///%0", "file:///%zz", "file:///a%00b", "file:///%FF",
@@ -106,7 +106,7 @@ struct ScreenshotTests {
         #expect(ScreenshotFile(uri: uri) == nil)
     }
 
-    @Test("goes if it is temporary, and stays if it is among a person's pictures")
+    @Test("is removed if it is temporary and kept among a user's pictures")
     func removal() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/portal-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -116,17 +116,17 @@ struct ScreenshotTests {
             return try #require(ScreenshotFile(uri: "file://\(path)"))
         }
         let environment = ["XDG_RUNTIME_DIR": "\(folder)/run", "HOME": folder]
-        // Nothing below this machine's /tmp can show that a file stays: it is temporary itself.
+        // Files below /tmp cannot show that a file is kept, because /tmp is temporary itself.
         let inside = try file("\(folder)/run/a.png")
         #expect(inside.removeIfTemporary(environment))
         #expect(!FileManager.default.fileExists(atPath: inside.path))
-        #expect(!inside.removeIfTemporary(environment), "it is gone")
+        #expect(!inside.removeIfTemporary(environment), "it has been removed")
         let folderItself = try #require(ScreenshotFile(uri: "file://\(folder)/run"))
         #expect(!folderItself.removeIfTemporary(environment))
         try FileManager.default.createSymbolicLink(atPath: "\(folder)/run/link", withDestinationPath: "/etc/hostname")
         let link = try #require(ScreenshotFile(uri: "file://\(folder)/run/link"))
         #expect(!link.removeIfTemporary(environment))
-        // In memory, but not where temporary files are.
+        // In memory, but not in a directory for temporary files.
         let pictures = "/dev/shm/portal-\(UUID().uuidString.prefix(8)).png"
         defer { try? FileManager.default.removeItem(atPath: pictures) }
         let kept = try file(pictures)
@@ -134,11 +134,11 @@ struct ScreenshotTests {
         #expect(FileManager.default.fileExists(atPath: pictures))
     }
 
-    @Test("is asked for on the session's bus")
+    @Test("uses the session bus")
     func sessionBus() {
         #expect(SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/a,guid=1"])?.text == "unix:path=/a,guid=1")
-        let usual = SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/run/user/7"])
-        #expect(usual?.text == "unix:path=/run/user/7/bus")
+        let standard = SessionBus.address(["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/run/user/7"])
+        #expect(standard?.text == "unix:path=/run/user/7/bus")
         #expect(SessionBus.address([:]) == nil && SessionBus.address(["XDG_RUNTIME_DIR": "run"]) == nil)
     }
 }

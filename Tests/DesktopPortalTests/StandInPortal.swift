@@ -7,55 +7,50 @@ import TestSupport
 
 @testable import HybridDesktopPortal
 
-/// A portal of the tests' own, on a private session bus: it says what it is told to say, in the portal's words.
+/// A scripted portal on a private session bus.
 final class StandInPortal: Sendable {
-    /// What it does when it is asked for a screenshot.
-    enum Manner: Sendable {
-        /// Answers with this number and these results, before the call itself returns if `early`.
+    /// The reaction to a request.
+    enum Behavior: Sendable {
+        /// Sends a response with this number and these results, before the call returns if `early`.
         case answers(UInt32, [String: BusValue], early: Bool = false)
-        /// Refuses the call.
+        /// Replies with an error.
         case refuses(String)
-        /// Shows a window that nobody looks at.
+        /// Shows a window that the user ignores.
         case waits
-        /// As portals were before 2017: the request is elsewhere.
+        /// Uses another request path, as portals before 2017 did.
         case isOld
-        /// Leaves the answering to a stranger on the bus, and then answers itself.
-        case isForestalled([String: BusValue])
+        /// Sends its response after that of another program on the bus.
+        case isPreceded([String: BusValue])
     }
 
     let connection: BusConnection
     private let asked = Mutex(false)
     private let closed = Mutex(false)
 
-    /// Whether somebody wanted a screenshot.
+    /// True if a screenshot was requested.
     var wasAsked: Bool { asked.withLock { $0 } }
 
-    /// Whether a window was taken down.
+    /// True if the window was closed.
     var wasClosed: Bool { closed.withLock { $0 } }
 
     private init(_ connection: BusConnection) { self.connection = connection }
 
-    /// Runs `body` with a private session bus and, unless `manner` is `nil`, a portal on it.
+    /// Runs `body` with a private session bus and, unless `behavior` is `nil`, a portal on it.
     static func serve(
-        _ manner: Manner?,
+        _ behavior: Behavior?,
         _ body: @Sendable (BusAddress, StandInPortal?) async throws -> Void
     ) async throws {
-        let bus = try await PrivateBus.start()
-        do {
-            if let manner {
-                try await serve(manner, on: bus.busAddress, body)
+        try await PrivateBus.run { bus in
+            if let behavior {
+                try await serve(behavior, on: bus.busAddress, body)
             } else {
                 try await body(bus.busAddress, nil)
             }
-        } catch {
-            await bus.close()
-            throw error
         }
-        await bus.close()
     }
 
     private static func serve(
-        _ manner: Manner,
+        _ behavior: Behavior,
         on address: BusAddress,
         _ body: @Sendable (BusAddress, StandInPortal?) async throws -> Void
     ) async throws {
@@ -65,18 +60,18 @@ final class StandInPortal: Sendable {
             return .later
         }
         _ = try await connection.requestName(ScreenshotPortal.name)
-        let stranger = try await BusConnection.connect(to: address)
+        let impostor = try await BusConnection.connect(to: address)
         let portal = StandInPortal(connection)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await message in messages { await portal.handle(message, manner, stranger) } }
+            group.addTask { for await message in messages { await portal.handle(message, behavior, impostor) } }
             defer { group.cancelAll() }
             try await body(address, portal)
         }
-        await stranger.close()
+        await impostor.close()
         await connection.close()
     }
 
-    private func handle(_ message: BusMessage, _ manner: Manner, _ stranger: BusConnection) async {
+    private func handle(_ message: BusMessage, _ behavior: Behavior, _ impostor: BusConnection) async {
         if message.interface == ScreenshotPortal.requestInterface, message.member == "Close" {
             closed.withLock { $0 = true }
             return
@@ -92,7 +87,7 @@ final class StandInPortal: Sendable {
             let body: [BusValue] = [.uint32(number), .properties(results)]
             connection.emit(request, ScreenshotPortal.requestInterface, "Response", body)
         }
-        switch manner {
+        switch behavior {
         case .refuses(let name): connection.reply(to: message, with: .error(name: name, message: ""))
         case .isOld: connection.reply(to: message, with: .values([.objectPath(request + "0")]))
         case .waits: connection.reply(to: message, with: .values([.objectPath(request)]))
@@ -100,11 +95,11 @@ final class StandInPortal: Sendable {
             if early { respond(number, results, connection) }
             connection.reply(to: message, with: .values([.objectPath(request)]))
             if !early { respond(number, results, connection) }
-        case .isForestalled(let results):
+        case .isPreceded(let results):
             connection.reply(to: message, with: .values([.objectPath(request)]))
-            respond(1, [:], stranger)
-            // The bus has the stranger's signal once it has answered a call that came after it.
-            _ = try? await stranger.owner(of: ScreenshotPortal.name)
+            respond(1, [:], impostor)
+            // Once the bus has answered a later call, it has handled the impostor's signal.
+            _ = try? await impostor.owner(of: ScreenshotPortal.name)
             respond(0, results, connection)
         }
     }

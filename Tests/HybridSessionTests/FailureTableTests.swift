@@ -7,8 +7,8 @@ import HybridPrimitives
 import HybridSession
 import Testing
 
-/// Each cause, what is said of it and the exit code: one sample of every case, with words in the place of what varies.
-@Suite("Causes, sentences and exit codes")
+/// One sample of each failure, with placeholders for the parts that vary.
+@Suite("Failure codes, sentences and exit statuses")
 struct FailureTableTests {
     private static let radio: [RadioError] = {
         guard let adapter = AdapterName("hci0") else { return [] }
@@ -21,16 +21,17 @@ struct FailureTableTests {
 
     private static let relay: [TunnelError] = [
         .hostNotFound("HOST"), .connectionRefused("HOST"), .unreachable(host: "HOST", reason: "REASON"),
-        .timedOut(host: "HOST", .connecting), .hungUp(host: "HOST", .securing), .hungUp(host: "HOST", .upgrading),
+        .timedOut(host: "HOST", .connecting), .disconnected(host: "HOST", .securing),
+        .disconnected(host: "HOST", .upgrading),
         .proxySettingUnusable(variable: "VARIABLE", why: .malformed),
         .proxySettingUnusable(variable: "VARIABLE", why: .otherKind("KIND")), .proxyNotFound("PROXY"),
         .proxyConnectionRefused("PROXY"), .proxyUnreachable(proxy: "PROXY", reason: "REASON"), .proxySilent("PROXY"),
-        .proxyHungUp("PROXY"), .proxyWantsAuthentication("PROXY"), .proxyRefusesAuthentication("PROXY"),
+        .proxyDisconnected("PROXY"), .proxyWantsAuthentication("PROXY"), .proxyRefusesAuthentication("PROXY"),
         .proxyRefused(proxy: "PROXY", status: 403), .proxyMisbehaved(proxy: "PROXY", how: "HOW"),
         .certificateNotTrusted(host: "HOST", issuer: "ISSUER"), .certificateNotTrusted(host: "HOST", issuer: nil),
         .certificateSelfSigned(host: "HOST"), .certificateExpired(host: "HOST"), .certificateNotYetValid(host: "HOST"),
         .certificateForOtherHost("HOST"), .tlsFailed("WORDS"), .trustAnchorsUnusable("FILE"), .tunnelNotFound,
-        .notAuthorised, .relayBusy, .refused(status: 500), .redirectRefused(host: "HOST", .notSecure),
+        .notAuthorized, .relayBusy, .refused(status: 500), .redirectRefused(host: "HOST", .notSecure),
         .tooManyRedirects(host: "HOST"), .relayMisbehaved("HOW"), .closed(code: 1001), .stalled, .connectionLost,
         .messageRefused,
     ]
@@ -58,7 +59,7 @@ struct FailureTableTests {
         return try String(contentsOfFile: (parts.dropLast(3) + [path[...]]).joined(separator: "/"), encoding: .utf8)
     }
 
-    @Test("no two causes share a sentence, and those of another code say another thing")
+    @Test("Each failure has its own sentence with a remedy")
     func distinct() {
         var seen: [String: String] = [:]
         for failure in Self.all {
@@ -68,14 +69,20 @@ struct FailureTableTests {
         }
     }
 
-    @Test("every code is in the table here")
+    @Test("All codes of the sources are covered here")
     func complete() throws {
-        let source = try Self.file("Sources/HybridSession/FailureCodes.swift")
-        let written = Set(source.matches(of: #/"([a-z0-9-]+)"/#).map { String($0.1) })
+        let sources = try [
+            "HybridBLEAdvert/RadioError", "HybridDataChannel/TunnelError", "HybridSession/Errors/ClientFailure",
+            "HybridSession/Errors/AuthenticatorSessionFailure",
+        ].map { try Self.file("Sources/\($0).swift") }
+        // A code is the first argument of an initializer.
+        let written = Set(
+            sources.flatMap { $0.matches(of: #/\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+)",/#).map { String($0.1) } }
+        )
         #expect(written == Set(Self.all.map(\.code)))
     }
 
-    @Test("docs/troubleshooting.md has exactly these rows")
+    @Test("docs/troubleshooting.md lists exactly these failures")
     func documented() throws {
         let rows = Self.all.map(Self.row)
         let text = try Self.file("docs/troubleshooting.md")

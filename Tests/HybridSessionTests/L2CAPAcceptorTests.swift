@@ -13,13 +13,13 @@ import Testing
 
 @testable import HybridSession
 
-/// A listening socket that keeps packets apart, as the radio's do, and those who connect to it.
-private struct Doorstep: Sendable {
+/// A listening socket that preserves packet boundaries, as L2CAP does.
+private struct TestListener: Sendable {
     let listener: L2CAPListener
     private let path: String
 
     init() throws {
-        path = NSTemporaryDirectory() + "door-\(UInt64.random(in: .min ... .max))"
+        path = NSTemporaryDirectory() + "listener-\(UInt64.random(in: .min ... .max))"
         let number = Self.socket()
         var address = try Self.address(path)
         let bound = withUnsafePointer(to: &address) { pointer in
@@ -31,13 +31,13 @@ private struct Doorstep: Sendable {
         listener = L2CAPListener(adopting: number, psm: try #require(L2CAPPSM(0x80)), largestPacket: 672)
     }
 
-    /// Somebody at the door.
-    func visitor() throws -> CInt {
+    /// Connects a peer.
+    func connect() throws -> CInt {
         let number = Self.socket()
         var address = try Self.address(path)
         let connected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                Glibc.connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         guard connected == 0 else {
@@ -48,9 +48,9 @@ private struct Doorstep: Sendable {
         return number
     }
 
-    /// Whether anybody would be let wait.
-    var isOpen: Bool {
-        guard let number = try? visitor() else { return false }
+    /// True if a connection is accepted.
+    var isAccepting: Bool {
+        guard let number = try? connect() else { return false }
         return close(number) == 0
     }
 
@@ -73,10 +73,10 @@ private struct Doorstep: Sendable {
     }
 }
 
-/// Both ends of a ceremony before they met: the code, and the door at which the phone waits.
-private struct Evening {
-    let doorstep: Doorstep
-    var doors: PendingClientConnection
+/// Both ends of a ceremony before the handshake.
+private struct L2CAPFixture {
+    let listener: TestListener
+    var pending: PendingClientConnection
     private let clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
 
     init() throws {
@@ -88,29 +88,29 @@ private struct Evening {
             hint: .getAssertion,
             channels: [.webSocket, .l2cap]
         )
-        doorstep = try Doorstep()
+        listener = try TestListener()
         let domain = try #require(TunnelDomain(id: 266))
-        doors = PendingClientConnection(offer: offer, domain: domain, tunnel: nil, listener: doorstep.listener)
-        // On a machine that is busy with other tests, too, nobody is late who is not meant to be.
-        doors.patience = .seconds(60)
+        pending = PendingClientConnection(offer: offer, domain: domain, tunnel: nil, listener: listener.listener)
+        // Long enough for a busy computer.
+        pending.firstMessageTimeout = .seconds(60)
     }
 
-    /// A client that heard the advert, or one that heard another.
-    func client(hearing eid: EID? = nil) -> NearbyPhone {
-        NearbyPhone(offer: doors.offer, clientKey: clientKey, eid: eid ?? doors.eid, byRadio: nil)
+    /// Returns a client that received the advert of this fixture or another one.
+    func client(receiving eid: EID? = nil) -> NearbyPhone {
+        NearbyPhone(offer: pending.offer, clientKey: clientKey, eid: eid ?? pending.eid, l2capRoute: nil)
     }
 
-    func channel() throws -> L2CAPChannel { L2CAPChannel(adopting: try doorstep.visitor(), largestPacket: 672) }
+    func channel() throws -> L2CAPChannel { L2CAPChannel(adopting: try listener.connect(), largestPacket: 672) }
 
-    /// The phone's side, up to the first request.
+    /// Serves the authenticator's side up to the first request.
     func serve(_ info: AuthenticatorInfo) async throws -> ServedClient {
-        let verified = try await doors.awaitClient { _ in }
-        #expect(verified.road.kind == .l2cap)
-        return try await verified.introduce(info)
+        let verified = try await pending.awaitClient { _ in }
+        #expect(verified.transport.kind == .l2cap)
+        return try await verified.completeHandshake(info)
     }
 }
 
-@Suite("The door for clients that come by radio", .timeLimit(.minutes(10)))
+@Suite("Accepting clients over L2CAP", .timeLimit(.minutes(10)))
 struct L2CAPAcceptorTests {
     private static var info: AuthenticatorInfo {
         get throws {
@@ -124,150 +124,151 @@ struct L2CAPAcceptorTests {
         }
     }
 
-    @Test("A client that heard the advert is let in and talks as through a relay")
-    func comesIn() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
+    @Test("A client that received the advert is served as through a relay")
+    func served() async throws {
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
         let info = try Self.info
-        async let serving = evening.serve(info)
-        let channel = try evening.channel()
-        let phone = try await evening.client().shakeHands(over: channel, .seconds(30)).meet(.seconds(30))
+        async let serving = fixture.serve(info)
+        let channel = try fixture.channel()
+        let phone = try await fixture.client().performHandshake(over: channel, .seconds(30)).receiveInfo(.seconds(30))
         #expect(phone.info.versions == info.versions)
         let served = try await serving
         try await phone.channel.send(.ctap(CTAPPayload(bytes: [4])))
         guard case .ctap(let payload) = try await served.channel.receive() else {
-            Issue.record("that was no request")
+            Issue.record("not a request")
             return
         }
         #expect(payload.bytes == [4])
         await channel.close()
     }
 
-    @Test("Strangers get no byte and end nothing: silent ones, loud ones, and one who heard another advert")
-    func strangers() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
+    @Test("Unauthenticated peers get no byte and end nothing")
+    func unauthenticated() async throws {
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
         let info = try Self.info
-        async let serving = evening.serve(info)
-        // More than may be inside at one time, were the loud ones not let go.
+        async let serving = fixture.serve(info)
+        // More than may be connected at the same time; each is disconnected.
         var random = SeededGenerator()
         for _ in 0..<8 {
-            let loud = try evening.channel()
-            try await loud.send(WireMessage(bytes: random.bytes(81)))
-            await #expect(throws: TunnelError.self) { try await loud.receive { $0 } }
-            await loud.close()
+            let invalid = try fixture.channel()
+            try await invalid.send(WireMessage(bytes: random.bytes(81)))
+            await #expect(throws: TunnelError.self) { try await invalid.receive { $0 } }
+            await invalid.close()
         }
-        let silent = try evening.channel()
+        let silent = try fixture.channel()
         let domain = try #require(TunnelDomain(id: 266))
         let other = EID(routingID: RoutingID(node: 0, check: 0), domain: domain, using: &random)
-        let deaf = try evening.channel()
+        let mismatched = try fixture.channel()
         await #expect(throws: TunnelError.self) {
-            try await evening.client(hearing: other).shakeHands(over: deaf, .seconds(30))
+            try await fixture.client(receiving: other).performHandshake(over: mismatched, .seconds(30))
         }
-        let channel = try evening.channel()
-        _ = try await evening.client().shakeHands(over: channel, .seconds(30)).meet(.seconds(30))
+        let channel = try fixture.channel()
+        _ = try await fixture.client().performHandshake(over: channel, .seconds(30)).receiveInfo(.seconds(30))
         _ = try await serving
-        // Who was still silent is let go when another has come.
+        // The silent peer is disconnected after another client has verified.
         await #expect(throws: TunnelError.self) { try await silent.receive { $0 } }
         await channel.close()
     }
 
-    @Test("So many strangers may try and no more")
+    @Test("The number of unauthenticated peers is limited")
     func tooMany() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
-        async let verified = evening.doors.awaitClient { _ in }
-        for _ in 0..<L2CAPAcceptor.most {
-            let stranger = try evening.channel()
-            try await stranger.send(WireMessage(bytes: [UInt8](repeating: 4, count: 81)))
-            await #expect(throws: TunnelError.self) { try await stranger.receive { $0 } }
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        async let verified = fixture.pending.awaitClient { _ in }
+        for _ in 0..<L2CAPAcceptor.maximumConnections {
+            let peer = try fixture.channel()
+            try await peer.send(WireMessage(bytes: [UInt8](repeating: 4, count: 81)))
+            await #expect(throws: TunnelError.self) { try await peer.receive { $0 } }
         }
         do {
             _ = try await verified
-            Issue.record("a stranger was let in")
+            Issue.record("an unauthenticated peer was served")
         } catch {
             #expect(error as? AuthenticatorSessionFailure == .notVerified)
         }
-        // Who comes now is told so at once, and goes through the relay.
-        try await Waiting.until("a door that is shut") { !evening.doorstep.isOpen }
+        // Further peers are rejected at once and fall back to the relay.
+        try await Waiting.until("a closed listener") { !fixture.listener.isAccepting }
     }
 
-    @Test("A door that takes no bytes is as silent as one that gives none", .timeLimit(.minutes(5)))
-    func takesNothing() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
-        let visitor = try evening.doorstep.visitor()
-        // Nobody reads at the other end, and what the kernel would keep for it is used up.
+    @Test("A peer that accepts no bytes times out like one that sends none", .timeLimit(.minutes(5)))
+    func acceptsNothing() async throws {
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        let descriptor = try fixture.listener.connect()
+        // Fill the kernel's buffer, because the other end reads nothing.
         let packet = [UInt8](repeating: 0, count: 672)
-        while send(visitor, packet, packet.count, CInt(MSG_NOSIGNAL)) > 0 {}
-        let channel = L2CAPChannel(adopting: visitor, largestPacket: 672)
+        while send(descriptor, packet, packet.count, CInt(MSG_NOSIGNAL)) > 0 {}
+        let channel = L2CAPChannel(adopting: descriptor, largestPacket: 672)
         await #expect(throws: ClientFailure.phoneSilent) {
-            try await evening.client().shakeHands(over: channel, .milliseconds(200))
+            try await fixture.client().performHandshake(over: channel, .milliseconds(200))
         }
         await channel.close()
     }
 
-    @Test("Who says nothing is let go after a time")
+    @Test("A silent peer is disconnected after a time")
     func silent() async throws {
-        var evening = try Evening()
-        defer { evening.doorstep.remove() }
-        evening.doors.patience = .milliseconds(50)
-        let waiting = Task { [doors = evening.doors] in try await doors.awaitClient { _ in } }
-        let silent = try evening.channel()
+        var fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        fixture.pending.firstMessageTimeout = .milliseconds(50)
+        let waiting = Task { [pending = fixture.pending] in try await pending.awaitClient { _ in } }
+        let silent = try fixture.channel()
         await #expect(throws: TunnelError.closed(code: 1000)) { try await silent.receive { $0 } }
         waiting.cancel()
     }
 
-    @Test("A client that leaves between handshake and introduction asked for nothing")
+    @Test("A client that disconnects during the handshake is reported as silent")
     func leaves() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
-        let channel = try evening.channel()
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        let channel = try fixture.channel()
         let leaving = Task {
-            try? await evening.client().shakeHands(over: channel, .seconds(60))
+            try? await fixture.client().performHandshake(over: channel, .seconds(60))
         }
-        let verified = try await evening.doors.awaitClient { _ in }
+        let verified = try await fixture.pending.awaitClient { _ in }
         leaving.cancel()
         _ = await leaving.value
         await channel.close()
         await #expect(throws: AuthenticatorSessionFailure.clientSilent) {
-            // The end of the link is noticed some time after it came.
-            while true { _ = try await verified.introduce(Self.info) }
+            // The end of the link is noticed with a delay.
+            while true { _ = try await verified.completeHandshake(Self.info) }
         }
     }
 
-    @Test("Nobody waits at the door of a task that was cancelled")
+    @Test("Cancellation ends the wait for clients")
     func cancelled() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
-        let waiting = Task { try await evening.doors.awaitClient { _ in } }
-        let silent = try evening.channel()
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        let waiting = Task { try await fixture.pending.awaitClient { _ in } }
+        let silent = try fixture.channel()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        evening.doorstep.listener.close()
+        fixture.listener.listener.close()
         await #expect(throws: TunnelError.self) { try await silent.receive { $0 } }
     }
 
-    @Test("Without a way by radio the client says why and goes through the relay")
+    @Test("Without an L2CAP route the client reports the reason and falls back to the relay")
     func fallsBack() async throws {
-        let evening = try Evening()
-        defer { evening.doorstep.remove() }
-        let told = Mutex([String]())
+        let fixture = try L2CAPFixture()
+        defer { fixture.listener.remove() }
+        let reasons = Mutex([String]())
         let key = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
-        let heard = NearbyPhone(
-            offer: evening.doors.offer,
+        let nearby = NearbyPhone(
+            offer: fixture.pending.offer,
             clientKey: key,
-            eid: evening.doors.eid,
-            byRadio: .failure(.addressUnknown)
+            eid: fixture.pending.eid,
+            l2capRoute: .failure(.addressUnknown)
         )
-        let connected = try await heard.connectByRadio(ClientTimeouts()) { event in
-            if case .radioChannelFailed(let failure) = event { told.withLock { $0.append(failure.words) } }
+        let connected = try await nearby.connectByRadio(ClientTimeouts()) { event in
+            if case .radioChannelFailed(let failure) = event { reasons.withLock { $0.append(failure.reason) } }
         }
         #expect(connected == nil)
-        #expect(told.withLock { $0 } == [L2CAPError.addressUnknown.words])
-        // Nothing is tried, and nothing said, where the advert names no channel.
+        #expect(reasons.withLock { $0 } == [L2CAPError.addressUnknown.reason])
+        // Without a PSM in the advert, nothing is tried or reported.
         #expect(
-            try await evening.client().connectByRadio(ClientTimeouts()) { _ in Issue.record("nothing happens") } == nil
+            try await fixture.client().connectByRadio(ClientTimeouts()) { _ in Issue.record("no event is expected") }
+                == nil
         )
     }
 }

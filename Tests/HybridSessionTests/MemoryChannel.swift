@@ -19,20 +19,20 @@ final class MemoryChannel: MessageChannel {
         (self.incoming, self.outgoing) = (incoming, outgoing)
     }
 
-    /// Two ends that hear each other.
+    /// Returns two connected ends.
     static func pair() -> (MemoryChannel, MemoryChannel) {
         let (one, toOne) = AsyncStream.makeStream(of: Result<WireMessage, TunnelError>.self)
         let (other, toOther) = AsyncStream.makeStream(of: Result<WireMessage, TunnelError>.self)
         return (MemoryChannel(one, toOther), MemoryChannel(other, toOne))
     }
 
-    /// How many messages were sent from here.
+    /// Number of messages sent from this end.
     var sent: Int { state.withLock { $0.sent } }
 
-    /// Makes every later sending fail, or none any more.
+    /// Makes later sends fail with `error`, or succeed again with `nil`.
     func failSending(_ error: TunnelError?) { state.withLock { $0.fault = error } }
 
-    /// Ends the channel; the other side learns why.
+    /// Ends the channel with an error for the other end.
     func end(_ error: TunnelError) {
         outgoing.yield(.failure(error))
         outgoing.finish()
@@ -55,12 +55,12 @@ final class MemoryChannel: MessageChannel {
     }
 }
 
-/// A desktop and a phone after the handshake, with a channel in memory between them.
+/// A client and an authenticator after the handshake, connected in memory.
 struct Connection {
-    /// The desktop's end, encrypted and bare.
+    /// The client's end, encrypted and plain.
     let client: EncryptedChannel
     let clientWire: MemoryChannel
-    /// The phone's end.
+    /// The authenticator's end.
     let phone: EncryptedChannel
     let phoneWire: MemoryChannel
 
@@ -69,7 +69,7 @@ struct Connection {
         let secret = try #require(QRSecret(bytes: [UInt8](repeating: 3, count: 16)))
         let domain = try #require(TunnelDomain(id: 266))
         let eid = EID(nonce: [UInt8](repeating: 1, count: 10), routingID: RoutingID(node: 1, check: 2), domain: domain)
-        let psk = secret.psk(heard: try #require(eid))
+        let psk = secret.psk(for: try #require(eid))
         let initiator = try InitiatorHandshake(clientKey: key, psk: psk, ephemeral: P256.KeyAgreement.PrivateKey())
         let answer = try ResponderHandshake(
             clientKey: key.publicKey,
@@ -79,23 +79,5 @@ struct Connection {
         (clientWire, phoneWire) = MemoryChannel.pair()
         client = EncryptedChannel(over: clientWire, keys: try initiator.finish(answer.message2))
         phone = EncryptedChannel(over: phoneWire, keys: answer.keys)
-    }
-}
-
-/// Something that happens once, for others to wait for.
-struct Signal: Sendable {
-    private let stream: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func fire() { continuation.finish() }
-    func wait() async { for await _ in stream {} }
-
-    /// Returns when the task is cancelled.
-    static func cancellation() async {
-        let never = Signal()
-        await never.wait()
-        withExtendedLifetime(never) {}
     }
 }

@@ -6,11 +6,12 @@ import HybridCaBLE
 import HybridDataChannel
 import HybridPrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HybridSession
 
-/// The phone's side behind the handshake: several requests on one channel, and clients that leave.
+/// The authenticator's side after the handshake: several requests on one channel, and clients that disconnect.
 @Suite("A served client", .timeLimit(.minutes(10)))
 struct ServedClientTests {
     private static let signIn: [UInt8] = {
@@ -36,7 +37,7 @@ struct ServedClientTests {
 
     private static let success = CTAPResponse.success([0xA0])
 
-    /// A phone that serves with an answer of the test's, while the test plays the client.
+    /// Serves a client, which the test plays, with the given answers.
     private static func serve(
         _ connection: Connection,
         untilRequest: Duration = .seconds(60),
@@ -79,15 +80,15 @@ struct ServedClientTests {
         }
     }
 
-    @Test("is answered as often as it asks, and the user is asked anew for each request")
+    @Test("Each of several requests is answered and prompts the user again")
     func several() async throws {
         let connection = try Connection()
         let asked = Mutex(0)
         let sent = Mutex<[Int]>([])
         let delivered = Mutex(0)
-        let noteSent: @Sendable () async -> Void = { sent.withLock { $0.append(connection.phoneWire.sent) } }
-        let noteDelivered: @Sendable () async -> Void = { delivered.withLock { $0 += 1 } }
-        let serving = Self.serve(connection, sent: noteSent, delivered: noteDelivered) { request in
+        let recordSent: @Sendable () async -> Void = { sent.withLock { $0.append(connection.phoneWire.sent) } }
+        let recordDelivered: @Sendable () async -> Void = { delivered.withLock { $0 += 1 } }
+        let serving = Self.serve(connection, sent: recordSent, delivered: recordDelivered) { request in
             let number = asked.withLock { asked in
                 asked += 1
                 return UInt8(asked)
@@ -97,17 +98,17 @@ struct ServedClientTests {
         for number in 1...5 as ClosedRange<UInt8> {
             try await Self.ask(connection, Self.signIn)
             #expect(try await Self.answer(connection) == [0, number])
-            #expect(delivered.withLock { $0 } == Int(number) - 1, "the client has not shown that it has this answer")
+            #expect(delivered.withLock { $0 } == Int(number) - 1, "the client has not confirmed this response")
         }
         try await connection.client.send(.shutdown)
         #expect(try await serving.value == .shutDown)
         #expect(asked.withLock { $0 } == 5)
-        #expect(sent.withLock { $0 } == [1, 2, 3, 4, 5], "said after each answer was sent")
+        #expect(sent.withLock { $0 } == [1, 2, 3, 4, 5], "called after each response was sent")
         #expect(delivered.withLock { $0 } == 5)
-        #expect(connection.phoneWire.sent == 5, "a phone says no goodbye")
+        #expect(connection.phoneWire.sent == 5, "an authenticator sends no shutdown")
     }
 
-    @Test("hears the right status of what can't be read, nobody is asked, and the next request is served")
+    @Test("A request that cannot be parsed gets its status without a prompt, and the next one is served")
     func unreadable() async throws {
         let connection = try Connection()
         let asked = Mutex(0)
@@ -127,41 +128,39 @@ struct ServedClientTests {
         try await Self.ask(connection, Self.signIn)
         #expect(try await Self.answer(connection) == Self.success.encoded)
         connection.clientWire.end(.closed(code: 1000))
-        #expect(try await serving.value == .clientLeft(.goodbye))
+        #expect(try await serving.value == .clientLeft(.peerClosed))
     }
 
-    @Test("who asks again before the answer gets none, and the question is taken down")
+    @Test("A second request before the first response closes the prompt and gets no response")
     func impatient() async throws {
         let connection = try Connection()
-        let (asked, takenDown) = (Signal(), Signal())
+        let (asked, cancelled) = (Signal(), Signal())
         let serving = Self.serve(connection) { _ in
             asked.fire()
             await Signal.cancellation()
-            takenDown.fire()
+            cancelled.fire()
             return Self.success
         }
         try await Self.ask(connection, Self.signIn)
         await asked.wait()
         try await Self.ask(connection, Self.signIn)
-        await takenDown.wait()
-        guard case .clientMisbehaved = await Self.failure(of: serving) else {
-            Issue.record("another end")
-            return
-        }
+        await cancelled.wait()
+        let failure = await Self.failure(of: serving)
+        #expect(failure == .clientMisbehaved("it sent a request before the last one was answered"))
         #expect(connection.phoneWire.sent == 0)
     }
 
-    /// The ways to leave.
+    /// Ways in which a client disconnects.
     enum Leaving: CaseIterable {
-        case shutdown, closed, wordless, gone, limited, lost, stalled
+        case shutdown, closed, withoutCode, gone, limited, lost, stalled
 
-        /// What is known of it.
-        var parting: ChannelCloseReason {
+        /// The expected close reason.
+        var reason: ChannelCloseReason {
             switch self {
-            case .shutdown, .closed, .wordless: .goodbye
+            case .shutdown, .closed, .withoutCode: .peerClosed
             case .gone: .goneAway
             case .limited: .closed(code: 1008)
-            case .lost, .stalled: .broken
+            case .lost, .stalled: .connectionLost
             }
         }
     }
@@ -170,7 +169,7 @@ struct ServedClientTests {
         switch how {
         case .shutdown: try await connection.client.send(.shutdown)
         case .closed: connection.clientWire.end(.closed(code: 1000))
-        case .wordless: connection.clientWire.end(.closed(code: 1005))
+        case .withoutCode: connection.clientWire.end(.closed(code: 1005))
         case .gone: connection.clientWire.end(.closed(code: 1001))
         case .limited: connection.clientWire.end(.closed(code: 1008))
         case .lost: connection.clientWire.end(.connectionLost)
@@ -178,7 +177,7 @@ struct ServedClientTests {
         }
     }
 
-    @Test("who leaves takes the question down", arguments: Leaving.allCases)
+    @Test("A client that disconnects closes the prompt", arguments: Leaving.allCases)
     func cancelled(_ how: Leaving) async throws {
         let connection = try Connection()
         let asked = Signal()
@@ -190,24 +189,24 @@ struct ServedClientTests {
         try await Self.ask(connection, Self.signIn)
         await asked.wait()
         try await Self.leave(connection, how)
-        #expect(try await serving.value == .clientLeftDuringRequest(how.parting))
+        #expect(try await serving.value == .clientLeftDuringRequest(how.reason))
         #expect(connection.phoneWire.sent == 0)
     }
 
-    @Test("a user who had agreed just before learns that nobody heard it", arguments: Leaving.allCases)
+    @Test("A user who had just agreed learns that the response was lost", arguments: Leaving.allCases)
     func agreedTooLate(_ how: Leaving) async throws {
         let cases: [([UInt8], CTAPResponse, AuthenticatorOutcome)] = [
-            (Self.signIn, Self.success, .answerLost(.getAssertion, how.parting)),
-            (Self.creation, Self.success, .answerLost(.makeCredential, how.parting)),
-            (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest(how.parting)),
-            ([0x04], Self.success, .clientLeftDuringRequest(how.parting)),
+            (Self.signIn, Self.success, .answerLost(.getAssertion, how.reason)),
+            (Self.creation, Self.success, .answerLost(.makeCredential, how.reason)),
+            (Self.signIn, .failure(.operationDenied), .clientLeftDuringRequest(how.reason)),
+            ([0x04], Self.success, .clientLeftDuringRequest(how.reason)),
         ]
         for (request, response, end) in cases {
             let connection = try Connection()
             let asked = Signal()
             let serving = Self.serve(connection) { _ in
                 asked.fire()
-                // What is being written to the disk now does not stop for a cancellation.
+                // A write in progress is not interrupted by cancellation.
                 await Signal.cancellation()
                 return response
             }
@@ -220,16 +219,16 @@ struct ServedClientTests {
     }
 
     @Test(
-        "an answer that can't be sent is lost, whatever the cause",
+        "A response that cannot be sent is lost, whatever the cause",
         arguments: [
-            (.closed(code: 1000), .goodbye), (.closed(code: 1001), .goneAway), (.connectionLost, .broken),
-            (.stalled, .broken),
+            (.closed(code: 1000), .peerClosed), (.closed(code: 1001), .goneAway), (.connectionLost, .connectionLost),
+            (.stalled, .connectionLost),
         ] as [(TunnelError, ChannelCloseReason)]
     )
-    func undelivered(_ error: TunnelError, _ parting: ChannelCloseReason) async throws {
+    func undelivered(_ error: TunnelError, _ reason: ChannelCloseReason) async throws {
         for (response, end) in [
-            (Self.success, AuthenticatorOutcome.answerLost(.getAssertion, parting)),
-            (.failure(.noCredentials), .clientLeftDuringRequest(parting)),
+            (Self.success, AuthenticatorOutcome.answerLost(.getAssertion, reason)),
+            (.failure(.noCredentials), .clientLeftDuringRequest(reason)),
         ] {
             let connection = try Connection()
             connection.phoneWire.failSending(error)
@@ -240,7 +239,7 @@ struct ServedClientTests {
         }
     }
 
-    @Test("a relay that says why it closed names the client's fault", arguments: [1003, 1009] as [UInt16])
+    @Test("A close code that reports a bad message is the client's fault", arguments: [1003, 1009] as [UInt16])
     func refusedMessages(code: UInt16) async throws {
         for isBusy in [false, true] {
             let connection = try Connection()
@@ -256,10 +255,10 @@ struct ServedClientTests {
             }
             connection.clientWire.end(.closed(code: code))
             let failure = await Self.failure(of: serving)
-            #expect(failure == .clientMisbehaved("it sent a message that relays don't carry"))
+            #expect(failure == .clientMisbehaved("it sent a message that relays reject"))
             #expect(failure?.status == .dataError)
         }
-        // Who had agreed just before learns that first.
+        // A user who had just agreed learns that first.
         let connection = try Connection()
         let asked = Signal()
         let serving = Self.serve(connection) { _ in
@@ -273,7 +272,7 @@ struct ServedClientTests {
         #expect(try await serving.value == .answerLost(.makeCredential, .closed(code: code)))
     }
 
-    @Test("who asks for nothing is not waited for, neither at first nor behind a request")
+    @Test("A client without a request times out, at the start and after a response")
     func idle() async throws {
         let silent = try Connection()
         let serving = Self.serve(silent, untilRequest: .milliseconds(1)) { _ in Self.success }
@@ -282,17 +281,17 @@ struct ServedClientTests {
         let idle = try Connection()
         try await Self.ask(idle, Self.signIn)
         let ending = Self.serve(idle, untilRequest: .seconds(1)) { _ in Self.success }
-        #expect(try await ending.value == .clientLeft(.silence))
+        #expect(try await ending.value == .clientLeft(.timedOut))
         #expect(idle.phoneWire.sent == 1)
     }
 
-    @Test("who only ever sent what can't be read asked for nothing")
+    @Test("A client that sends only requests that cannot be parsed is reported")
     func nothingReadable() async throws {
         let connection = try Connection()
         let serving = Self.serve(connection) { _ in Self.success }
         try await Self.ask(connection, [0x99])
         #expect(try await Self.answer(connection) == [0x01])
         try await connection.client.send(.shutdown)
-        #expect(await Self.failure(of: serving) == .clientMisbehaved("nothing that it asked can be read"))
+        #expect(await Self.failure(of: serving) == .clientMisbehaved("none of its requests can be parsed"))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Opening a browser")
 struct BrowserProgramTests {
-    @Test("the variable names commands, with the address in the place of %s or at the end")
+    @Test("the variable contains commands, with the address in place of %s or at the end")
     func variable() {
         #expect(BrowserProgram(variable: nil).commands == [["xdg-open"]])
         #expect(BrowserProgram(variable: "").commands == [["xdg-open"]])
@@ -23,42 +23,42 @@ struct BrowserProgramTests {
         )
     }
 
-    @Test("the address is one word, and no shell looks at it")
+    @Test("the address is one argument, and no shell interprets it")
     func noShell() async throws {
-        let folder = try Folder()
-        let address = "http://127.0.0.1:1/$(touch \(folder.path)/no);`x` \"'"
-        let program = try await folder.script(
-            "printf '%s' \"$1\" > \"\(folder.path)/said\"; mv \"\(folder.path)/said\" \"\(folder.path)/got\""
+        let directory = try TestDirectory()
+        let address = "http://127.0.0.1:1/$(touch \(directory.path)/no);`x` \"'"
+        let program = try await directory.script(
+            "printf '%s' \"$1\" > \"\(directory.path)/said\"; mv \"\(directory.path)/said\" \"\(directory.path)/got\""
         )
         try await BrowserProgram(variable: program).open(address, within: .seconds(60)) {
-            FileManager.default.fileExists(atPath: folder.path + "/got")
+            FileManager.default.fileExists(atPath: directory.path + "/got")
         }
-        #expect(try String(contentsOfFile: folder.path + "/got", encoding: .utf8) == address)
-        #expect(!FileManager.default.fileExists(atPath: folder.path + "/no"))
+        #expect(try String(contentsOfFile: directory.path + "/got", encoding: .utf8) == address)
+        #expect(!FileManager.default.fileExists(atPath: directory.path + "/no"))
     }
 
-    @Test("what is not there or fails is followed by the next")
+    @Test("the next command follows one that is missing or fails")
     func next() async throws {
-        let folder = try Folder()
-        let failing = try await folder.script("exit 3")
-        let working = try await folder.script("> \"\(folder.path)/opened\"")
+        let directory = try TestDirectory()
+        let failing = try await directory.script("exit 3")
+        let working = try await directory.script("> \"\(directory.path)/opened\"")
         let program = BrowserProgram(variable: "/there/is/no/browser:\(failing):\(working)")
         try await program.open("http://127.0.0.1:1/", within: .seconds(60)) {
-            FileManager.default.fileExists(atPath: folder.path + "/opened")
+            FileManager.default.fileExists(atPath: directory.path + "/opened")
         }
     }
 
-    @Test("causes are told apart")
+    @Test("causes are distinguished")
     func causes() async throws {
-        let folder = try Folder()
-        let failing = try await folder.script("exit 3")
+        let directory = try TestDirectory()
+        let failing = try await directory.script("exit 3")
         await #expect(throws: BrowserError.failed(program: failing, status: 3)) {
             try await BrowserProgram(variable: failing).open("x", within: .seconds(60)) { false }
         }
         await #expect(throws: BrowserError.notStarted(program: "/no/browser", reason: "No such file or directory")) {
             try await BrowserProgram(variable: "/no/browser").open("x", within: .seconds(60)) { false }
         }
-        let idle = try await folder.script("exit 0")
+        let idle = try await directory.script("exit 0")
         await #expect(throws: BrowserError.notOpened) {
             try await BrowserProgram(variable: idle).open("x", within: .milliseconds(100)) { false }
         }
@@ -70,38 +70,40 @@ struct BrowserProgramTests {
         #expect(sentences.count == 3)
     }
 
-    @Test("a browser that stays in front is not waited for")
+    @Test("a browser that stays in the foreground is not awaited")
     func staying() async throws {
-        let folder = try Folder()
-        let program = try await folder.script("echo $$ > \"\(folder.path)/pid\"; exec sleep 600")
+        let directory = try TestDirectory()
+        let program = try await directory.script("echo $$ > \"\(directory.path)/pid\"; exec sleep 600")
         try await BrowserProgram(variable: program).open("x", within: .seconds(60)) {
-            (try? String(contentsOfFile: folder.path + "/pid", encoding: .utf8))?.hasSuffix("\n") == true
+            (try? String(contentsOfFile: directory.path + "/pid", encoding: .utf8))?.hasSuffix("\n") == true
         }
-        let text = try String(contentsOfFile: folder.path + "/pid", encoding: .utf8)
+        let text = try String(contentsOfFile: directory.path + "/pid", encoding: .utf8)
         let identifier = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         #expect(getsid(identifier) == identifier, "a session of its own")
         kill(identifier, SIGKILL)
     }
 
-    @Test("a browser has its three descriptors and none of ours")
+    @Test("a browser inherits no descriptors but the standard ones")
     func descriptors() async throws {
-        let folder = try Folder()
-        // One that a child inherits if nobody closes it there.
+        let directory = try TestDirectory()
+        // A descriptor without CLOEXEC.
         let ours = open("/dev/zero", O_RDONLY)
         try #require(ours > 2)
         defer { close(ours) }
-        let file = folder.path + "/list"
-        let program = try await folder.script("ls /proc/self/fd > \"\(file).draft\"; mv \"\(file).draft\" \"\(file)\"")
+        let file = directory.path + "/list"
+        let program = try await directory.script(
+            "ls /proc/self/fd > \"\(file).draft\"; mv \"\(file).draft\" \"\(file)\""
+        )
         try await BrowserProgram(variable: program).open("x", within: .seconds(60)) {
             FileManager.default.fileExists(atPath: file)
         }
-        // `ls` reads the folder by number 3.
+        // `ls` reads the directory by number 3.
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "0\n1\n2\n3\n")
     }
 }
 
-/// A folder of one test, which goes with it.
-private final class Folder: Sendable {
+/// A directory of one test, removed with it.
+private final class TestDirectory: Sendable {
     let path: String
     private let scripts = Mutex(0)
 
@@ -112,7 +114,7 @@ private final class Folder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a program of the shell and returns its path.
+    /// Writes a shell script and returns its path.
     func script(_ text: String) async throws -> String {
         let number = scripts.withLock { number in
             number += 1
@@ -122,8 +124,8 @@ private final class Folder: Sendable {
         let draft = file + ".draft"
         try "#!/bin/sh\n\(text)\n".write(toFile: draft, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: draft)
-        // A program that this process has open for writing can't be started, and a child that another test starts at
-        // that moment has it open, too, for a little longer. So somebody else writes it.
+        // A file that is open for writing can't be executed, and a child that another test spawns at that moment keeps
+        // the descriptor open a little longer. So another process writes it.
         let copy = try SpawnedProcess(["/bin/cp", draft, file], environment: ProcessInfo.processInfo.environment)
         try #require(try await copy.end() == 0)
         return file

@@ -3,14 +3,14 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+/// The corpus and former crashes, run through the fuzz target, whose source is linked here.
 @Suite("The page's fuzz corpus")
 struct PageFuzzReplayTests {
     @Test("Requests")
     func requests() throws {
         let replay = try FuzzCorpus.replay("page-request", fuzzPageRequest)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 3, "the seeds are of the right form")
-        #expect(replay.refused.count >= 6, "and some are not, on purpose")
+        #expect(replay.taken.count >= 3, "the seeds are valid")
+        #expect(replay.refused.count >= 6, "some are invalid on purpose")
     }
 }

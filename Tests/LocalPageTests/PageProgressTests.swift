@@ -6,18 +6,18 @@ import Testing
 
 @testable import HybridLocalPage
 
-@Suite("What the page is told")
+@Suite("Events of the page")
 struct PageProgressTests {
     private let began = ContinuousClock.now
     private let code: QRMatrix
 
     init() throws { code = try QRMatrix(text: "FIDO:/" + String(repeating: "1234567", count: 24)) }
 
-    private func story(_ site: String = "example.com") -> PageProgress {
+    private func progress(_ site: String = "example.com") -> PageProgress {
         PageProgress(PageSubject(site: site, operation: .signIn), at: began)
     }
 
-    /// The one event of a message, as JSON.
+    /// Returns the content of a message's only event.
     private func content(_ message: [UInt8]) throws -> [String: Any] {
         let text = String(decoding: message, as: UTF8.self)
         #expect(text.hasPrefix("data: {") && text.hasSuffix("}\n\n"))
@@ -28,75 +28,75 @@ struct PageProgressTests {
 
     @Test("the code is shown until the phone is found, and never again")
     func shown() throws {
-        var story = self.story()
-        _ = story.show(.scan(self.code), at: began)
-        let drawn = try #require(self.content(story.message(at: began))["code"] as? [String: Any])
+        var progress = self.progress()
+        _ = progress.show(.scan(self.code), at: began)
+        let drawn = try #require(self.content(progress.message(at: began))["code"] as? [String: Any])
         #expect(drawn["side"] as? Int == 45 && drawn["path"] as? String == self.code.svgPath())
         for stage in [PageStage.found, .connecting(host: "relay.example"), .confirm, .done] {
-            _ = story.show(stage, at: began)
-            let content = try self.content(story.message(at: began))
+            _ = progress.show(stage, at: began)
+            let content = try self.content(progress.message(at: began))
             #expect(content["code"] == nil && content["stage"] as? String == stage.name)
         }
     }
 
-    @Test("each event has the whole of it, with times from the beginning and of the stage")
+    @Test("each event has the complete state, with the times since the start and of the stage")
     func whole() throws {
-        var story = self.story()
-        let changes = [story.warn("VIRTUAL RADIO"), story.warn("VIRTUAL RADIO")]
+        var progress = self.progress()
+        let changes = [progress.warn("VIRTUAL RADIO"), progress.warn("VIRTUAL RADIO")]
         #expect(changes == [true, false])
-        _ = story.show(.connecting(host: "relay.example"), at: began + .milliseconds(1500))
-        let content = try self.content(story.message(at: began + .milliseconds(4000)))
+        _ = progress.show(.connecting(host: "relay.example"), at: began + .milliseconds(1500))
+        let content = try self.content(progress.message(at: began + .milliseconds(4000)))
         #expect(content["elapsed"] as? Int == 4000 && content["stageElapsed"] as? Int == 2500)
         #expect(content["site"] as? String == "example.com" && content["operation"] as? String == "signIn")
         #expect(content["warning"] as? String == "VIRTUAL RADIO" && content["host"] as? String == "relay.example")
     }
 
-    @Test("the last stage stays", arguments: [PageStage.done, .failed(cause: "a", remedy: "b")])
+    @Test("the last stage is final", arguments: [PageStage.done, .failed(cause: "a", remedy: "b")])
     func last(stage: PageStage) throws {
-        var story = self.story()
-        let changes = [stage, .found, .failed(cause: "x", remedy: "y")].map { story.show($0, at: began) }
+        var progress = self.progress()
+        let changes = [stage, .found, .failed(cause: "x", remedy: "y")].map { progress.show($0, at: began) }
         #expect(changes == [true, false, false])
-        #expect(story.stage == stage)
+        #expect(progress.stage == stage)
     }
 
-    @Test("text of others stays text: it ends no event and begins none")
+    @Test("hostile text neither ends nor begins an event")
     func hostileText() throws {
         let hostile = "a\n\ndata: {}\r\n\r\n\u{2028}</script><b>\"\\\0é"
-        var story = self.story(hostile)
-        _ = story.show(.failed(cause: hostile, remedy: hostile), at: began)
-        let content = try self.content(story.message(at: began))
+        var progress = self.progress(hostile)
+        _ = progress.show(.failed(cause: hostile, remedy: hostile), at: began)
+        let content = try self.content(progress.message(at: began))
         for name in ["site", "cause", "remedy"] {
             #expect((content[name] as? String).map { Array($0.utf8) } == Array(hostile.utf8))
         }
     }
 }
 
-@Suite("Whether anybody looks at the page")
-struct AttendanceTests {
-    @Test("it is empty when the last stream has ended and none has followed")
+@Suite("Viewers of the page")
+struct PageViewersTests {
+    @Test("there are none when the last stream has ended and none has followed")
     func departure() throws {
-        var attendance = PageViewers()
-        attendance.join()
-        attendance.join()
-        let early = attendance.leave()
+        var viewers = PageViewers()
+        viewers.join()
+        viewers.join()
+        let early = viewers.leave()
         #expect(early == nil)
-        let departure = try left(&attendance)
-        #expect(attendance.isStillEmpty(since: departure))
+        let departure = try left(&viewers)
+        #expect(viewers.isStillEmpty(since: departure))
     }
 
-    @Test("a reload makes it count anew")
+    @Test("a reload starts the time anew")
     func reload() throws {
-        var attendance = PageViewers()
-        attendance.join()
-        let first = try left(&attendance)
-        attendance.join()
-        #expect(!attendance.isStillEmpty(since: first))
-        let second = try left(&attendance)
-        #expect(!attendance.isStillEmpty(since: first) && attendance.isStillEmpty(since: second))
+        var viewers = PageViewers()
+        viewers.join()
+        let first = try left(&viewers)
+        viewers.join()
+        #expect(!viewers.isStillEmpty(since: first))
+        let second = try left(&viewers)
+        #expect(!viewers.isStillEmpty(since: first) && viewers.isStillEmpty(since: second))
     }
 
-    private func left(_ attendance: inout PageViewers) throws -> PageViewers.Departure {
-        let departure = attendance.leave()
+    private func left(_ viewers: inout PageViewers) throws -> PageViewers.Departure {
+        let departure = viewers.leave()
         return try #require(departure)
     }
 }

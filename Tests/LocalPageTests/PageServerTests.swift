@@ -13,186 +13,186 @@ import Testing
 struct PageServerTests {
     private func code() throws -> QRMatrix { try QRMatrix(text: "FIDO:/" + String(repeating: "1234567", count: 24)) }
 
-    @Test("a visit from token to end: page, code, stages, last event, a clean end")
-    func visit() async throws {
-        let visit = try await Visit.begin()
-        #expect(!visit.server.wasOpened)
-        let cookie = try await visit.enter()
-        #expect(visit.server.wasOpened)
-        let page = try await visit.ask("/", cookie: cookie)
-        #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("</html>\n"))
-        let stream = try await visit.stream(cookie)
-        visit.server.show(.scan(try code()))
-        let drawn = try await stream.hear("\"stage\":\"scan\"")
+    @Test("a complete ceremony: token, page, code, stages, last event, clean end")
+    func complete() async throws {
+        let page = try await RunningPage.start()
+        #expect(!page.server.wasOpened)
+        let cookie = try await page.exchangeToken()
+        #expect(page.server.wasOpened)
+        let document = try await page.get("/", cookie: cookie)
+        #expect(document.hasPrefix("HTTP/1.1 200 OK\r\n") && document.hasSuffix("</html>\n"))
+        let stream = try await page.openStream(cookie)
+        page.server.show(.scan(try code()))
+        let drawn = try await stream.receive(until: "\"stage\":\"scan\"")
         #expect(drawn.contains(try code().svgPath()))
-        visit.server.warn("VIRTUAL RADIO: no proximity proof")
-        _ = try await stream.hear("VIRTUAL RADIO")
+        page.server.warn("VIRTUAL RADIO: no proximity proof")
+        _ = try await stream.receive(until: "VIRTUAL RADIO")
         for (stage, name) in [
             (PageStage.found, "found"), (.connecting(host: "relay.example"), "connecting"), (.confirm, "confirm"),
         ] {
-            visit.server.show(stage)
-            let event = try await stream.hear("\"stage\":\"\(name)\"")
+            page.server.show(stage)
+            let event = try await stream.receive(until: "\"stage\":\"\(name)\"")
             #expect(!event.contains("path"))
         }
-        await visit.server.end(.done)
-        let rest = try await stream.hearAll()
+        await page.server.end(.done)
+        let rest = try await stream.receiveAll()
         #expect(rest.contains("\"stage\":\"done\"") && rest.hasSuffix("0\r\n\r\n"))
         // A child of another test may hold a copy of the listening socket until it executes its program.
         try await Waiting.until("the port to be closed") {
-            do throws(RawVisitor.NotConnected) {
-                _ = try RawVisitor(port: visit.port)
+            do throws(RawClient.NotConnected) {
+                _ = try RawClient(port: page.port)
                 return false
             } catch {
                 return error.errorNumber == ECONNREFUSED
             }
         }
         var reasons: [PageAbandonment] = []
-        for await reason in visit.server.abandonments { reasons.append(reason) }
+        for await reason in page.server.abandonments { reasons.append(reason) }
         #expect(reasons == [])
     }
 
-    @Test("its address is not printed by accident")
+    @Test("the address is never printed")
     func hidden() async throws {
-        let visit = try await Visit.begin()
-        let token = try #require(visit.tokenPath.split(separator: "/").last)
-        var shown = "\(visit.server.address) \(String(reflecting: visit.server.address))"
-        dump(visit.server.address, to: &shown)
-        #expect(token.count == 32 && visit.server.address.text.hasSuffix(token) && !shown.contains(token))
-        await visit.server.end(.done)
+        let page = try await RunningPage.start()
+        let token = try #require(page.tokenPath.split(separator: "/").last)
+        var shown = "\(page.server.address) \(String(reflecting: page.server.address))"
+        dump(page.server.address, to: &shown)
+        #expect(token.count == 32 && page.server.address.text.hasSuffix(token) && !shown.contains(token))
+        await page.server.end(.done)
     }
 
-    @Test("whose connections are is looked up for so many at a time, and holds nobody else up")
+    @Test("lookups of owners are limited and do not block the server")
     func lookups() async throws {
-        var limits = PageLimits.patient
+        var limits = PageLimits.generous
         limits.connections = 3
         let started = Mutex(0)
         let gate = Mutex(false)
-        let visit = try await Visit.begin(limits) { client, server in
+        let page = try await RunningPage.start(limits) { client, server in
             started.withLock { $0 += 1 }
-            // The kernel's table is long today.
+            // Simulates a slow lookup.
             while !gate.withLock({ $0 }) { usleep(1000) }
             return SocketOwner.user(of: client, connectedTo: server)
         }
-        let visitors = try (0..<40).map { _ in try RawVisitor(port: visit.port) }
-        try await Waiting.until("those that are too many to be hung up on", evidence: "\(started.withLock { $0 })") {
-            visitors.count(where: \.isOver) == 37
+        let clients = try (0..<40).map { _ in try RawClient(port: page.port) }
+        try await Waiting.until("excess connections to be closed", evidence: "\(started.withLock { $0 })") {
+            clients.count(where: \.isClosed) == 37
         }
-        // On its own loop, at which the connections wait: it would never answer if the look-up were made there.
-        visit.server.show(.confirm)
+        // This would block if lookups ran on the event loop.
+        page.server.show(.confirm)
         #expect(started.withLock { $0 } <= 3)
         gate.withLock { $0 = true }
-        let rest = visitors.filter { !$0.isOver }
+        let rest = clients.filter { !$0.isClosed }
         #expect(rest.count == 3)
-        for visitor in rest {
-            visitor.say("nonsense\r\n\r\n")
-            #expect(try await visitor.hearAll().hasPrefix("HTTP/1.1 400"))
+        for client in rest {
+            client.send("nonsense\r\n\r\n")
+            #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 400"))
         }
-        _ = try await visit.enter()
-        await visit.server.end(.done)
+        _ = try await page.exchangeToken()
+        await page.server.end(.done)
     }
 
-    @Test("who comes late is told all of it")
+    @Test("a late viewer gets the complete state")
     func late() async throws {
-        let visit = try await Visit.begin()
-        visit.server.show(.scan(try code()))
-        visit.server.show(.confirm)
-        let cookie = try await visit.enter()
-        let visitor = try RawVisitor(port: visit.port)
-        visitor.say(visit.request("/events", cookie: cookie))
-        let event = try await visitor.hear("\"stage\":\"confirm\"")
+        let page = try await RunningPage.start()
+        page.server.show(.scan(try code()))
+        page.server.show(.confirm)
+        let cookie = try await page.exchangeToken()
+        let client = try RawClient(port: page.port)
+        client.send(page.request("/events", cookie: cookie))
+        let event = try await client.receive(until: "\"stage\":\"confirm\"")
         #expect(!event.contains("path"))
-        await visit.server.end(.done)
+        await page.server.end(.done)
     }
 
-    @Test("a token that is used twice ends the ceremony")
+    @Test("a second use of the token ends the ceremony")
     func twice() async throws {
-        let visit = try await Visit.begin()
-        _ = try await visit.enter()
-        let again = try await visit.ask(visit.tokenPath)
+        let page = try await RunningPage.start()
+        _ = try await page.exchangeToken()
+        let again = try await page.get(page.tokenPath)
         #expect(again.hasPrefix("HTTP/1.1 410 Gone\r\n"))
-        var reasons = visit.server.abandonments.makeAsyncIterator()
+        var reasons = page.server.abandonments.makeAsyncIterator()
         #expect(await reasons.next() == .openedTwice)
-        await visit.server.end(.failed(cause: "a", remedy: "b"))
+        await page.server.end(.failed(cause: "a", remedy: "b"))
     }
 
-    @Test("the page is closed when its last stream has ended, and not before")
+    @Test("the page counts as closed when its last stream has ended, and not before")
     func closing() async throws {
-        var limits = PageLimits.patient
-        limits.absence = .milliseconds(1)
+        var limits = PageLimits.generous
+        limits.reconnectTimeout = .milliseconds(1)
         limits.streams = 2
-        let visit = try await Visit.begin(limits)
+        let page = try await RunningPage.start(limits)
         let reasons = Mutex<[PageAbandonment]>([])
         let listening = Task {
-            for await reason in visit.server.abandonments { reasons.withLock { $0.append(reason) } }
+            for await reason in page.server.abandonments { reasons.withLock { $0.append(reason) } }
         }
-        let cookie = try await visit.enter()
-        let first = try await visit.stream(cookie)
-        let second = try await visit.stream(cookie)
-        first.hangUp()
-        // There is room for a third as soon as the server has noticed.
-        var third: RawVisitor?
-        try await Waiting.until("the server to notice that a stream has ended") {
-            third = try? await visit.stream(cookie)
+        let cookie = try await page.exchangeToken()
+        let first = try await page.openStream(cookie)
+        let second = try await page.openStream(cookie)
+        first.close()
+        // A third is accepted as soon as the server has removed the first.
+        var third: RawClient?
+        try await Waiting.until("the server to remove a stream") {
+            third = try? await page.openStream(cookie)
             return third != nil
         }
-        third?.hangUp()
-        visit.server.show(.found)
-        _ = try await second.hear("\"stage\":\"found\"")
+        third?.close()
+        page.server.show(.found)
+        _ = try await second.receive(until: "\"stage\":\"found\"")
         #expect(reasons.withLock { $0 } == [])
-        second.hangUp()
+        second.close()
         await listening.value
         #expect(reasons.withLock { $0 } == [.closed])
-        await visit.server.end(.failed(cause: "a", remedy: "b"))
+        await page.server.end(.failed(cause: "a", remedy: "b"))
     }
 
-    @Test("who says nothing, or a little now and then, is hung up on")
+    @Test("silent and slow connections time out")
     func slow() async throws {
-        var limits = PageLimits.patient
-        // The last visitor, who is quick, must be done in this time, too.
-        limits.patience = .seconds(3)
-        let visit = try await Visit.begin(limits)
-        let silent = try RawVisitor(port: visit.port)
-        let dribbling = try RawVisitor(port: visit.port)
-        dribbling.say("GET / HTTP/1.1\r\n")
-        try await Waiting.until("the server to hang up on both") {
-            dribbling.say("X-A: b\r\n")
-            return silent.isOver && dribbling.isOver
+        var limits = PageLimits.generous
+        // The last client must be done in this time, too.
+        limits.requestTimeout = .seconds(3)
+        let page = try await RunningPage.start(limits)
+        let silent = try RawClient(port: page.port)
+        let dribbling = try RawClient(port: page.port)
+        dribbling.send("GET / HTTP/1.1\r\n")
+        try await Waiting.until("the server to close both") {
+            dribbling.send("X-A: b\r\n")
+            return silent.isClosed && dribbling.isClosed
         }
-        #expect(try await visit.enter().hasPrefix("hybrid-"))
-        await visit.server.end(.done)
+        #expect(try await page.exchangeToken().hasPrefix("hybrid-"))
+        await page.server.end(.done)
     }
 
-    @Test("heads without end, and bodies, are refused")
+    @Test("oversized heads and bodies are rejected")
     func tooMuch() async throws {
-        let visit = try await Visit.begin()
-        let long = try RawVisitor(port: visit.port)
-        long.say("GET /\(String(repeating: "a", count: 20000)) HTTP/1.1\r\nHost: 127.0.0.1:\(visit.port)\r\n\r\n")
-        #expect(try await long.hearAll().hasPrefix("HTTP/1.1 431 "))
-        let many = try RawVisitor(port: visit.port)
-        many.say("GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 5000))
-        // NIO's own bound for the number of fields.
-        #expect(try await many.hearAll().hasPrefix("HTTP/1.1 400 "))
-        let body = try RawVisitor(port: visit.port)
-        body.say("POST / HTTP/1.1\r\nHost: 127.0.0.1:\(visit.port)\r\nContent-Length: 1000000\r\n\r\nabc")
-        #expect(try await body.hearAll().hasPrefix("HTTP/1.1 413 "))
-        #expect(!visit.server.wasOpened)
-        await visit.server.end(.done)
+        let page = try await RunningPage.start()
+        let long = try RawClient(port: page.port)
+        long.send("GET /\(String(repeating: "a", count: 20000)) HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n")
+        #expect(try await long.receiveAll().hasPrefix("HTTP/1.1 431 "))
+        let many = try RawClient(port: page.port)
+        many.send("GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 5000))
+        // NIO's own limit for the number of fields.
+        #expect(try await many.receiveAll().hasPrefix("HTTP/1.1 400 "))
+        let body = try RawClient(port: page.port)
+        body.send("POST / HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\nContent-Length: 1000000\r\n\r\nabc")
+        #expect(try await body.receiveAll().hasPrefix("HTTP/1.1 413 "))
+        #expect(!page.server.wasOpened)
+        await page.server.end(.done)
     }
 
-    @Test("a connection is good for one request")
+    @Test("a connection serves one request")
     func pipelined() async throws {
-        let visit = try await Visit.begin()
-        let visitor = try RawVisitor(port: visit.port)
-        visitor.say(visit.request("/nothing") + visit.request(visit.tokenPath))
-        let all = try await visitor.hearAll()
+        let page = try await RunningPage.start()
+        let client = try RawClient(port: page.port)
+        client.send(page.request("/nothing") + page.request(page.tokenPath))
+        let all = try await client.receiveAll()
         #expect(all.hasPrefix("HTTP/1.1 404 ") && all.split(separator: "HTTP/1.1 ").count == 1)
-        #expect(!visit.server.wasOpened)
-        await visit.server.end(.done)
+        #expect(!page.server.wasOpened)
+        await page.server.end(.done)
     }
 
-    @Test("rubbish changes nothing")
+    @Test("malformed requests change nothing")
     func rubbish() async throws {
-        let visit = try await Visit.begin()
+        let page = try await RunningPage.start()
         var random = SeededGenerator()
         let heads = [
             "", "\r\n\r\n", "GET", "GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\n : \r\n\r\n", "\u{16}\u{3}\u{1}",
@@ -201,88 +201,92 @@ struct PageServerTests {
             "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n",
         ]
         for round in 0..<100 {
-            let visitor = try RawVisitor(port: visit.port)
-            let head = round < heads.count ? heads[round] : visit.request("/", cookie: "hybrid-\(visit.port)=0")
+            let client = try RawClient(port: page.port)
+            let head = round < heads.count ? heads[round] : page.request("/", cookie: "hybrid-\(page.port)=0")
             var bytes = Array(head.utf8)
             if round >= heads.count {
                 for _ in 0...random.number(0...4) {
                     bytes[random.number(0...(bytes.count - 1))] = UInt8(random.number(0...255))
                 }
             }
-            visitor.say(bytes)
-            visitor.hangUp()
+            client.send(bytes)
+            client.close()
         }
-        #expect(!visit.server.wasOpened, "\(random)")
-        // Those that hang up are gone in a moment; until then there may be too many.
-        try await Waiting.until("the server to answer as ever") {
-            (try? await visit.ask("/nothing").hasPrefix("HTTP/1.1 404 ")) == true
+        #expect(!page.server.wasOpened, "\(random)")
+        // Closed connections are removed soon; until then there may be too many.
+        try await Waiting.until("the server to respond as before") {
+            (try? await page.get("/nothing").hasPrefix("HTTP/1.1 404 ")) == true
         }
-        try await Waiting.until("the token to be taken") { (try? await visit.enter())?.hasPrefix("hybrid-") == true }
-        await visit.server.end(.done)
+        try await Waiting.until("the token to be accepted") {
+            (try? await page.exchangeToken())?.hasPrefix("hybrid-") == true
+        }
+        await page.server.end(.done)
     }
 
-    @Test("too many connections are hung up on, and others come in again when those are gone")
+    @Test("excess connections are closed, and new ones are accepted when those are gone")
     func crowd() async throws {
-        let visit = try await Visit.begin()
-        var crowd: [RawVisitor] = []
-        for _ in 0..<60 { crowd.append(try RawVisitor(port: visit.port)) }
-        try await Waiting.until("all but 16 to be hung up on") { crowd.count { $0.isOver } == 60 - 16 }
+        let page = try await RunningPage.start()
+        var crowd: [RawClient] = []
+        for _ in 0..<60 { crowd.append(try RawClient(port: page.port)) }
+        try await Waiting.until("all but 16 to be closed") { crowd.count { $0.isClosed } == 60 - 16 }
         crowd.removeAll()
-        try await Waiting.until("the server to answer again") {
-            (try? await visit.ask("/nothing").hasPrefix("HTTP/1.1 404 ")) == true
+        try await Waiting.until("the server to respond again") {
+            (try? await page.get("/nothing").hasPrefix("HTTP/1.1 404 ")) == true
         }
-        try await Waiting.until("the token to be taken") { (try? await visit.enter())?.hasPrefix("hybrid-") == true }
-        await visit.server.end(.done)
+        try await Waiting.until("the token to be accepted") {
+            (try? await page.exchangeToken())?.hasPrefix("hybrid-") == true
+        }
+        await page.server.end(.done)
     }
 
     @Test("the page can be open four times")
     func streams() async throws {
-        let visit = try await Visit.begin()
-        let cookie = try await visit.enter()
-        var open: [RawVisitor] = []
-        for _ in 0..<4 { open.append(try await visit.stream(cookie)) }
-        #expect(try await visit.ask("/events", cookie: cookie).hasPrefix("HTTP/1.1 503 "))
-        await visit.server.end(.done)
-        for stream in open { #expect(try await stream.hearAll().contains("\"stage\":\"done\"")) }
+        let page = try await RunningPage.start()
+        let cookie = try await page.exchangeToken()
+        var open: [RawClient] = []
+        for _ in 0..<4 { open.append(try await page.openStream(cookie)) }
+        #expect(try await page.get("/events", cookie: cookie).hasPrefix("HTTP/1.1 503 "))
+        await page.server.end(.done)
+        for stream in open { #expect(try await stream.receiveAll().contains("\"stage\":\"done\"")) }
     }
 
-    @Test("a reader that takes nothing holds nobody up")
+    @Test("a stalled reader does not delay others")
     func stalled() async throws {
-        var limits = PageLimits.patient
+        var limits = PageLimits.generous
         limits.closeTimeout = .seconds(1)
-        let visit = try await Visit.begin(limits)
-        let cookie = try await visit.enter()
-        let stalled = try await visit.stream(cookie)
-        // More than all buffers between them hold.
+        let page = try await RunningPage.start(limits)
+        let cookie = try await page.exchangeToken()
+        let stalled = try await page.openStream(cookie)
+        // More than all buffers between the two hold.
         for number in 0..<20_000 {
-            visit.server.show(.connecting(host: "\(number)" + String(repeating: "x", count: 500)))
+            page.server.show(.connecting(host: "\(number)" + String(repeating: "x", count: 500)))
         }
-        let other = try await visit.stream(cookie)
-        await visit.server.end(.done)
-        #expect(try await other.hearAll().contains("\"stage\":\"done\""))
-        try await Waiting.until("the stalled one to be hung up on") { stalled.isOver }
+        let other = try await page.openStream(cookie)
+        await page.server.end(.done)
+        #expect(try await other.receiveAll().contains("\"stage\":\"done\""))
+        try await Waiting.until("the stalled one to be closed") { stalled.isClosed }
     }
 
     @Test(
-        "sockets of other users are hung up on, even with the token",
-        .enabled(if: geteuid() == 0, "only root can be somebody else")
+        "connections of other users are closed, even with the token",
+        .enabled(if: geteuid() == 0, "needs root to change the user")
     )
     func otherUser() async throws {
-        let visit = try await Visit.begin()
+        let page = try await RunningPage.start()
         let script = """
-            exec 3<>/dev/tcp/127.0.0.1/\(visit.port) && printf 'GET \(visit.tokenPath) HTTP/1.1\\r\\nHost: \
-            127.0.0.1:\(visit.port)\\r\\n\\r\\n' >&3; cat <&3
+            exec 3<>/dev/tcp/127.0.0.1/\(page.port) && printf 'GET \(page.tokenPath) HTTP/1.1\\r\\nHost: \
+            127.0.0.1:\(page.port)\\r\\n\\r\\n' >&3; cat <&3
             """
-        let stranger = try RunningProgram(
+        let otherUser = try RunningProgram(
             "/usr/bin/setpriv",
             ["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script],
             in: "/tmp",
             environment: ["PATH": "/usr/bin:/bin"]
         )
-        let ending = try await stranger.ending()
+        let ending = try await otherUser.ending()
         #expect(ending.output == "", "\(ending)")
-        #expect(!visit.server.wasOpened)
-        #expect(try await visit.enter().hasPrefix("hybrid-"))
-        await visit.server.end(.done)
+        #expect(!page.server.wasOpened)
+        #expect(try await page.exchangeToken().hasPrefix("hybrid-"))
+        await page.server.end(.done)
     }
 }

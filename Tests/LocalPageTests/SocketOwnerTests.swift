@@ -4,7 +4,7 @@ import Testing
 
 @testable import HybridLocalPage
 
-@Suite("Whose socket is at the other end")
+@Suite("Owner of the socket at the other end")
 struct SocketOwnerTests {
     private let heading =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -18,9 +18,9 @@ struct SocketOwnerTests {
         SocketOwner.user(of: connection, in: Array((heading + lines.joined()).utf8))
     }
 
-    @Test("it is found by both addresses, for IPv4 and for IPv4 in IPv6")
+    @Test("the owner is found by both addresses, for IPv4 and for IPv4-mapped IPv6")
     func found() {
-        // Tables are written in the machine's order of bytes.
+        // The tables are in host byte order.
         let isLittle = UInt32(1).littleEndian == 1
         let own = isLittle ? "0100007F" : "7F000001"
         let mapped = "0000000000000000" + (isLittle ? "FFFF0000" : "0000FFFF") + own
@@ -32,7 +32,7 @@ struct SocketOwnerTests {
         #expect(user(line("0200007F:C350", "\(own):1F90")) == nil)
     }
 
-    @Test("a socket that is closed, or a line that makes no sense, has no owner")
+    @Test("a closed socket and a malformed line have no owner")
     func notFound() {
         let own = UInt32(1).littleEndian == 1 ? "0100007F" : "7F000001"
         for state in ["02", "04", "05", "06", "0A", "1"] {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HybridPinentry
 
-@Suite("Programs that misbehave")
+@Suite("Faulty programs")
 struct BadProgramTests {
-    @Test("A missing program is named")
+    @Test("A missing program is named in the error")
     func missing() {
         #expect(throws: PinentryError.notFound("/nowhere/pinentry")) { try Pinentry(program: "/nowhere/pinentry") }
         #expect(throws: PinentryError.notFound("no-such-pinentry")) { try Pinentry(program: "no-such-pinentry") }
@@ -18,7 +19,7 @@ struct BadProgramTests {
         }
     }
 
-    @Test("A name without a slash comes from PATH, the first that is there")
+    @Test("A name without a slash is looked up in PATH")
     func path() async throws {
         let script = try await ScriptedPinentry("X) ;;")
         let environment = ["PATH": "/nowhere:\(script.root):/usr/bin"]
@@ -27,7 +28,7 @@ struct BadProgramTests {
     }
 
     @Test(
-        "Programs that end before they greet did not start",
+        "A program that exits before its greeting did not start",
         arguments: ["exit 1", "exit 0", "kill -9 $$", "echo 'ERR 83886085 no display'; exit 1"]
     )
     func ended(script: String) async throws {
@@ -36,7 +37,7 @@ struct BadProgramTests {
         #expect(!program.isAlive)
     }
 
-    @Test("A program that never greets did not start")
+    @Test("A program without a greeting did not start")
     func noGreeting() async throws {
         let program = try await ScriptedPinentry(whole: "exec sleep 600")
         await #expect(throws: PinentryError.didNotStart(program.path)) {
@@ -45,7 +46,7 @@ struct BadProgramTests {
         #expect(!program.isAlive)
     }
 
-    @Test("A file that can't be executed did not start")
+    @Test("A file that cannot be executed did not start")
     func notExecutable() async throws {
         let program = try await ScriptedPinentry(whole: "")
         try await ScriptedPinentry.write(program.path, "\u{7F}ELF nonsense")
@@ -53,29 +54,29 @@ struct BadProgramTests {
     }
 
     @Test(
-        "A program that crashes in the middle is gone",
+        "A program that crashes during a prompt is reported",
         arguments: ["exit 3", "kill -9 $$", "exec 1>&- 0<&-; exit 0"]
     )
     func crash(how: String) async throws {
         let program = try await ScriptedPinentry("GETPIN) \(how) ;;")
-        await #expect(throws: PinentryError.gone) { try await program.pin() }
+        await #expect(throws: PinentryError.exited) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
-    @Test("A program that a signal asked to end was taken down", arguments: ["INT", "HUP", "TERM"])
+    @Test("A program that a signal ended was interrupted", arguments: ["INT", "HUP", "TERM"])
     func told(signal: String) async throws {
         let program = try await ScriptedPinentry("GETPIN) kill -\(signal) $$ ;;")
-        await #expect(throws: PinentryError.takenDown) { try await program.pin() }
+        await #expect(throws: PinentryError.interrupted) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
-    @Test("A program that answers half a line and ends is gone, not believed")
+    @Test("Half a line before the exit is not an answer")
     func halfLine() async throws {
         let program = try await ScriptedPinentry("GETPIN) printf 'D 1234\\nO'; exit 0 ;;")
-        await #expect(throws: PinentryError.gone) { try await program.pin() }
+        await #expect(throws: PinentryError.exited) { try await program.pin() }
     }
 
-    @Test("A program that hangs is ended when the time is over")
+    @Test("A program that hangs is ended after the time limit")
     func hangs() async throws {
         let program = try await ScriptedPinentry("GETPIN) exec sleep 60 ;;")
         await #expect(throws: PinentryError.timedOut) {
@@ -87,7 +88,7 @@ struct BadProgramTests {
         #expect(!program.isAlive)
     }
 
-    @Test("A program that hangs at a setting is ended too")
+    @Test("A program that hangs at a setting is ended, too")
     func hangsAtSetting() async throws {
         let program = try await ScriptedPinentry("SETDESC*) exec sleep 60 ;;")
         await #expect(throws: PinentryError.timedOut) {
@@ -96,7 +97,7 @@ struct BadProgramTests {
         #expect(!program.isAlive)
     }
 
-    @Test("A program that won't hear SIGTERM is killed")
+    @Test("A program that ignores SIGTERM is killed")
     func stubborn() async throws {
         let program = try await ScriptedPinentry(
             whole: "trap '' TERM\necho OK\nwhile :; do read -r x; sleep 0.01; done"
@@ -107,22 +108,22 @@ struct BadProgramTests {
         #expect(!program.isAlive)
     }
 
-    @Test("A cancelled task takes the prompt down and leaves no process")
+    @Test("Cancelling the task ends the program")
     func cancelled() async throws {
         let program = try await ScriptedPinentry("GETPIN) exec sleep 600 ;;")
         let start = ContinuousClock.now
         let failure = await withTaskGroup(of: PinentryError?.self) { group in
             group.addTask { await program.pinFailure(timeout: .seconds(600)) }
-            try? await until { program.log.contains("GETPIN") }
+            try? await Waiting.until("the prompt") { program.log.contains("GETPIN") }
             group.cancelAll()
             return await group.next() ?? nil
         }
-        #expect(failure == .takenDown)
+        #expect(failure == .interrupted)
         #expect(!program.isAlive)
         #expect(ContinuousClock.now - start < .seconds(300))
     }
 
-    @Test("A task that was cancelled before asks nothing")
+    @Test("A task that is already cancelled shows no prompt")
     func cancelledBefore() async throws {
         let program = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
         let failure = await withTaskGroup(of: PinentryError?.self) { group in
@@ -130,13 +131,13 @@ struct BadProgramTests {
             group.addTask { await program.pinFailure(timeout: .seconds(20)) }
             return await group.next() ?? nil
         }
-        #expect(failure == .takenDown)
+        #expect(failure == .interrupted)
         #expect(!program.log.contains("GETPIN"))
         #expect(!program.isAlive)
     }
 
     @Test(
-        "Programs that flood are nonsense",
+        "Floods of output are protocol violations",
         arguments: [
             "while :; do echo 'S MORE'; done", "while :; do echo '# more'; done", "while :; do echo 'D 12345678'; done",
             "while :; do printf xxxxxxxxxxxxxxxxxxxxxxxx; done", "head -c 5000 /dev/zero; echo OK",
@@ -145,31 +146,31 @@ struct BadProgramTests {
     )
     func floods(how: String) async throws {
         let program = try await ScriptedPinentry("GETPIN) \(how) ;;")
-        await #expect(throws: PinentryError.spokeNonsense) { try await program.pin() }
+        await #expect(throws: PinentryError.protocolViolation) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
-    @Test("A program that floods instead of greeting is nonsense")
+    @Test("A flood instead of a greeting is a protocol violation")
     func floodsAtOnce() async throws {
         let program = try await ScriptedPinentry(whole: "yes")
-        await #expect(throws: PinentryError.spokeNonsense) { try await program.pin() }
+        await #expect(throws: PinentryError.protocolViolation) { try await program.pin() }
         #expect(!program.isAlive)
     }
 
-    @Test("A program that does not end after BYE is ended")
+    @Test("A program that does not exit after BYE is ended")
     func lingers() async throws {
         let program = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;; BYE) exec sleep 60 ;;")
         #expect(try await program.pin().text == "1")
         #expect(!program.isAlive)
     }
 
-    @Test("The program has its three descriptors and none of ours")
+    @Test("The program inherits only its three standard streams")
     func descriptors() async throws {
-        // One that a child inherits if nobody closes it there.
+        // A descriptor without close-on-exec.
         let ours = open("/dev/zero", O_RDONLY)
         try #require(ours > 2)
         defer { close(ours) }
-        // `ls` reads the folder by number 3.
+        // `ls` reads the directory through descriptor 3.
         let list =
             "echo \"D $(ls /proc/self/fd | tr '\\n' ' ')\"; for f in 0 1 2; do echo \"D $(readlink /proc/$$/fd/$f) \"; done"
         let program = try await ScriptedPinentry("GETPIN) \(list); echo OK ;;")
@@ -181,8 +182,9 @@ struct BadProgramTests {
     @Test("Every sentence is one line")
     func sentences() {
         let errors: [PinentryError] = [
-            .notFound("x"), .cannotRun("x"), .didNotStart("x"), .spokeNonsense, .couldNotAsk(code: 1), .textTooLong,
-            .cancelled, .timedOut, .tooManyTries, .gone, .takenDown,
+            .notFound("x"), .cannotRun("x"), .didNotStart("x"), .protocolViolation, .promptFailed(code: 1),
+            .textTooLong,
+            .cancelled, .timedOut, .tooManyTries, .exited, .interrupted,
         ]
         #expect(Set(errors.map(\.sentence)).count == errors.count)
         for error in errors { #expect(!error.sentence.isEmpty && !error.sentence.contains("\n")) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HybridPinentry
 
-@Suite("Talking with a pinentry program")
+@Suite("Conversations with a pinentry program")
 struct ConversationTests {
-    @Test("A PIN is asked for with every setting, and comes back decoded")
+    @Test("A PIN prompt sends all settings and decodes the answer")
     func pin() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 12%2534%0A%c3%a4'; echo OK ;;")
         let secret = try await script.client().getPIN(
@@ -28,14 +28,14 @@ struct ConversationTests {
         #expect(!script.isAlive)
     }
 
-    @Test("Nothing ever allows the external password cache or names a key")
+    @Test("The external password cache is never allowed and no key is named")
     func noCache() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 1'; echo OK ;;")
         _ = try await script.pin()
         #expect(!script.log.contains { $0.contains("cache") || $0.contains("SETKEYINFO") })
     }
 
-    @Test("Status lines, comments, empty lines and data in pieces are understood")
+    @Test("Status lines, comments, empty lines and split data are handled")
     func noise() async throws {
         let cases = "GETPIN) printf '# hello\\n\\nS PASSWORD_FROM_NOWHERE\\nD 12\\nS X y\\nD 34\\r\\nOK done\\n' ;;"
         #expect(try await ScriptedPinentry(cases).pin().text == "1234")
@@ -46,7 +46,7 @@ struct ConversationTests {
         #expect(try await ScriptedPinentry("GETPIN) echo OK ;;").pin().count == 0)
     }
 
-    @Test("Settings that a program does not know are no matter, the description is")
+    @Test("Unknown settings are ignored, except the description")
     func unknownSettings() async throws {
         let old = try await ScriptedPinentry(
             "GETPIN) echo 'D 7'; echo OK ;; OPTION*|SETTIMEOUT*|SETTITLE*|SETPROMPT*) echo 'ERR 83886254 Unknown option' ;;"
@@ -55,19 +55,19 @@ struct ConversationTests {
         let blind = try await ScriptedPinentry(
             "GETPIN) echo 'D 7'; echo OK ;; SETDESC*) echo 'ERR 83886355 Unknown command' ;;"
         )
-        await #expect(throws: PinentryError.couldNotAsk(code: 275)) { try await blind.pin() }
+        await #expect(throws: PinentryError.promptFailed(code: 275)) { try await blind.pin() }
         #expect(!blind.log.contains("GETPIN"))
     }
 
     @Test(
-        "Refusals are told apart",
+        "Error codes are distinguished",
         arguments: [
             ("ERR 83886179 Operation cancelled <Pinentry>", PinentryError.cancelled),
             ("ERR 99", .cancelled), ("ERR 83886278 cancelled", .cancelled),
             ("ERR 83886142 Timeout <Pinentry>", .timedOut),
-            ("ERR 83918950 Inappropriate ioctl for device", .couldNotAsk(code: 32870)),
-            ("ERR x", .spokeNonsense), ("ERR", .spokeNonsense), ("ERR -1", .spokeNonsense),
-            ("HTTP/1.1 200 OK", .spokeNonsense), ("END", .spokeNonsense), ("D 12%3", .spokeNonsense),
+            ("ERR 83918950 Inappropriate ioctl for device", .promptFailed(code: 32870)),
+            ("ERR x", .protocolViolation), ("ERR", .protocolViolation), ("ERR -1", .protocolViolation),
+            ("HTTP/1.1 200 OK", .protocolViolation), ("END", .protocolViolation), ("D 12%3", .protocolViolation),
         ]
     )
     func refusals(line: String, error: PinentryError) async throws {
@@ -76,13 +76,13 @@ struct ConversationTests {
         #expect(!script.isAlive)
     }
 
-    @Test("Data before an error are not a PIN")
+    @Test("Data before an error is not a PIN")
     func dataThenError() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 1234'; echo 'ERR 83886179 no' ;;")
         await #expect(throws: PinentryError.cancelled) { try await script.pin() }
     }
 
-    @Test("An inquiry is refused")
+    @Test("An inquiry is cancelled")
     func inquiry() async throws {
         let script = try await ScriptedPinentry(
             "GETPIN) echo 'INQUIRE QUALITY x'; read -r answer; echo \"D $answer\"; echo OK ;;"
@@ -115,7 +115,7 @@ struct ConversationTests {
         )
     }
 
-    @Test("Two buttons have no third text, and other errors are no answer")
+    @Test("Two buttons have no third label, and other errors are not answers")
     func twoButtons() async throws {
         let script = try await ScriptedPinentry("CONFIRM) echo 'ERR 83886142 Timeout' ;;")
         await #expect(throws: PinentryError.timedOut) {
@@ -129,7 +129,7 @@ struct ConversationTests {
         }
         #expect(!script.log.contains { $0.hasPrefix("SETNOTOK") })
         let broken = try await ScriptedPinentry("CONFIRM) echo 'ERR 1 General error' ;;")
-        await #expect(throws: PinentryError.couldNotAsk(code: 1)) {
+        await #expect(throws: PinentryError.promptFailed(code: 1)) {
             try await broken.client().confirm(
                 title: "t",
                 description: "d",
@@ -140,14 +140,14 @@ struct ConversationTests {
         }
     }
 
-    @Test("A message has one button, and closing it is no error", arguments: ["OK", "ERR 83886179 Cancelled"])
+    @Test("A message has one button, and closing it is not an error", arguments: ["OK", "ERR 83886179 Cancelled"])
     func message(line: String) async throws {
         let script = try await ScriptedPinentry("CONFIRM*) echo '\(line)' ;;")
         try await script.client().message(title: "t", description: "Told.", timeout: .seconds(9))
         #expect(script.log.contains("CONFIRM --one-button"))
     }
 
-    @Test("A question longer than a line is not asked at all")
+    @Test("A prompt that does not fit a line is not shown")
     func tooLong() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo OK ;;")
         await #expect(throws: PinentryError.textTooLong) {
@@ -170,7 +170,7 @@ struct NewPINTests {
         }
     }
 
-    @Test("A program that repeats the question itself is asked once")
+    @Test("A program that repeats the prompt itself is asked once")
     func repeated() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'S PIN_REPEATED'; echo 'D 1234'; echo OK ;;")
         #expect(try await newPIN(script).text == "1234")
@@ -179,7 +179,7 @@ struct NewPINTests {
         #expect(script.log.contains("SETREPEATERROR The two PINs differ; try again"))
     }
 
-    @Test("A program that says OK to SETREPEAT and does nothing is asked a second time")
+    @Test("A program that ignores SETREPEAT is asked a second time")
     func notRepeated() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 1234'; echo OK ;;")
         #expect(try await newPIN(script).text == "1234")
@@ -187,7 +187,7 @@ struct NewPINTests {
         #expect(script.log.contains("SETPROMPT Repeat the PIN:"))
     }
 
-    @Test("Two that differ are refused with the reason, then asked anew")
+    @Test("PINs that differ are rejected with the reason and requested again")
     func mismatch() async throws {
         let script = try await ScriptedPinentry(
             "GETPIN) case $turn in 1) echo 'D 1234' ;; 2) echo 'D 1235' ;; *) echo 'D 5678' ;; esac; echo OK ;;"
@@ -197,7 +197,7 @@ struct NewPINTests {
         #expect(script.log.filter { $0 == "GETPIN" }.count == 4)
     }
 
-    @Test("One that the caller does not like is asked anew, five times at most")
+    @Test("A PIN that the caller rejects is requested again, at most five times")
     func complaints() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 12'; echo OK ;;")
         await #expect(throws: PinentryError.tooManyTries) { try await newPIN(script) }
@@ -205,7 +205,7 @@ struct NewPINTests {
         #expect(script.log.contains("SETERROR A PIN has at least 4 characters"))
     }
 
-    @Test("Cancelling the second question gives no PIN")
+    @Test("Cancelling the second prompt returns no PIN")
     func cancelled() async throws {
         let script = try await ScriptedPinentry(
             "GETPIN) if [ $turn = 1 ]; then echo 'D 1234'; echo OK; else echo 'ERR 83886179 no'; fi ;;"
@@ -213,7 +213,7 @@ struct NewPINTests {
         await #expect(throws: PinentryError.cancelled) { try await newPIN(script) }
     }
 
-    @Test("Letters that the terminal lacks become question marks, once")
+    @Test("Letters that the terminal lacks become question marks in a second attempt")
     func locale() async throws {
         // gpg-error 166: the locale lacks a letter.
         let picky = try await ScriptedPinentry(
@@ -231,7 +231,7 @@ struct NewPINTests {
         #expect(picky.log.filter { $0.hasPrefix("SETDESC") }.last == "SETDESC example.com%0A\"Zo? ?\"")
         let hopeless = try await ScriptedPinentry("    CONFIRM*) echo 'ERR 83886246 Locale problem' ;;")
         for (text, times) in [("plain", 1), ("zö", 3)] {
-            await #expect(throws: PinentryError.couldNotAsk(code: 166)) { _ = try await ask(hopeless.client(), text) }
+            await #expect(throws: PinentryError.promptFailed(code: 166)) { _ = try await ask(hopeless.client(), text) }
             #expect(hopeless.log.count { $0 == "CONFIRM" } == times)
         }
     }

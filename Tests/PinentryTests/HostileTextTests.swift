@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HybridPinentry
 
-/// What a person reads on a terminal while a stranger chose the account's name.
+/// Rows that a user sees on a terminal if an attacker chose the account's name.
 @Suite("Hostile text on a terminal", .enabled(if: !RealProgramTests.installed.isEmpty, "no pinentry is installed"))
 struct HostileTextTests {
-    /// Names with what may be left of them.
+    /// Names and their expected remains.
     static let names: [(name: String, shown: String)] = [
         ("ada@example.com", "\"ada@example.com\""),
         ("ada\"\n\nSign in as this account?\n\"bob", "\"ada'Sign in as this account?'bob\""),
@@ -26,14 +27,14 @@ struct HostileTextTests {
         ("", "\"\""),
     ]
 
-    /// RP IDs as they may be: nothing but plain host names comes so far.
+    /// RP IDs; only plain host names get this far.
     static let sites = ["example.com", "xn--pple-43d.com", "a.xn--80ak6aa92e.com"]
 
     private static func question(_ site: String, _ name: String) -> String {
         "\(site)\n\nSign in as this account? (1 of 2)\n\(SafeText(quoting: name))\n\nVIRTUAL RADIO: no proximity proof"
     }
 
-    @Test("RP ID, question and name stand each alone on a row, and nothing else does", arguments: 0..<names.count)
+    @Test("RP ID, question and name are each alone on a row", arguments: 0..<names.count)
     func rows(index: Int) async throws {
         let (name, shown) = Self.names[index]
         let site = Self.sites[index % Self.sites.count]
@@ -50,7 +51,7 @@ struct HostileTextTests {
             )
             // The buttons come row by row where each has a row, and the question for a key last.
             let last = program.hasSuffix("tty") ? "[udn]" : "ecline"
-            try await until { keyboard.rows().contains { $0.contains(last) } }
+            try await Waiting.until("the prompt") { keyboard.rows().contains { $0.contains(last) } }
             let rows = keyboard.rows().filter { !$0.isEmpty }
             let expected = [site, "Sign in as this account? (1 of 2)", shown, "VIRTUAL RADIO: no proximity proof"]
             #expect(Array(rows.prefix(4)) == expected, "\(program)")
@@ -61,7 +62,7 @@ struct HostileTextTests {
         }
     }
 
-    @Test("the longest RP ID is shown whole", arguments: RealProgramTests.installed)
+    @Test("The longest RP ID is shown in full", arguments: RealProgramTests.installed)
     func longestSite(program: String) async throws {
         let label = String(repeating: "a", count: 62)
         let site = "example.com.\(label).\(label).\(label).\(String(repeating: "b", count: 46)).net"
@@ -74,7 +75,7 @@ struct HostileTextTests {
             prompt: "PIN:",
             timeout: .seconds(90)
         )
-        try await until { keyboard.rows().contains { $0.hasPrefix("PIN:") } }
+        try await Waiting.until("the prompt") { keyboard.rows().contains { $0.hasPrefix("PIN:") } }
         let rows = keyboard.rows().filter { !$0.isEmpty }
         let end = try #require(rows.firstIndex { $0.hasPrefix("Sign in to") })
         #expect(rows[..<end].joined() == site, "\(rows)")
@@ -82,7 +83,7 @@ struct HostileTextTests {
         #expect(try await secret.text == "1234")
     }
 
-    @Test("a terminal without the letters of a name shows what it can, and all the rest", arguments: ["C", "POSIX"])
+    @Test("A terminal that lacks letters of a name shows everything else", arguments: ["C", "POSIX"])
     func otherCharacters(locale: String) async throws {
         for program in RealProgramTests.installed {
             let keyboard = try Keyboard()
@@ -95,7 +96,7 @@ struct HostileTextTests {
                 timeout: .seconds(90)
             )
             let last = program.hasSuffix("tty") ? "[ud]" : "ecline"
-            try await until { keyboard.rows().contains { $0.contains(last) } }
+            try await Waiting.until("the prompt") { keyboard.rows().contains { $0.contains(last) } }
             let rows = keyboard.rows().filter { !$0.isEmpty }
             #expect(rows.first == "example.com", "\(program)")
             #expect(rows.contains("Sign in as this account? (1 of 2)"), "\(program): \(rows)")

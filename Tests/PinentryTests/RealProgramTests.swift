@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HybridPinentry
 
-/// Debian's own programs on a pseudo-terminal, with somebody at the keys.
+/// Debian's pinentry programs on a pseudo-terminal with scripted input.
 @Suite("Real pinentry programs")
 struct RealProgramTests {
     static let programs = ["/usr/bin/pinentry-curses", "/usr/bin/pinentry-tty"]
@@ -14,7 +15,7 @@ struct RealProgramTests {
     @Test("pinentry-curses and pinentry-tty are installed", .enabled(if: installed.isEmpty, "both are tested below"))
     func present() { withKnownIssue("no pinentry program here; nothing of this suite ran") { Issue.record("missing") } }
 
-    @Test("A PIN is typed and comes back", arguments: installed)
+    @Test("A PIN is typed and returned", arguments: installed)
     func typed(program: String) async throws {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
@@ -24,13 +25,13 @@ struct RealProgramTests {
             prompt: "PIN:",
             timeout: .seconds(90)
         )
-        try await until { keyboard.screen().contains("PIN:") }
+        try await Waiting.until("the prompt") { keyboard.screen().contains("PIN:") }
         keyboard.type("24%68\r")
         #expect(try await secret.text == "24%68")
         #expect(keyboard.screen().contains("example.com"))
     }
 
-    @Test("A new PIN is typed twice, also where the program does not repeat by itself", arguments: installed)
+    @Test("A new PIN is typed twice, even if the program does not repeat the prompt", arguments: installed)
     func typedTwice(program: String) async throws {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
@@ -40,14 +41,14 @@ struct RealProgramTests {
             texts: NewPINTexts(prompt: "New:", repeatPrompt: "Again:"),
             timeout: .seconds(90)
         ) { _ in nil }
-        try await until { keyboard.screen().contains("New:") }
+        try await Waiting.until("the prompt") { keyboard.screen().contains("New:") }
         keyboard.type("1234\r")
-        try await until { keyboard.screen().contains("Again:") }
+        try await Waiting.until("the prompt") { keyboard.screen().contains("Again:") }
         keyboard.type("1234\r")
         #expect(try await secret.text == "1234")
     }
 
-    @Test("A cancelled task takes the prompt off the terminal", arguments: installed)
+    @Test("Cancelling the task removes the prompt from the terminal", arguments: installed)
     func takenDown(program: String) async throws {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
@@ -58,14 +59,14 @@ struct RealProgramTests {
                     return nil
                 } catch { return error }
             }
-            try? await until { keyboard.screen().contains("PIN:") }
+            try? await Waiting.until("the prompt") { keyboard.screen().contains("PIN:") }
             group.cancelAll()
             return await group.next() ?? nil
         }
-        #expect(failure == .takenDown)
+        #expect(failure == .interrupted)
     }
 
-    @Test("Nobody at the keys is a time-out", arguments: installed)
+    @Test("A prompt without input times out", arguments: installed)
     func timeout(program: String) async throws {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
@@ -74,7 +75,11 @@ struct RealProgramTests {
         }
     }
 
-    @Test("The buttons are pressed", arguments: installed, [("u", ConfirmAnswer.yes), ("n", .no), ("d", .cancelled)])
+    @Test(
+        "Each button returns its answer",
+        arguments: installed,
+        [("u", ConfirmAnswer.yes), ("n", .no), ("d", .cancelled)]
+    )
     func pressed(program: String, key: (letter: String, answer: ConfirmAnswer)) async throws {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
@@ -86,13 +91,13 @@ struct RealProgramTests {
             cancel: "_Decline",
             timeout: .seconds(90)
         )
-        // Where keys are read from the terminal, the question for them comes behind the three buttons.
+        // pinentry-tty asks for a key after it lists the buttons.
         let last = program.hasSuffix("tty") ? "[udn]" : "ecline"
-        try await until { keyboard.screen().contains(last) }
+        try await Waiting.until("the prompt") { keyboard.screen().contains(last) }
         if program.hasSuffix("tty") {
             keyboard.type(key.letter)
         } else {
-            // Curses has the first button in focus; Tab goes on, Return presses.
+            // pinentry-curses focuses the first button; Tab moves on, Return presses.
             let order = ["u", "n", "d"]
             keyboard.type(String(repeating: "\t", count: order.firstIndex(of: key.letter) ?? 0) + "\r")
         }
@@ -100,17 +105,17 @@ struct RealProgramTests {
     }
 }
 
-/// The other side of a pseudo-terminal.
+/// The controlling side of a pseudo-terminal.
 final class Keyboard: Sendable {
     private let main: Int32
     private let terminal: Int32
     private let name: String
 
     init() throws {
-        // Not openpty, whose descriptors would slip into programs that other tests start meanwhile.
+        // openpty would leak its descriptors into programs that other tests start.
         let main = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
         try #require(main >= 0)
-        // TIOCSPTLCK and TIOCGPTN, whose macros Swift can't read.
+        // TIOCSPTLCK and TIOCGPTN; Swift cannot import their macros.
         var (lock, number): (Int32, UInt32) = (0, 0)
         try #require(ioctl(main, 0x4004_5431, &lock) == 0 && ioctl(main, 0x8004_5430, &number) == 0)
         self.name = "/dev/pts/\(number)"
@@ -137,7 +142,7 @@ final class Keyboard: Sendable {
 
     private let seen = Screen()
 
-    /// Everything that was ever written to the terminal.
+    /// Returns everything that was written to the terminal.
     func screen() -> String {
         var bytes = [UInt8](repeating: 0, count: 65536)
         let count = read(main, &bytes, bytes.count)
@@ -145,7 +150,7 @@ final class Keyboard: Sendable {
         return seen.text
     }
 
-    /// The rows of the screen as they are now; the terminal must be a vt100.
+    /// Returns the current rows of the screen; the terminal must be a vt100.
     func rows() -> [String] {
         _ = screen()
         return seen.rows

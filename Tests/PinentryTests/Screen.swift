@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What a terminal has shown.
+/// The output of a terminal.
 final class Screen: Sendable {
     private let bytes = Mutex<[UInt8]>([])
 
@@ -10,7 +10,7 @@ final class Screen: Sendable {
 
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
-    /// The rows as a person sees them now.
+    /// The rows as they are visible now.
     var rows: [String] {
         var display = Display()
         for scalar in text.unicodeScalars { display.show(scalar) }
@@ -18,27 +18,27 @@ final class Screen: Sendable {
     }
 }
 
-/// As much of a vt100 as pinentry's programs use, 100 columns by 30 rows.
+/// The subset of a vt100 that pinentry programs use, with 100 columns and 30 rows.
 struct Display {
     private static let (width, height) = (100, 30)
 
     private enum State {
         case text
         case escape
-        /// Behind `ESC (` and its like: one character names a set.
+        /// After `ESC (` or similar: the next character names a character set.
         case set
         case sequence(String)
     }
 
-    /// Each cell's character with the marks upon it; the second half of a wide one is empty.
+    /// The character of each cell with its combining marks; the second cell of a wide character is empty.
     private var cells = [[String]](repeating: [String](repeating: " ", count: width), count: height)
     private var (row, column) = (0, 0)
     private var state = State.text
-    /// Whether letters stand for lines, of which frames are drawn.
+    /// True if letters stand for line-drawing characters.
     private var isDrawing = false
     private static let frame: Character = "│"
 
-    /// The rows without what is left and right of the text, a dialogue's frame included.
+    /// The rows without surrounding blanks and frames.
     var rows: [String] {
         cells.map { cells in
             let row = cells.joined()

@@ -6,19 +6,14 @@ import Testing
 
 @testable import HybridPinentry
 
-/// A pinentry that is a small shell script, and what it was told.
+/// A pinentry that is a shell script and logs the lines it receives.
 final class ScriptedPinentry: Sendable {
     let root: String
     var path: String { root + "/pinentry" }
 
-    /// Answers as a shell `case` over `$line`; `$turn` counts the commands that were not settings.
+    /// Creates a script with the given cases over `$line`; `$turn` counts the commands that are not settings.
     init(_ cases: String, greeting: String = "echo 'OK Pleased to meet you'") async throws {
-        var template = Array("/tmp/pinentry-test-XXXXXX".utf8CString)
-        let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
-            guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
-            return String(cString: base)
-        }
-        root = try #require(made)
+        root = try Self.makeFolder()
         let script = """
             #!/bin/sh
             echo $$ > \(root)/pid
@@ -39,15 +34,19 @@ final class ScriptedPinentry: Sendable {
         try await Self.write(path, script)
     }
 
-    /// A script of its own, without the loop.
+    /// Creates a script without the loop.
     init(whole script: String) async throws {
+        root = try Self.makeFolder()
+        try await Self.write(path, "#!/bin/sh\necho $$ > \(root)/pid\n" + script + "\n")
+    }
+
+    private static func makeFolder() throws -> String {
         var template = Array("/tmp/pinentry-test-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
             guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
             return String(cString: base)
         }
-        root = try #require(made)
-        try await Self.write(path, "#!/bin/sh\necho $$ > \(root)/pid\n" + script + "\n")
+        return try #require(made)
     }
 
     deinit {
@@ -55,7 +54,7 @@ final class ScriptedPinentry: Sendable {
         rmdir(root)
     }
 
-    /// The client for it.
+    /// Returns a client that uses the script.
     func client(
         environment: [String: String] = ["GPG_TTY": "/dev/null", "TERM": "dumb", "LANG": "C.UTF-8"],
         limits: Pinentry.Limits = .patient
@@ -76,7 +75,7 @@ final class ScriptedPinentry: Sendable {
         )
     }
 
-    /// Asks for a PIN and tells why there was none.
+    /// Asks for a PIN and returns the error.
     func pinFailure(timeout: Duration) async -> PinentryError? {
         do {
             _ = try await pin(timeout: timeout)
@@ -86,20 +85,21 @@ final class ScriptedPinentry: Sendable {
         }
     }
 
-    /// Every line it was sent.
+    /// Lines that the script received.
     var log: [String] { Self.read(root + "/log").split(separator: "\n").map(String.init) }
 
-    /// Whether its process is there still, dead and unburied included.
+    /// True if its process exists, including as a zombie.
     var isAlive: Bool {
         guard let identifier = pid_t(Self.read(root + "/pid").split(separator: "\n").first ?? "") else { return false }
         return kill(identifier, 0) == 0
     }
 
-    /// Whether it has begun.
+    /// True if the script has started.
     var hasStarted: Bool { !Self.read(root + "/pid").isEmpty }
 
-    /// Writes an executable file from another process: a file that this one has open for writing, even in a
-    /// child that another test is just starting, can't be executed.
+    /// Writes an executable file from another process.
+    ///
+    /// A file that is open for writing, even in a child that another test is just starting, cannot be executed.
     static func write(_ path: String, _ text: String) async throws {
         let writer = try SpawnedProcess(
             ["/bin/sh", "-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\"", path, text],
@@ -118,20 +118,11 @@ final class ScriptedPinentry: Sendable {
 }
 
 extension Pinentry.Limits {
-    /// With all the time that a busy machine takes; tests of impatience say how little they want.
+    /// Limits for a busy computer; tests of timeouts set their own.
     static let patient = Pinentry.Limits(greeting: .seconds(60), reply: .seconds(60), grace: .seconds(60))
 }
 
-/// Waits for a state, at most a minute; other tests may keep all processors busy.
-func until(_ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while !condition() {
-        try #require(ContinuousClock.now < deadline, "the state never came")
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
 extension PinentrySecret {
-    /// What was typed, for comparison in tests.
+    /// The input as text.
     var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }

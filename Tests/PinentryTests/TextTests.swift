@@ -7,7 +7,7 @@ import Testing
 @Suite("Texts and secrets")
 struct TextTests {
     @Test(
-        "Names are quoted and keep what is seen",
+        "Names are quoted and keep their visible characters",
         arguments: [
             ("ada", "\"ada\""), ("", "\"\""), ("Ada Lovelace", "\"Ada Lovelace\""), ("Zoë 李 😀", "\"Zoë 李 😀\""),
             ("100 %", "\"100 %\""), ("a\u{A0}b\u{3000}c", "\"a b c\""), ("say \"yes\"", "\"say 'yes'\""),
@@ -34,7 +34,7 @@ struct TextTests {
     }
 
     @Test(
-        "Whatever looks like our quotation mark, our space or a part of either is made harmless",
+        "Characters that resemble quotation marks or spaces are replaced",
         arguments: [
             ("a\u{201D} b\u{FF02} c\u{2033} d\u{AB}", "\"a' b' c' d'\""), ("a          b", "\"a b\""), ("  a", "\"a\""),
             ("a \u{A0}\u{3000} b", "\"a b\""), ("\u{338}\u{301}a", "\"a\""), ("a \u{338}b", "\"a b\""),
@@ -46,14 +46,14 @@ struct TextTests {
         #expect(SafeText(quoting: name).description.utf8.elementsEqual(shown.utf8))
     }
 
-    @Test("A forged line of the dialogue stays within its quotation marks")
+    @Test("A forged line of the prompt stays within its quotation marks")
     func forged() {
         let text = SafeText(quoting: "ada\"\nexample.com\u{202E}\r\n<b>OK</b>").description
         #expect(text == "\"ada'example.combOK/b\"")
         #expect(text.dropFirst().dropLast().allSatisfy { $0 != "\"" && !$0.isNewline })
     }
 
-    @Test("Long names are cut at 64 characters with an ellipsis", arguments: [63, 64, 65, 66, 10000])
+    @Test("Long names are shortened to 64 characters with an ellipsis", arguments: [63, 64, 65, 66, 10000])
     func cut(length: Int) {
         let text = SafeText(quoting: String(repeating: "x", count: length)).description
         if length <= 64 {
@@ -63,7 +63,7 @@ struct TextTests {
         }
     }
 
-    @Test("Wide characters are cut by their bytes", arguments: ["😀", "李", "ä"])
+    @Test("Names of wide characters are limited in bytes", arguments: ["😀", "李", "ä"])
     func cutBytes(character: String) {
         for count in 1...200 {
             let text = SafeText(quoting: String(repeating: character, count: count)).description.dropFirst().dropLast()
@@ -73,14 +73,14 @@ struct TextTests {
         }
     }
 
-    @Test("Two longest names and two longest domains fit one line")
+    @Test("Two names and two domains of maximum length fit one line")
     func fits() {
         let domain = String(repeating: "a", count: 253)
         let name = SafeText(quoting: String(repeating: "😀", count: 64)).description
         #expect(AssuanLine.command("SETDESC", "\(domain)\n\(name)\n\(name)\n\(domain)") != nil)
     }
 
-    @Test("Commands are escaped so that a text is never a second command")
+    @Test("Texts are escaped and cannot inject a second command")
     func escaped() throws {
         func line(_ text: String) -> String? {
             AssuanLine.command("SETDESC", text).map { String(decoding: $0, as: UTF8.self) }
@@ -94,17 +94,17 @@ struct TextTests {
         #expect(line(String(repeating: "%", count: 331)) == nil)
     }
 
-    @Test("Lines of the program are told apart")
+    @Test("Lines of the program are parsed")
     func parsed() {
         func parse(_ line: String) -> AssuanLine.Reply { Array(line.utf8).withUnsafeBytes { AssuanLine.parse($0) } }
         #expect(parse("OK") == .ok)
         #expect(parse("OK closing") == .ok)
-        #expect(parse("OKAY") == .nonsense)
-        #expect(parse("ok") == .nonsense)
+        #expect(parse("OKAY") == .invalid)
+        #expect(parse("ok") == .invalid)
         #expect(parse("D 12") == .data)
         #expect(parse("D ") == .data)
-        #expect(parse("D") == .nonsense)
-        #expect(parse("DATA") == .nonsense)
+        #expect(parse("D") == .invalid)
+        #expect(parse("DATA") == .invalid)
         #expect(parse("S PIN_REPEATED") == .status("PIN_REPEATED"))
         #expect(parse("S PIN_REPEATED 1") == .status("PIN_REPEATED"))
         #expect(parse("S") == .status(""))
@@ -112,7 +112,7 @@ struct TextTests {
         #expect(parse("#x y") == .comment)
         #expect(parse("") == .comment)
         #expect(parse("ERR 83886179 x") == .error(code: 99))
-        #expect(parse("ERR 4294967296 x") == .nonsense)
+        #expect(parse("ERR 4294967296 x") == .invalid)
         #expect(parse("INQUIRE X") == .inquiry)
     }
 
@@ -129,14 +129,14 @@ struct TextTests {
         #expect(secret.text == text)
     }
 
-    @Test("Half an escape is refused", arguments: ["%", "%4", "a%", "%4x", "%x4", "%%41"])
+    @Test("An incomplete escape is rejected", arguments: ["%", "%4", "a%", "%4x", "%x4", "%%41"])
     func badEscape(raw: String) {
         let secret = PinentrySecret()
         #expect(Array(raw.utf8).withUnsafeBytes { secret.append($0) })
         #expect(!secret.decodePercent())
     }
 
-    @Test("A secret never prints, compares whole, and has a bound")
+    @Test("A secret is never printed, is compared in full and has a maximum length")
     func secret() {
         func make(_ text: String) -> PinentrySecret {
             let secret = PinentrySecret()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Drawings of QR codes")
 struct DrawingTests {
-    @Test("the usual code with its full border fits a terminal of 80 × 24")
+    @Test("the usual code fits a terminal of 80 × 24 with its full border")
     func fits() throws {
         let code = try QRMatrix(text: link(digits: 168))
         let lines = code.terminalText(style: .plainOnLight).split(separator: "\n", omittingEmptySubsequences: false)
@@ -15,18 +15,18 @@ struct DrawingTests {
         #expect(code.quietZone(columns: 80, rows: 24) == 4)
     }
 
-    @Test("where there is little room the border is 2")
+    @Test("with little space the border is 2")
     func narrow() throws {
         let code = try QRMatrix(text: link(digits: 168))
         #expect(code.quietZone(columns: 44, rows: 24) == 2)
-        // The drawing has 23 lines, and the cursor stands below it.
+        // The drawing has 23 lines, and the cursor is below it.
         #expect(code.quietZone(columns: 80, rows: 23) == 2)
         let lines = code.terminalText(style: .plainOnLight, columns: 44).split(separator: "\n")
         #expect(lines.count == 21)
         for line in lines { #expect(line.count == 41) }
     }
 
-    @Test("what it says of the smallest terminal is what it draws there")
+    @Test("the reported smallest terminal matches the drawing")
     func smallest() throws {
         for digits in [17, 168, 189, 300, 500] {
             let code = try QRMatrix(text: link(digits: digits))
@@ -41,8 +41,8 @@ struct DrawingTests {
         #expect(try QRMatrix(text: link(digits: 168)).smallestTerminal == (41, 22))
     }
 
-    @Test("every coloured line says black on white by itself and ends clean")
-    func coloured() throws {
+    @Test("every colored line sets its own colors and resets them")
+    func colored() throws {
         let text = try QRMatrix(text: link(digits: 168)).terminalText()
         for line in text.split(separator: "\n") {
             #expect(line.hasPrefix("\u{1B}[38;5;16;48;5;231m") && line.hasSuffix("\u{1B}[0m"))
@@ -50,16 +50,16 @@ struct DrawingTests {
         #expect(text.hasSuffix("\n"))
     }
 
-    @Test("with escape sequences, no module is left to a block that may not fill its cell")
+    @Test("with escape sequences, upper modules are drawn as backgrounds")
     func backgrounds() throws {
         let code = try QRMatrix(text: link(digits: 168))
-        for style in [QRMatrix.TerminalStyle.coloured, .reversedOnDark, .reversedOnLight] {
+        for style in [QRMatrix.TerminalStyle.colored, .reversedOnDark, .reversedOnLight] {
             #expect(code.terminalText(style: style).allSatisfy { !"█▀".contains($0) })
         }
         #expect(code.terminalText(style: .plainOnLight).contains("█"))
     }
 
-    @Test("plain drawings have no escape sequences, and on dark they are the negative")
+    @Test("plain drawings have no escape sequences and are inverted on dark")
     func plain() throws {
         let code = try QRMatrix(text: link(digits: 168))
         let light = code.terminalText(style: .plainOnLight)
@@ -77,12 +77,12 @@ struct DrawingTests {
         #expect(svg.contains("viewBox=\"0 0 45 45\"") && svg.contains("shape-rendering=\"crispEdges\""))
         #expect(svg.split(separator: "<path").count == 2)
         #expect(svg.hasSuffix("</svg>\n"))
-        // A declaration, the root element with its end, and one rectangle and one path, both closed.
+        // A declaration, the root element, one rectangle and one path.
         #expect(svg.count { $0 == "<" } == 5 && svg.count { $0 == ">" } == 5)
         #expect(svg.split(separator: "/>").count == 3)
     }
 
-    @Test("the path of the SVG paints exactly the dark modules")
+    @Test("the path of the SVG fills exactly the dark modules")
     func svgModules() throws {
         let code = try QRMatrix(text: link(digits: 168))
         let path = try #require(code.svg().split(separator: "d=\"").last?.split(separator: "\"").first)

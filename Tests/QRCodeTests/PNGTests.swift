@@ -4,9 +4,9 @@ import CHybridPNG
 import HybridQRCode
 import Testing
 
-@Suite("Pictures of QR codes as PNG")
+@Suite("QR codes as PNG")
 struct PNGTests {
-    @Test("are square, of 8-bit grey, at least 512 pixels wide and not much more", arguments: [3, 168, 500])
+    @Test("are square, in 8-bit grayscale, and slightly wider than 512 pixels", arguments: [3, 168, 500])
     func header(digits: Int) throws {
         let code = try QRMatrix(text: link(digits: digits))
         let file = try code.png()
@@ -15,12 +15,12 @@ struct PNGTests {
         let width = header[0..<4].reduce(0) { $0 << 8 | Int($1) }
         #expect(header[4..<8].reduce(0) { $0 << 8 | Int($1) } == width)
         #expect(width == (code.size + 8) * code.pixelsPerModule && (512..<640).contains(width))
-        #expect(header[8] == 8 && header[9] == 0, "eight bits, grey without alpha")
+        #expect(header[8] == 8 && header[9] == 0, "eight bits, gray without alpha")
         #expect(file.count < 20_000)
     }
 
     @Test(
-        "have each module in its place, black or white to its edge, and a white border of 4",
+        "have sharp modules and a white border of 4",
         arguments: [3, 168, 500]
     )
     func pixels(digits: Int) throws {
@@ -37,7 +37,7 @@ struct PNGTests {
         #expect(wrong == 0)
     }
 
-    /// What libpng reads from a file.
+    /// An image decoded with libpng.
     private func decoded(_ file: [UInt8]) throws -> (side: Int, pixels: [UInt8]) {
         let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
         defer { image.deallocate() }

@@ -3,7 +3,7 @@
 import HybridQRCode
 import Testing
 
-/// A link with a number of digits that are not all alike.
+/// Returns a URL with this number of digits.
 func link(digits count: Int) -> String {
     "FIDO:/" + (0..<count).map { String(($0 * 7 + $0 / 10) % 10) }.joined()
 }
@@ -19,20 +19,20 @@ struct QRMatrixTests {
         }
     }
 
-    @Test("168 digits fit version 5 at level M, as they do only in two segments")
+    @Test("168 digits fit version 5 at level M, which requires two segments")
     func usualLink() throws {
         let code = try QRMatrix(text: link(digits: 168))
         #expect(code.version == 5 && code.level == .medium && code.size == 37)
     }
 
-    @Test("188 digits are the last that fit version 5 at level M")
+    @Test("188 digits are the most that fit version 5 at level M")
     func edgeOfVersionFive() throws {
         #expect(try QRMatrix(text: link(digits: 188)).level == .medium)
         let longer = try QRMatrix(text: link(digits: 189))
         #expect(longer.level == .low && longer.version == 5)
     }
 
-    @Test("more digits never give a smaller code, and level L above version 5")
+    @Test("more digits never give a smaller code; level L is used above version 5")
     func growth() throws {
         var previous = 0
         for count in 1...540 {
@@ -45,7 +45,7 @@ struct QRMatrixTests {
         #expect(previous > 5)
     }
 
-    @Test("the three finder patterns stand in their corners")
+    @Test("the three finder patterns are in their corners")
     func finders() throws {
         let code = try QRMatrix(text: link(digits: 168))
         for (column, row) in [(0, 0), (30, 0), (0, 30)] {
@@ -58,7 +58,7 @@ struct QRMatrixTests {
         }
     }
 
-    @Test("everything outside is light")
+    @Test("modules outside the code are light")
     func outside() throws {
         let code = try QRMatrix(text: link(digits: 3))
         for (column, row) in [(-1, 0), (0, -1), (code.size, 0), (0, code.size), (Int.max, Int.min)] {
@@ -67,7 +67,7 @@ struct QRMatrixTests {
     }
 
     @Test(
-        "what is no link that ends in digits is refused",
+        "texts that do not end in digits are rejected",
         arguments: [
             "", "/", "FIDO:/", "FIDO:", "12345", "FIDO:/123/",
         ]
@@ -77,7 +77,7 @@ struct QRMatrixTests {
     }
 
     @Test(
-        "characters that don't fit their part are refused",
+        "characters that do not fit their part are rejected",
         arguments: [
             "fido:/123", "FIDO:/12a", "FIDO:/12A", "FIDO:/1 2", "FIDO:/+12", "FIDO:/-1", "FIDO:/１２３", "FIDO:/12\n",
             "FIDO:/12\0", "FÏDO:/12", "FIDO?/12", "FIDO:/1.2",
@@ -87,7 +87,7 @@ struct QRMatrixTests {
         #expect(failure(text) == .unsupportedCharacter)
     }
 
-    @Test("a text that needs more than version 10 is refused, however long it is")
+    @Test("a text that requires more than version 10 is rejected")
     func tooLong() throws {
         let longest = try #require((500...700).last { failure(link(digits: $0)) == nil })
         #expect(try QRMatrix(text: link(digits: longest)).version == QRMatrix.maximumVersion)
@@ -97,7 +97,7 @@ struct QRMatrixTests {
         #expect(failure(String(repeating: "A", count: 1 << 20) + "/1") == .tooLong)
     }
 
-    @Test("nothing of the secret shows in descriptions")
+    @Test("descriptions do not show the secret")
     func descriptions() throws {
         let code = try QRMatrix(text: link(digits: 168))
         #expect("\(code)" == "QRMatrix(version 5)")
@@ -109,22 +109,22 @@ struct QRMatrixTests {
 
 @Suite("Reading with zbarimg", .enabled(if: Reader.isInstalled, "zbarimg is not installed (package zbar-tools)"))
 struct ReadBackTests {
-    @Test("a picture of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
+    @Test("zbarimg reads the text from an image", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
     func pgm(digits: Int) async throws {
         let text = link(digits: digits)
         #expect(try await Reader.read(QRMatrix(text: text).pgm, ending: "pgm") == text)
     }
 
-    @Test("a PNG of the code reads as the text", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
+    @Test("zbarimg reads the text from a PNG", arguments: [3, 17, 100, 168, 178, 188, 189, 300, 500])
     func png(digits: Int) async throws {
         let text = link(digits: digits)
         #expect(try await Reader.read(QRMatrix(text: text).png(), ending: "png") == text)
     }
 
-    @Test("what is drawn in the terminal reads as the text")
+    @Test("zbarimg reads the text from a terminal drawing")
     func terminal() async throws {
         let styles: [QRMatrix.TerminalStyle] = [
-            .coloured, .reversedOnDark, .reversedOnLight, .plainOnDark, .plainOnLight,
+            .colored, .reversedOnDark, .reversedOnLight, .plainOnDark, .plainOnLight,
         ]
         for style in styles {
             let text = link(digits: 168)
@@ -133,7 +133,7 @@ struct ReadBackTests {
         }
     }
 
-    @Test("a damaged code still reads, and a destroyed one does not")
+    @Test("zbarimg reads a damaged code, but not a destroyed one")
     func damaged() async throws {
         let text = link(digits: 168)
         let code = try QRMatrix(text: text)
@@ -153,26 +153,26 @@ struct ReadBackTests {
         await #expect(throws: Reader.Failure.self) { try await Reader.read(picture, ending: "pgm") }
     }
 
-    /// Paints half blocks as a screen would show them, eight pixels to a module.
+    /// Draws half blocks like a terminal, with eight pixels per module.
     private func picture(of text: String, style: QRMatrix.TerminalStyle) throws -> [UInt8] {
         let isDarkTheme = style == .plainOnDark || style == .reversedOnDark
         let theme: (ink: UInt8, paper: UInt8) = isDarkTheme ? (255, 0) : (0, 255)
         var rows: [[UInt8]] = []
         for line in text.split(separator: "\n") {
-            var colours = theme
+            var colors = theme
             var (upper, lower): ([UInt8], [UInt8]) = ([], [])
-            // Whatever stands between two escape characters begins with a sequence, but for the first.
+            // Every part after an escape character begins with a sequence.
             for (number, part) in line.split(separator: "\u{1B}", omittingEmptySubsequences: false).enumerated() {
                 var cells = part
                 if number > 0 {
                     let end = try #require(part.firstIndex(of: "m"))
-                    colours = try #require(changed(theme, by: part[...end]))
+                    colors = try #require(changed(theme, by: part[...end]))
                     cells = part[part.index(after: end)...]
                 }
                 for character in cells {
                     try #require("█▀▄ ".contains(character))
-                    upper.append("█▀".contains(character) ? colours.ink : colours.paper)
-                    lower.append("█▄".contains(character) ? colours.ink : colours.paper)
+                    upper.append("█▀".contains(character) ? colors.ink : colors.paper)
+                    lower.append("█▄".contains(character) ? colors.ink : colors.paper)
                 }
             }
             rows += [upper, lower]
@@ -186,7 +186,7 @@ struct ReadBackTests {
         return picture
     }
 
-    /// The colours after an escape sequence; `nil` for one that is not known here.
+    /// Returns the colors after an escape sequence; `nil` for an unknown one.
     private func changed(
         _ theme: (ink: UInt8, paper: UInt8),
         by sequence: Substring

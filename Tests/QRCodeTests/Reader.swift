@@ -5,7 +5,7 @@ import HybridQRCode
 import TestSupport
 import Testing
 
-/// zbarimg, the independent reader of these tests (Debian: zbar-tools).
+/// zbarimg, an independent QR code reader (Debian: zbar-tools).
 enum Reader {
     static let program = "/usr/bin/zbarimg"
 
@@ -15,7 +15,7 @@ enum Reader {
         let step: String
     }
 
-    /// What zbarimg reads from a picture; the name's ending tells it the format.
+    /// Returns the text that zbarimg reads from an image; the file extension determines the format.
     static func read(_ picture: [UInt8], ending: String) async throws -> String {
         var template = Array("/tmp/qrcode-tests-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure(step: "mkdtemp") }
@@ -48,7 +48,7 @@ enum Reader {
 }
 
 extension QRMatrix {
-    /// A grey picture, four pixels to a module, with a border of 4 modules.
+    /// Returns a grayscale image with four pixels per module and a border of 4 modules.
     var pgm: [UInt8] {
         let side = (size + 8) * 4
         var picture = Array("P5\n\(side) \(side)\n255\n".utf8)

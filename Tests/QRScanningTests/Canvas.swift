@@ -3,9 +3,9 @@
 import HybridQRCode
 import TestSupport
 
-/// A picture in the making, in shades of grey from 0 for black to 255.
+/// A grayscale picture to draw on, with values from 0 for black to 255.
 ///
-/// Tests run without optimisation, so that loops over pixels are kept plain.
+/// Tests run without optimization, so loops over pixels are simple.
 struct Canvas {
     let width: Int
     let height: Int
@@ -29,7 +29,7 @@ struct Canvas {
         }
     }
 
-    /// A desktop with windows, lines that look like text, and a slope behind them.
+    /// Draws a desktop with windows, lines that resemble text, and a gradient background.
     static func desktop(width: Int, height: Int, using random: inout SeededGenerator) -> Canvas {
         var canvas = Canvas(width: width, height: height)
         for y in 0..<height { canvas.fill(x: 0..<width, y: y..<y + 1, UInt8(60 + 120 * y / height)) }
@@ -40,7 +40,7 @@ struct Canvas {
             canvas.fill(x: left..<left + wide, y: top..<top + high, isDark ? 35 : 245)
             canvas.fill(x: left..<left + wide, y: top..<top + 24, isDark ? 70 : 200)
             for line in stride(from: top + 34, to: top + high - 12, by: 16) {
-                // A narrow window has no room for some of them.
+                // A narrow window has no space for some lines.
                 let text = max(10, wide * random.number(3...9) / 10)
                 canvas.write(x: left + 10..<left + text, y: line, isDark, &random)
             }
@@ -48,7 +48,7 @@ struct Canvas {
         return canvas
     }
 
-    /// A line of strokes, four to nine pixels high, with gaps between words.
+    /// Draws a line of strokes, four to nine pixels high, with gaps between words.
     private mutating func write(x: Range<Int>, y: Int, _ isLight: Bool, _ random: inout SeededGenerator) {
         var position = x.lowerBound
         while position < x.upperBound {
@@ -58,7 +58,7 @@ struct Canvas {
         }
     }
 
-    /// Blurred so many times with (1, 4, 6, 4, 1) / 16 each way, whose variance is 1: σ is the root of `variance`.
+    /// Returns the picture, blurred `variance` times with (1, 4, 6, 4, 1) / 16 in both directions: σ is √`variance`.
     func blurred(variance: Int = 1) -> Canvas {
         var result = self
         for _ in 0..<variance {
@@ -68,7 +68,7 @@ struct Canvas {
         return result
     }
 
-    /// The pixels at the very edge stay as they are.
+    /// The outermost pixels are unchanged.
     private mutating func smooth(step: Int) {
         let source = pixels
         let count = source.count
@@ -85,7 +85,7 @@ struct Canvas {
         }
     }
 
-    /// With noise of a sensor: up to so much more or less on each pixel.
+    /// Returns the picture with random noise of up to this amplitude.
     func noisy(_ amount: Int, using random: inout SeededGenerator) -> Canvas {
         var result = self
         var (bits, left) = (UInt64(0), 0)
@@ -99,7 +99,7 @@ struct Canvas {
         return result
     }
 
-    /// All shades turned round.
+    /// Returns the negative.
     var negative: Canvas {
         var result = self
         result.pixels = pixels.map { 255 - $0 }

@@ -3,14 +3,14 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
-@Suite("The pictures' fuzz corpus")
+/// Seeds and former crashes of the fuzzers, replayed with the fuzz targets, whose sources are linked here.
+@Suite("The fuzz corpus of pictures")
 struct PictureFuzzReplayTests {
     @Test("Pictures")
     func pictures() throws {
         let replay = try FuzzCorpus.replay("picture", fuzzPicture)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 10, "the seeds are of the right form")
-        #expect(replay.refused.count >= 4, "and some are not, on purpose")
+        #expect(replay.taken.count >= 10, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 4, "the corpus contains invalid inputs")
     }
 }

@@ -4,23 +4,23 @@ import CHybridPNG
 import CHybridTurboJPEG
 import TestSupport
 
-/// Pictures as files, written by the libraries that the module reads them with.
+/// Encoders of picture files, based on the libraries that the module decodes them with.
 extension Canvas {
-    /// A PNG in grey.
+    /// Returns a grayscale PNG.
     func png() throws -> [UInt8] { try PictureWriting.png(width, height, format: 0, pixels) }
 
-    /// A PNG in colours of which red, green and blue are alike, and all is opaque.
-    func colouredPNG() throws -> [UInt8] {
+    /// Returns a color PNG with equal red, green and blue, all opaque.
+    func colorPNG() throws -> [UInt8] {
         try PictureWriting.png(width, height, format: 3, pixels.flatMap { [$0, $0, $0, 255] })
     }
 
-    /// A JPEG in grey.
+    /// Returns a grayscale JPEG.
     func jpeg(quality: Int32, flags: Int32 = 0) throws -> [UInt8] {
         try PictureWriting.jpeg(width, height, pixels, quality, TJPF_GRAY, TJSAMP_GRAY, flags)
     }
 
-    /// A JPEG in colour, with colours coarser than brightness as cameras write it.
-    func colouredJPEG(quality: Int32) throws -> [UInt8] {
+    /// Returns a color JPEG with chroma subsampling, as from cameras.
+    func colorJPEG(quality: Int32) throws -> [UInt8] {
         try PictureWriting.jpeg(width, height, pixels.flatMap { [$0, $0, $0] }, quality, TJPF_RGB, TJSAMP_420)
     }
 }
@@ -30,7 +30,7 @@ enum PictureWriting {
         let step: String
     }
 
-    /// A PNG of pixels in one of libpng's formats: 0 grey, 1 grey and alpha, 3 red, green, blue and alpha.
+    /// Returns a PNG of pixels in one of libpng's formats: 0 gray, 1 gray and alpha, 3 red, green, blue and alpha.
     static func png(_ width: Int, _ height: Int, format: UInt32, _ pixels: [UInt8]) throws -> [UInt8] {
         var image = png_image()
         image.version = png_uint_32(PNG_IMAGE_VERSION)
@@ -44,7 +44,7 @@ enum PictureWriting {
         return Array(bytes.prefix(Int(size)))
     }
 
-    /// A JPEG of pixels.
+    /// Returns a JPEG of pixels.
     static func jpeg(
         _ width: Int,
         _ height: Int,
@@ -77,7 +77,7 @@ enum PictureWriting {
     }
 }
 
-/// The text of a sign-in code with as many digits as usual.
+/// Returns the text of a sign-in code with a realistic number of digits.
 func link(_ random: inout SeededGenerator) -> String {
     "FIDO:/" + (0..<168).map { _ in String(random.number(0...9)) }.joined()
 }

@@ -4,20 +4,20 @@ import Foundation
 import HybridQRCode
 import TestSupport
 
-/// How a code stands in a picture.
+/// Position and orientation of a code in a picture.
 struct Pose: CustomStringConvertible {
-    /// Its middle, in pixels.
+    /// Center in pixels.
     var x: Double
     var y: Double
-    /// Its side with the border of four modules, in pixels, where it is not tilted.
+    /// Side with the border of four modules in pixels, without tilt.
     var side: Double
-    /// Turned in the plane of the picture, in degrees.
+    /// Rotation in the plane of the picture in degrees.
     var turn = 0.0
-    /// Tilted away from the camera, in degrees.
+    /// Tilt away from the camera in degrees.
     var tilt = 0.0
-    /// The direction of the axis about which it is tilted, in degrees; 45 is a diagonal, which moves all four corners.
+    /// Direction of the tilt axis in degrees; 45 is a diagonal, which moves all four corners.
     var axis = 45.0
-    /// How far away the camera is, in sides of the code.
+    /// Distance of the camera in sides of the code.
     var distance = 2.5
 
     var description: String {
@@ -26,11 +26,11 @@ struct Pose: CustomStringConvertible {
 }
 
 extension Canvas {
-    /// Draws a code with its light border; three samples each way to a pixel.
+    /// Draws a code with its light border, with 3 × 3 samples per pixel.
     mutating func draw(_ code: QRMatrix, _ pose: Pose, dark: Int = 0, light: Int = 255) {
         let plane = Plane(pose)
         let modules = Double(code.size + 8)
-        // Half the diagonal, and more for a corner that comes nearer.
+        // Half the diagonal, and more for a corner that is closer to the camera.
         let reach = Int(pose.side * 0.95)
         for row in max(0, Int(pose.y) - reach)..<min(height, Int(pose.y) + reach) {
             for column in max(0, Int(pose.x) - reach)..<min(width, Int(pose.x) + reach) {
@@ -39,7 +39,7 @@ extension Canvas {
                     let x = Double(column) + (Double(part % 3) + 0.5) / 3
                     let y = Double(row) + (Double(part / 3) + 0.5) / 3
                     guard let (u, v) = plane.point(x, y) else {
-                        // Far outside, as most are: one sample tells.
+                        // Most pixels are far outside: one sample is enough.
                         if part == 0, plane.isFar(x, y) { break }
                         continue
                     }
@@ -54,7 +54,7 @@ extension Canvas {
     }
 }
 
-/// A tilted square before a camera.
+/// A tilted square in front of a camera.
 private struct Plane {
     private let pose: Pose
     /// The square's two sides in space.
@@ -75,13 +75,13 @@ private struct Plane {
         down = tilted(-Foundation.sin(turn), Foundation.cos(turn))
     }
 
-    /// Where the ray through a pixel meets the square, as fractions of its sides; `nil` outside.
+    /// Returns the intersection of the ray through a pixel with the square, as fractions of its sides; `nil` outside.
     func point(_ x: Double, _ y: Double) -> (Double, Double)? {
         guard let (u, v) = meeting(x, y), u >= 0, u < 1, v >= 0, v < 1 else { return nil }
         return (u, v)
     }
 
-    /// Whether a pixel is further away from the square than a pixel is wide.
+    /// Returns true if a pixel is more than one pixel away from the square.
     func isFar(_ x: Double, _ y: Double) -> Bool {
         guard let (u, v) = meeting(x, y) else { return true }
         let edge = 3 / pose.side
@@ -89,7 +89,7 @@ private struct Plane {
     }
 
     private func meeting(_ x: Double, _ y: Double) -> (Double, Double)? {
-        // In sides of the code: the camera at the origin, the middle of the square straight before it.
+        // In sides of the code: the camera is at the origin, the center of the square in front of it.
         let (a, b) = ((x - pose.x) / pose.side / pose.distance, (y - pose.y) / pose.side / pose.distance)
         // (a, b, 1) · t = (0, 0, distance) + across · u + down · v: two equations without t.
         let (p, q) = (across.0 - a * across.2, down.0 - a * down.2)

@@ -15,7 +15,7 @@ struct CommandTests {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// The program beside the test bundle, where SwiftPM puts both.
+    /// The program in the directory of the test bundle.
     private static let program: String = {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path + "/hybrid-relay"
@@ -46,7 +46,7 @@ struct CommandTests {
         )
     }
 
-    @Test("domain prints number and host, for either")
+    @Test("domain prints number and host, given either")
     func domain() async throws {
         for argument in ["266", "cable.wufkweyy3uaxb.com"] {
             let ending = try await run("domain", argument)
@@ -55,7 +55,7 @@ struct CommandTests {
         }
         let wrong = try await run("domain", "2")
         #expect(wrong.status == 64)
-        #expect(wrong.errors.contains("no tunnel domain"))
+        #expect(wrong.errors.contains("not a tunnel domain"))
         #expect(try await run("domain").status == 64)
         #expect(try await run("domain", "65536").errors.contains("256 to 65535"))
         for what in [["266"], ["list"], ["plan", "266"]] {
@@ -64,7 +64,7 @@ struct CommandTests {
         }
     }
 
-    @Test("domain list prints twenty, or what was asked for, and says how to go on")
+    @Test("domain list prints twenty domains or the requested range, and how to continue")
     func list() async throws {
         let ending = try await run("domain", "list")
         #expect(ending.status == 0)
@@ -80,7 +80,7 @@ struct CommandTests {
         #expect(try await run("domain", "list", "--suffix", "edu").status == 64)
     }
 
-    @Test("domain plan names host, registration, records, certificate, service, check and use")
+    @Test("domain plan covers host, registration, records, certificate, service, check and use")
     func plan() async throws {
         let plan = try await run("domain", "plan", "266")
         #expect(plan.status == 0)
@@ -95,20 +95,20 @@ struct CommandTests {
         #expect(assigned.output.contains("assigned to a vendor") && !assigned.output.contains("certbot"))
     }
 
-    @Test("check tells a line of each, and ends with 0")
+    @Test("check prints a line for each check and exits with 0")
     func check() async throws {
         try await withRealRelay { port in
             let fine = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port)")
             #expect(fine.status == 0, "\(fine.output)\(fine.errors)")
             #expect(fine.errors == "")
             #expect(fine.lines.count == 39)
-            #expect(fine.lines.first == "not tested  tls-certificate      no TLS was asked for")
+            #expect(fine.lines.first == "not tested  tls-certificate      the address has no TLS")
             #expect(fine.lines.dropLast().last == "ws://127.0.0.1:\(port) at 127.0.0.1:\(port): conforms")
             #expect(fine.lines.last?.hasSuffix("; 37 connections") == true)
         }
     }
 
-    @Test("check prints one JSON object, with these keys and no others")
+    @Test("check prints one JSON object with exactly these keys")
     func json() async throws {
         try await withRealRelay { port in
             let ending = try await run("check", "--json", "--timeout", "30", "ws://127.0.0.1:\(port)")
@@ -130,13 +130,13 @@ struct CommandTests {
         }
     }
 
-    @Test("check ends with 1 where a required check differs")
+    @Test("check exits with 1 if a required check differs")
     func differing() async throws {
-        // What is no TLS is only told by the relay's giving up on the request, once for each check.
+        // The relay detects missing TLS only by its request timeout, once for each check.
         try await withRealRelay(headTime: .seconds(5)) { port in
-            let detour = try await run("check", "--timeout", "30", "--connect-to", "::127.0.0.1:\(port)", "wss://h")
-            #expect(detour.status == 1)
-            #expect(detour.output.contains("differs     tls-version"))
+            let override = try await run("check", "--timeout", "30", "--connect-to", "::127.0.0.1:\(port)", "wss://h")
+            #expect(override.status == 1)
+            #expect(override.output.contains("differs     tls-version"))
         }
         try await FaultyRelay.run(.contactIsGone) { port in
             let gone = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port)")
@@ -146,7 +146,7 @@ struct CommandTests {
         }
     }
 
-    @Test("check takes a token from a file, sends it, and does not show it")
+    @Test("check reads a token from a file, sends it, and does not show it")
     func token() async throws {
         let folder = NSTemporaryDirectory() + "relay-token-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -178,7 +178,7 @@ struct CommandTests {
         }
     }
 
-    @Test("check ends with 64, 66, 69, 74 or 75 where it cannot be made")
+    @Test("check exits with 64, 66, 69, 74 or 75 if it cannot be made")
     func failures() async throws {
         #expect(try await run("check", "ws://example.com").status == 64)
         #expect(try await run("check", "https://example.com").status == 64)
@@ -195,9 +195,9 @@ struct CommandTests {
             #expect(busy.status == 75)
             #expect(busy.errors.split(separator: "\n").count == 1)
         }
-        let port = try DeafPort()
-        let nobody = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port.number)")
-        #expect(nobody.status == 69)
-        #expect(nobody.errors.split(separator: "\n").count == 1)
+        let port = try UnresponsiveSocket(isListening: false)
+        let closed = try await run("check", "--timeout", "30", "ws://127.0.0.1:\(port.port)")
+        #expect(closed.status == 69)
+        #expect(closed.errors.split(separator: "\n").count == 1)
     }
 }

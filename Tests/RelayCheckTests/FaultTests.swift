@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridDataChannel
 import HybridRelayCheck
 import Testing
 
-@Suite("Each fault of a relay", .serialized, .timeLimit(.minutes(10)))
+@Suite("Faults of relays", .serialized, .timeLimit(.minutes(10)))
 struct FaultTests {
-    /// A fault, the checks that must differ, and whether others can't be made because of it.
+    /// A fault, and the checks that must differ.
     struct Case: Sendable {
         let fault: Fault
         let differ: Set<CheckID>
+        /// True if the fault prevents other checks.
         var prevents = false
-        /// The check that waits for what this relay never sends, and for how long.
-        var patience: [CheckID: Duration] = [:]
+        /// A shorter time for the check that waits for a missing reaction.
+        var reactionTimeouts: [CheckID: Duration] = [:]
     }
 
     private static let token = "Token-1_~"
@@ -54,64 +56,64 @@ struct FaultTests {
         Case(fault: .sendsText, differ: passing),
         Case(fault: .swapsMessages, differ: [.messagesOrder, .earlyMessages]),
         Case(fault: .closesAbove16K, differ: [.messagesLarge]),
-        Case(fault: .losesEarly, differ: [.earlyMessages], patience: [.earlyMessages: .seconds(2)]),
+        Case(fault: .losesEarly, differ: [.earlyMessages], reactionTimeouts: [.earlyMessages: .seconds(2)]),
         Case(fault: .closesAtEighthEarly, differ: [.earlyMessages]),
         Case(fault: .waitsForAcknowledgement, differ: [.roundTrip]),
         Case(fault: .waitsInsideMessages, differ: [.roundTrip]),
-        Case(fault: .dawdles, differ: [.roundTrip]),
-        Case(fault: .ignoresPings, differ: [.ping], patience: [.ping: .seconds(2)]),
+        Case(fault: .delaysMessages, differ: [.roundTrip]),
+        Case(fault: .ignoresPings, differ: [.ping], reactionTimeouts: [.ping: .seconds(2)]),
         Case(fault: .changesPong, differ: [.ping]),
         Case(fault: .losesCloseCode, differ: [.closeFromClient, .closeFromPhone]),
-        Case(fault: .tellsClientsNothing, differ: [.cutByPhone], patience: [.cutByPhone: .seconds(2)]),
-        Case(fault: .tellsPhonesNothing, differ: [.cutByClient], patience: [.cutByClient: .seconds(2)]),
+        Case(fault: .hidesEndFromClient, differ: [.cutByPhone], reactionTimeouts: [.cutByPhone: .seconds(2)]),
+        Case(fault: .hidesEndFromPhone, differ: [.cutByClient], reactionTimeouts: [.cutByClient: .seconds(2)]),
         Case(fault: .passesText, differ: [.textMessage]),
         Case(fault: .takesUnmasked, differ: [.unmaskedFrame]),
-        Case(fault: .passesOversized, differ: [.oversizedMessage], patience: [.oversizedMessage: .seconds(4)]),
-        Case(fault: .waitsForHead, differ: [.slowHead], patience: [.slowHead: .seconds(2)]),
+        Case(fault: .passesOversized, differ: [.oversizedMessage], reactionTimeouts: [.oversizedMessage: .seconds(4)]),
+        Case(fault: .waitsForHead, differ: [.slowHead], reactionTimeouts: [.slowHead: .seconds(2)]),
         Case(fault: .ignoresToken, differ: [.token]),
     ]
 
-    @Test("is found by its checks and by no others", arguments: requests + frames)
+    @Test("Each fault is detected by its own checks only", arguments: requests + frames)
     func faults(_ expected: Case) async throws {
         try await FaultyRelay.run(expected.fault, token: Self.token) { port in
             var options = CheckOptions.testing
             options.isSlow = true
-            options.token = TunnelToken(Self.token.utf8)
-            options.patience.merge(expected.patience) { $1 }
+            options.token = BearerToken(Self.token.utf8)
+            options.reactionTimeouts.merge(expected.reactionTimeouts) { $1 }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(Set(report.differing) == expected.differ, "\(report.complaints)")
             #expect(report.prevented.isEmpty == !expected.prevents, "\(report.complaints)")
-            // Each check may need a tunnel of its own then, which is the most that a run can need.
+            // Each check may need its own tunnel, which is the maximum of a run.
             #expect(report.connections < 60)
             let isSerious = expected.differ.contains { $0.level == .required }
             #expect(report.verdict == (isSerious ? .differs : .conforms))
         }
     }
 
-    @Test("has its case")
+    @Test("Each fault has a case")
     func complete() {
         #expect(Set((Self.requests + Self.frames).map(\.fault)) == Set(Fault.allCases))
     }
 
-    @Test("and every check but those of TLS is among what they touch")
+    @Test("Each check except those of TLS detects a fault")
     func allChecks() {
         let touched = (Self.requests + Self.frames).reduce(into: Set<CheckID>()) { $0.formUnion($1.differ) }
         #expect(Set(CheckID.allCases).subtracting(touched) == [.tlsCertificate, .tlsVersion])
     }
 
-    @Test("is of the relay's making: without one, nothing differs", arguments: [nil, token])
+    @Test("Without a fault, nothing differs", arguments: [nil, token])
     func faultless(token: String?) async throws {
         try await FaultyRelay.run(nil, token: token) { port in
             var options = CheckOptions.testing
             options.isSlow = true
-            options.token = token.flatMap { TunnelToken($0.utf8) }
+            options.token = token.flatMap { BearerToken($0.utf8) }
             let report = try await check("ws://127.0.0.1:\(port)", options)
             #expect(report.complaints == [])
             #expect(report.connections == (token == nil ? 38 : 39))
         }
     }
 
-    @Test("that is none where linked phones are served: 410")
+    @Test("410 is correct for a relay that serves linked phones")
     func contactOffered() async throws {
         try await FaultyRelay.run(.contactIsGone) { port in
             var options = CheckOptions.testing

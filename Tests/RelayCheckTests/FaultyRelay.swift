@@ -6,7 +6,7 @@ import NIOSSL
 import Synchronization
 import Testing
 
-/// What a relay does wrong.
+/// Faults of a relay.
 enum Fault: String, CaseIterable {
     case refusesNew, wrongUpgradeField, wrongAccept, noSubprotocolChosen, subprotocolTwice
     case noRoutingID, shortRoutingID, twoRoutingIDs
@@ -14,16 +14,16 @@ enum Fault: String, CaseIterable {
     case takesMalformed, malformedIs404, takesNoSubprotocol, noUpgradeIs400, notGetIs400, unknownPathIs200
     case contactIsGone, refusesOrigin, agreesToDeflate, refusesSecondNew
     case changesBytes, sendsText, swapsMessages, closesAbove16K, losesEarly, closesAtEighthEarly
-    /// The three ways of a stall: for want of TCP_NODELAY, the second of two messages or the second half of each
-    /// waits until the first is acknowledged; or the relay dawdles.
-    case waitsForAcknowledgement, waitsInsideMessages, dawdles
-    case ignoresPings, changesPong, losesCloseCode, tellsClientsNothing, tellsPhonesNothing
+    /// Three kinds of delay. Without TCP_NODELAY, the second of two messages or the second half of each waits for the
+    /// acknowledgment of the first; or the relay itself is slow.
+    case waitsForAcknowledgement, waitsInsideMessages, delaysMessages
+    case ignoresPings, changesPong, losesCloseCode, hidesEndFromClient, hidesEndFromPhone
     case passesText, takesUnmasked, passesOversized, waitsForHead, ignoresToken
 }
 
-/// A relay of a page, for tests only: all its connections live on one event loop, and it does one thing wrong.
+/// A minimal relay with one fault, for tests; all connections use one event loop.
 final class FaultyRelay {
-    /// How many requests came with any token.
+    /// Number of requests with any token.
     final class TokenCount: Sendable {
         private let number = Atomic<Int>(0)
 
@@ -34,7 +34,7 @@ final class FaultyRelay {
 
     private(set) var waiting: [String: FaultyEnd] = [:]
     let fault: Fault?
-    /// What stands behind `Bearer` in a request that may open a tunnel, if one is needed.
+    /// The token required to open a tunnel, if any.
     let token: String?
     private let tokenCount: TokenCount
 
@@ -42,7 +42,7 @@ final class FaultyRelay {
         (self.fault, self.token, self.tokenCount) = (fault, token, tokenCount)
     }
 
-    /// Runs a relay for the time of `body`, which is given its port.
+    /// Runs a relay while `body` runs, which receives its port.
     static func run(
         _ fault: Fault?,
         token: String? = nil,
@@ -84,7 +84,7 @@ final class FaultyRelay {
     }
 }
 
-/// One connection.
+/// One connection to the relay.
 final class FaultyEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -124,7 +124,7 @@ final class FaultyEnd: ChannelInboundHandler {
         self.context = nil
         relay.forget(self)
         guard let peer, !isOver else { return }
-        if !(isPhone && has(.tellsClientsNothing)) && !(!isPhone && has(.tellsPhonesNothing)) { peer.close(1001) }
+        if !(isPhone && has(.hidesEndFromClient)) && !(!isPhone && has(.hidesEndFromPhone)) { peer.close(1001) }
         self.peer = nil
     }
 
@@ -154,7 +154,7 @@ final class FaultyEnd: ChannelInboundHandler {
         var parts = path.split(separator: "/").map(String.init)
         if let authorization = fields["authorization"] {
             relay.noteToken()
-            // Nobody else needs to know it.
+            // Only requests that open a tunnel may contain the token.
             guard path.hasPrefix("/cable/new/"), authorization.hasPrefix("Bearer ") else { return refuse(400) }
         }
         if let token = relay.token, path.hasPrefix("/cable/new/"), !has(.ignoresToken) {
@@ -292,12 +292,12 @@ final class FaultyEnd: ChannelInboundHandler {
             write(Array(frame[..<headLength]))
             return write(Array(frame[headLength...]))
         }
-        guard has(.dawdles), let context else { return write(frame) }
+        guard has(.delaysMessages), let context else { return write(frame) }
         let me = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(40)) { me.value.write(frame) }
     }
 
-    /// Keeps a message for the one behind it to overtake, but not for long.
+    /// Holds a message back briefly so that the next one overtakes it.
     private func hold(_ payload: [UInt8]) {
         held = payload
         guard let context else { return }

@@ -5,25 +5,25 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What a server does that is no relay, or a bad one.
+/// Behavior of a server that is hostile or no relay.
 enum Hostility: Sendable {
-    /// Says this to whoever connects, or to each request, and then nothing more.
+    /// Sends a text to each connection, or to each request, and then nothing.
     case greets(String)
     case answers(String)
-    /// Answers a request byte by byte, slowly.
+    /// Answers a request slowly, byte by byte.
     case trickles
-    /// Sends the same bytes without end: to whoever connects, or behind a right answer to a request for a WebSocket.
+    /// Sends the same bytes endlessly: to each connection, or behind a correct WebSocket response.
     case floods([UInt8])
     case upgradesAndFloods([UInt8])
-    /// Sends these bytes behind a right answer, again and again until there are so many.
+    /// Sends bytes behind a correct response, repeated up to a number of bytes.
     case upgradesAndSends([UInt8], atLeast: Int = 0)
-    /// Closes or resets a connection once a request has come, or resets each after so many that are answered rightly.
+    /// Closes or resets a connection at the first request, or after a number of correct responses.
     case hangsUp
     case resets
     case resetsAfter(Int)
 }
 
-/// One connection to such a server.
+/// One connection to the server.
 private final class HostileEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -87,7 +87,7 @@ private final class HostileEnd: ChannelInboundHandler {
         }
     }
 
-    /// The bytes repeated, so that a flood comes in large pieces.
+    /// The bytes, repeated to send a flood in large pieces.
     private static func long(_ bytes: [UInt8], _ count: Int = 1 << 16) -> ByteBuffer {
         var long = ByteBuffer(bytes: bytes)
         while long.readableBytes < count { long.writeImmutableBuffer(long) }
@@ -97,7 +97,7 @@ private final class HostileEnd: ChannelInboundHandler {
     private func flood(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         let me = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(bytes)).whenSuccess {
-            // Not at once: a write that succeeds immediately would have this function call itself without end.
+            // Deferred: a write that succeeds at once would recurse endlessly.
             me.value.1.eventLoop.execute { me.value.0.flood(bytes, me.value.1) }
         }
     }
@@ -110,9 +110,9 @@ private final class HostileEnd: ChannelInboundHandler {
 }
 
 extension Hostility {
-    /// Runs such a server for the time of `body`, which is given its port.
+    /// Runs the server while `body` runs, which receives its port.
     func serve(_ body: (Int) async throws -> Void) async throws {
-        // Of its own: a flood would keep the threads busy that other tests share.
+        // A separate thread, because a flood would block the threads that other tests share.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let eventLoop = group.next()
         let count = try await eventLoop.submit { NIOLoopBoundBox(0, eventLoop: eventLoop) }.get()

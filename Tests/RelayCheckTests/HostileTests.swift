@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridDataChannel
 import HybridRelayCheck
 import Testing
 
-@Suite("Servers that mean no good, or are no relays", .serialized, .timeLimit(.minutes(10)))
+@Suite("Hostile servers, and servers that are no relays", .serialized, .timeLimit(.minutes(10)))
 struct HostileTests {
     private static func run(
         _ hostility: Hostility,
@@ -19,14 +20,15 @@ struct HostileTests {
         return report
     }
 
-    /// What a server does, what is told of it as the answer to `/cable/new`, and whether that is all.
+    /// Behavior of a server, and the expected outcome of `/cable/new`.
     struct First: Sendable, CustomTestStringConvertible {
         let hostility: Hostility
         let text: String
-        /// What is told instead where so much has come at once that this is noticed first.
+        /// Alternative outcome if more data arrives at once.
         var otherText: String?
+        /// True if the run stops after it.
         var isLast = true
-        /// Short where the server is waited for in vain, but it bounds the connecting, too.
+        /// Short for a server that stays silent; also limits the time to connect.
         var timeout = Duration.seconds(30)
 
         var testDescription: String { text }
@@ -38,16 +40,16 @@ struct HostileTests {
         First(hostility: .resets, text: "the connection ended: reset by the relay"),
         First(hostility: .answers(""), text: "nothing within 10 s", timeout: .seconds(10)),
         First(hostility: .trickles, text: "nothing within 10 s", timeout: .seconds(10)),
-        First(hostility: .greets("SSH-2.0-x\r\n\r\n"), text: "no HTTP/1.1 answer"),
-        First(hostility: .answers("HTTP/2 101\r\n\r\n"), text: "no HTTP/1.1 answer"),
-        First(hostility: .answers("\r\n\r\n"), text: "no HTTP/1.1 answer"),
+        First(hostility: .greets("SSH-2.0-x\r\n\r\n"), text: "no HTTP/1.1 response"),
+        First(hostility: .answers("HTTP/2 101\r\n\r\n"), text: "no HTTP/1.1 response"),
+        First(hostility: .answers("\r\n\r\n"), text: "no HTTP/1.1 response"),
         First(hostility: .answers("HTTP/1.1 +10\r\n\r\n"), text: "a status line without a status"),
         First(hostility: .answers("HTTP/1.1\r\n\r\n"), text: "a status line without a status"),
         First(hostility: .answers("HTTP/1.1 200 OK\r\n" + long), text: "a response head of more than 16 KiB"),
         First(
             hostility: .floods([UInt8](repeating: 13, count: 1 << 16)),
             text: "a response head of more than 16 KiB",
-            otherText: "more than 8 MiB came on one connection"
+            otherText: "the relay sent more than 8 MiB over one connection"
         ),
         First(
             hostility: .answers("HTTP/1.1 302 Found\r\nLocation: wss://other/\u{1B}[2J\r\n\r\n"),
@@ -57,51 +59,51 @@ struct HostileTests {
         First(hostility: .answers("HTTP/1.0 200 OK\r\n\r\n"), text: "200", isLast: false),
     ]
 
-    @Test("are told in a line each", arguments: first)
+    @Test("are described in one line each", arguments: first)
     func firstAnswer(_ expected: First) async throws {
         var options = CheckOptions.testing
         options.timeout = expected.timeout
         let report = try await Self.run(expected.hostility, options)
-        let told = [expected.text, expected.otherText].compactMap { $0 }.map(CheckOutcome.differs)
-        #expect(told.contains { $0 == report.outcome(.newUpgrade) })
+        let outcomes = [expected.text, expected.otherText].compactMap { $0 }.map(CheckOutcome.differs)
+        #expect(outcomes.contains { $0 == report.outcome(.newUpgrade) })
         #expect(report.verdict == .differs)
-        // The connection that finds the address is one, too.
+        // The connection that finds the address counts, too.
         if expected.isLast { #expect(report.connections == 2) }
-        let isHopeless = report.outcome(.slowHead) == .prevented("/cable/new got no HTTP answer")
+        let isHopeless = report.outcome(.slowHead) == .prevented("/cable/new got no HTTP response")
         #expect(isHopeless == expected.isLast)
     }
 
-    @Test("that are full are left alone after three answers", arguments: [429, 503])
+    @Test("that are full stop the run after three responses", arguments: [429, 503])
     func busy(status: Int) async throws {
         let report = try await Self.run(.answers("HTTP/1.1 \(status) Busy\r\n\r\n"), .testing)
         #expect(report.differing == [])
         #expect(report.verdict == .incomplete)
         #expect(report.connections == 4)
-        #expect(report.outcome(.slowHead) == .prevented("the relay answers \(status) again and again"))
+        #expect(report.outcome(.slowHead) == .prevented("the relay answers \(status) repeatedly"))
     }
 
-    @Test("that want a token are not taken for faulty, and it is said what to do")
+    @Test("that require a token are not faulty, and the remedy is named")
     func token() async throws {
         try await FaultyRelay.run(nil, token: "abc") { port in
             let report = try await check("ws://127.0.0.1:\(port)")
             #expect(report.differing == [])
             #expect(report.verdict == .incomplete)
-            #expect(report.wantsToken)
-            let text = "the relay wants a token: name its file with --tunnel-token-file"
+            #expect(report.requiresToken)
+            let text = "the relay requires a token: name its file with --tunnel-token-file"
             #expect(report.outcome(.newUpgrade) == .prevented(text))
             #expect(report.outcome(.unknownTunnel) == .ok("404"))
             var options = CheckOptions.testing
-            options.token = TunnelToken("abd".utf8)
+            options.token = BearerToken("abd".utf8)
             let other = try await check("ws://127.0.0.1:\(port)", options)
-            #expect(other.wantsToken)
-            #expect(other.outcome(.newUpgrade) == .prevented("the relay does not take this token; ask who runs it"))
+            #expect(other.requiresToken)
+            #expect(other.outcome(.newUpgrade) == .prevented("the relay rejects this token; ask its operator"))
         }
     }
 
-    @Test("that repeat the token do not have it shown")
+    @Test("that repeat the token do not make it visible")
     func repeatedToken() async throws {
         var options = CheckOptions.testing
-        options.token = TunnelToken("secret-1".utf8)
+        options.token = BearerToken("secret-1".utf8)
         let answer =
             "HTTP/1.1 101 Hm\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: secret-1\r\n\r\n"
         let report = try await Self.run(.answers(answer), options)
@@ -110,7 +112,7 @@ struct HostileTests {
         #expect(!"\(options)".contains("secret"))
     }
 
-    /// Bytes behind a right answer to a request for a WebSocket, and what is told of them.
+    /// Bytes behind a correct WebSocket response, and the expected outcome.
     struct Frames: Sendable, CustomTestStringConvertible {
         let bytes: [UInt8]
         let text: String
@@ -127,17 +129,17 @@ struct HostileTests {
         Frames(bytes: [0x82, 127, 0xFF, 0, 0, 0, 0, 0, 0, 0], text: "a frame of 18374686479671623680 bytes"),
         Frames(bytes: [0x82, 0x80, 0, 0, 0, 0], text: "a masked frame, which only clients send"),
         Frames(bytes: [0xC2, 0], text: "a frame with reserved bits"),
-        Frames(bytes: [0x83, 0], text: "a frame of unknown kind"),
+        Frames(bytes: [0x83, 0], text: "a frame with an unknown opcode"),
         Frames(bytes: [0x80, 0], text: "stray fragments"),
         Frames(bytes: [0x02, 0, 0x02, 0], text: "stray fragments"),
         Frames(bytes: [0x88, 1, 3], text: "client to phone: a close without a code instead of 1 bytes"),
     ]
 
-    @Test("that send frames as they should not are told in a line", arguments: frames)
+    @Test("that send malformed frames are described in one line", arguments: frames)
     func wrongFrames(_ expected: Frames) async throws {
         var options = CheckOptions.testing
-        // Short where a check waits for a server that says nothing more.
-        options.patience = [.ping: .seconds(1), .cutByClient: .seconds(1), .cutByPhone: .seconds(1)]
+        // Short for checks that wait for a silent server.
+        options.reactionTimeouts = [.ping: .seconds(1), .cutByClient: .seconds(1), .cutByPhone: .seconds(1)]
         let report = try await Self.run(.upgradesAndSends(expected.bytes), options)
         #expect(report.outcome(.join) == .ok("101"))
         #expect(report.outcome(.messagesSmall) == .differs(expected.text))
@@ -146,7 +148,7 @@ struct HostileTests {
 
     private static let endless = [
         Frames(bytes: [0x89, 0], text: "pings"),
-        // A beginning comes again only behind the 8 MiB.
+        // The first frame is repeated only behind the 8 MiB.
         Frames(
             bytes: [2, 0]
                 + (0..<80).flatMap { _ in [0, 127, 0, 0, 0, 0, 0, 2, 0, 0] + [UInt8](repeating: 0, count: 2 << 16) },
@@ -154,13 +156,13 @@ struct HostileTests {
         ),
     ]
 
-    @Test("that send frames without end are listened to for 8 MiB", arguments: endless)
+    @Test("that send endless frames are cut off at 8 MiB", arguments: endless)
     func endlessFrames(_ frames: Frames) async throws {
         let report = try await Self.run(.upgradesAndFloods(frames.bytes), .testing)
-        #expect(report.outcome(.messagesSmall) == .differs("more than 8 MiB came on one connection"))
+        #expect(report.outcome(.messagesSmall) == .differs("the relay sent more than 8 MiB over one connection"))
     }
 
-    @Test("that have sent millions of pings at once are not answered longer than a check may take")
+    @Test("that send millions of pings are not answered beyond the time limit")
     func pings() async throws {
         var options = CheckOptions.testing
         options.timeout = .seconds(6)
@@ -168,7 +170,7 @@ struct HostileTests {
         #expect(report.outcome(.messagesSmall)?.found.contains("nothing within 6 s") == true)
     }
 
-    @Test("that go away in the middle are let go", arguments: [2, 3, 4])
+    @Test("that disappear during the run end it soon", arguments: [2, 3, 4])
     func gone(connections: Int) async throws {
         let report = try await Self.run(.resetsAfter(connections), .testing)
         #expect(report.verdict == .differs)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import HybridDataChannel
+import HybridPrimitives
 import HybridRelayCheck
 import HybridRelayCore
 import TestSupport
 import Testing
 
-@Suite("This project's relay, looked at from outside", .serialized, .timeLimit(.minutes(10)))
+@Suite("Checks of this project's relay", .serialized, .timeLimit(.minutes(10)))
 struct RealRelayTests {
-    @Test("is as expected without TLS, in every check that applies")
+    @Test("Without TLS, every check that applies passes")
     func plain() async throws {
         try await withRealRelay { port in
             var options = CheckOptions.testing
@@ -18,20 +20,20 @@ struct RealRelayTests {
             #expect(report.verdict == .conforms)
             #expect(report.results.map(\.id) == CheckID.allCases)
             let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
-            // A machine that does much else can't tell delays.
+            // A busy computer cannot measure delays.
             #expect(skipped.map(\.id).filter { $0 != .roundTrip } == [.tlsCertificate, .tlsVersion, .token])
             #expect(report.connections == 38)
             #expect(report.address == "127.0.0.1:\(port)")
         }
     }
 
-    @Test("is as expected with TLS, and by a detour")
+    @Test("With TLS and --connect-to, every check passes")
     func secure() async throws {
         try await TestCertificate.with("DNS:relay.example") { certificate in
             try await withRealRelay(.tls(try certificate.context())) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
-                options.detour = RelayDetour("relay.example:443:127.0.0.1:\(port)")
+                options.connectTo = ConnectTo("relay.example:443:127.0.0.1:\(port)")
                 let report = try await check("wss://relay.example", options)
                 #expect(report.complaints == [])
                 #expect(report.connections == 39)
@@ -47,18 +49,18 @@ struct RealRelayTests {
         }
     }
 
-    @Test("a port where nobody listens cannot be reached; a file without certificates cannot be used")
+    @Test("Closed ports and files without certificates are reported")
     func failures() async throws {
-        let port = try DeafPort()
+        let port = try UnresponsiveSocket(isListening: false)
         await #expect {
-            try await check("ws://127.0.0.1:\(port.number)")
+            try await check("ws://127.0.0.1:\(port.port)")
         } throws: { error in
-            if case CheckFailure.unreachable = error { true } else { false }
+            (error as? TunnelError)?.code == "relay-unreachable"
         }
         var options = CheckOptions.testing
         options.trustedCertificates = "/dev/null"
-        await #expect(throws: CheckFailure.certificatesUnusable("/dev/null")) {
-            try await check("wss://127.0.0.1:\(port.number)", options)
+        await #expect(throws: TunnelError.trustAnchorsUnusable("/dev/null")) {
+            try await check("wss://127.0.0.1:\(port.port)", options)
         }
     }
 }

@@ -2,16 +2,15 @@
 
 import Crypto
 import Foundation
-import Glibc
 import HybridRelayCheck
 import HybridRelayCore
-import Logging
+import IntegrationTestSupport
 import NIOCore
 import NIOSSL
 import TestSupport
 import Testing
 
-/// The answer to a WebSocket key.
+/// The value of `Sec-WebSocket-Accept`.
 enum Accept {
     static func value(for key: String) -> String {
         let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -19,14 +18,14 @@ enum Accept {
     }
 }
 
-/// A certificate for one name, made by openssl.
+/// A certificate for one name, created by openssl.
 struct TestCertificate {
     let file: String
     let key: String
 
-    /// Runs `body` with files that are gone afterwards.
+    /// Runs `body` with temporary files.
     ///
-    /// - Parameter name: as openssl writes alternative names, `DNS:…` or `IP:…`.
+    /// - Parameter name: The alternative name in openssl's notation, `DNS:…` or `IP:…`.
     static func with(
         _ name: String,
         hasExpired: Bool = false,
@@ -56,69 +55,32 @@ struct TestCertificate {
     }
 }
 
-/// A TCP port of the loopback interface that nobody else gets and nobody listens on as long as this is there.
-final class DeafPort {
-    let number: Int
-    private let descriptor: Int32
-
-    init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] in
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        number = Int(address.sin_port.bigEndian)
-        try #require(isBound)
-    }
-
-    deinit { Glibc.close(descriptor) }
-}
-
-/// Runs this project's relay for the time of `body`, which is given its port.
+/// Runs this project's relay while `body` runs, which receives its port.
 ///
-/// A busy machine takes its time with a request, too, so this relay is more patient than usual; less so than a check,
-/// which waits for it to give up.
+/// On a busy computer requests are slow, too, so the relay's time limit is longer than usual, but shorter than that of
+/// a check, which waits for it.
 func withRealRelay(
     _ transport: RelayTransport = .plaintext,
     headTime: TimeAmount = .seconds(20),
     _ body: (Int) async throws -> Void
 ) async throws {
-    var limits = RelayLimits()
-    limits.headTime = headTime
-    let configuration = RelayConfiguration(
-        listen: [try SocketAddress(ipAddress: "127.0.0.1", port: 0)],
-        transport: transport,
-        limits: limits
-    )
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let server = RelayServer(configuration: configuration, logger: logger)
-    let port = try #require(try await server.start().first?.port)
-    do {
-        try await body(port)
-    } catch {
-        await server.shutdown()
-        throw error
+    try await TestRelay.run(transport: transport, limits: .testing { $0.headTime = headTime }) { _, address in
+        try await body(try #require(address.port))
     }
-    await server.shutdown()
 }
 
 extension CheckOptions {
-    /// Patience for a busy machine; where a test's relay never sends something, the test shortens the wait for that.
+    /// Options with time limits for a busy computer; tests of missing reactions shorten them.
     static var testing: CheckOptions {
         var options = CheckOptions()
         options.timeout = .seconds(30)
-        options.patience = [:]
+        options.reactionTimeouts = [:]
         return options
     }
 }
 
 extension CheckReport {
-    /// The results that are neither ok nor left out by choice, for a failing test to show.
+    /// The lines of results that are neither ok nor skipped.
     var complaints: [String] {
         results.compactMap { result in
             switch result.outcome {
@@ -128,10 +90,10 @@ extension CheckReport {
         }
     }
 
-    /// What a check found.
+    /// Returns the outcome of a check.
     func outcome(_ id: CheckID) -> CheckOutcome? { results.first { $0.id == id }?.outcome }
 
-    /// The checks that something stood in the way of.
+    /// The checks that could not be made.
     var prevented: [CheckID] {
         results.compactMap { if case .prevented = $0.outcome { $0.id } else { nil } }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridDataChannel
+import HybridPrimitives
 import HybridRelayCheck
 import HybridRelayCore
 import NIOCore
@@ -9,7 +11,7 @@ import Testing
 
 @Suite("TLS of a relay", .serialized, .timeLimit(.minutes(10)))
 struct TLSTests {
-    /// A certificate that differs from what it should be, and how that is told.
+    /// A wrong certificate and the start of its description.
     struct Wrong: Sendable {
         let name: String
         var hasExpired = false
@@ -18,7 +20,7 @@ struct TLSTests {
     }
 
     @Test(
-        "with a wrong certificate: that differs and nothing else",
+        "A wrong certificate fails one check only",
         arguments: [
             Wrong(name: "DNS:other.example", text: "the certificate is for another host"),
             Wrong(name: "DNS:relay.example", isTrusted: false, text: "the certificate is not trusted"),
@@ -29,7 +31,7 @@ struct TLSTests {
         try await TestCertificate.with(wrong.name, hasExpired: wrong.hasExpired) { certificate in
             try await withRealRelay(.tls(try certificate.context())) { port in
                 var options = CheckOptions.testing
-                options.detour = RelayDetour("::127.0.0.1:\(port)")
+                options.connectTo = ConnectTo("::127.0.0.1:\(port)")
                 if wrong.isTrusted { options.trustedCertificates = certificate.file }
                 let report = try await check("wss://relay.example", options)
                 #expect(report.differing == [.tlsCertificate])
@@ -39,7 +41,7 @@ struct TLSTests {
         }
     }
 
-    @Test("with an address in place of a name")
+    @Test("A certificate for an IP address is accepted")
     func address() async throws {
         try await TestCertificate.with("IP:127.0.0.1") { certificate in
             try await withRealRelay(.tls(try certificate.context())) { port in
@@ -51,7 +53,7 @@ struct TLSTests {
         }
     }
 
-    @Test("of an old version only differs")
+    @Test("An old TLS version alone fails the version check")
     func oldVersion() async throws {
         try await TestCertificate.with("DNS:relay.example") { certificate in
             let chain = try NIOSSLCertificate.fromPEMFile(certificate.file).map {
@@ -68,32 +70,32 @@ struct TLSTests {
             try await FaultyRelay.run(nil, tls: context) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
-                options.detour = RelayDetour("::127.0.0.1:\(port)")
+                options.connectTo = ConnectTo("::127.0.0.1:\(port)")
                 let report = try await check("wss://relay.example", options)
                 #expect(report.differing == [.tlsCertificate, .tlsVersion])
                 #expect(report.prevented == [])
                 let found = report.outcome(.tlsCertificate)?.found
-                #expect(found == "the connection ended: no version of TLS is spoken that is new enough")
+                #expect(found == "the connection ended: the server supports no recent TLS version")
                 #expect(report.outcome(.tlsVersion) == .differs("TLS 1.1"))
             }
         }
     }
 
-    @Test("is told however soon the relay hangs up on the request")
-    func hungUpOn() async throws {
+    @Test("The TLS version is known even if the relay closes at once after the request")
+    func closedEarly() async throws {
         try await TestCertificate.with("DNS:relay.example") { certificate in
             let context = try certificate.context()
             let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-                        try channel.pipeline.syncOperations.addHandler(HangingUp())
+                        try channel.pipeline.syncOperations.addHandler(ClosingHandler())
                     }
                 }
                 .bind(host: "127.0.0.1", port: 0).get()
             var options = CheckOptions.testing
             options.trustedCertificates = certificate.file
-            options.detour = RelayDetour("::127.0.0.1:\(try #require(server.localAddress?.port))")
+            options.connectTo = ConnectTo("::127.0.0.1:\(try #require(server.localAddress?.port))")
             let report = try await check("wss://relay.example", options)
             try await server.close()
             #expect(report.outcome(.tlsCertificate) == .ok("valid for relay.example"))
@@ -101,22 +103,22 @@ struct TLSTests {
         }
     }
 
-    @Test("a token is not sent to a relay with a wrong certificate, and nothing else is tried")
+    @Test("A token is not sent to a relay with a wrong certificate, and the run stops")
     func tokenNeedsTrust() async throws {
         let count = FaultyRelay.TokenCount()
         try await TestCertificate.with("DNS:other.example") { certificate in
             try await FaultyRelay.run(nil, token: "secret", tokenCount: count, tls: certificate.context()) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
-                options.detour = RelayDetour("::127.0.0.1:\(port)")
-                options.token = TunnelToken("secret".utf8)
+                options.connectTo = ConnectTo("::127.0.0.1:\(port)")
+                options.token = BearerToken("secret".utf8)
                 let report = try await check("wss://relay.example", options)
                 #expect(report.differing == [.tlsCertificate])
                 #expect(report.prevented == Array(CheckID.allCases.dropFirst(2)))
                 #expect(report.outcome(.tlsVersion) == .ok("TLS 1.3"))
                 #expect(report.outcome(.join)?.found.contains("the token is not sent") == true)
                 #expect(count.value == 0)
-                // The same relay is fine under the name that it has.
+                // The same relay passes under the name in its certificate.
                 let other = try await check("wss://other.example", options)
                 #expect(other.complaints == [])
                 #expect(count.value > 10)
@@ -124,41 +126,41 @@ struct TLSTests {
         }
     }
 
-    @Test("where none is spoken differs, and nothing else is tried")
+    @Test("A server without TLS fails, and the run stops")
     func noTLS() async throws {
         try await Hostility.greets("HTTP/1.1 400 Bad Request\r\n\r\n").serve { port in
             let report = try await check("wss://127.0.0.1:\(port)")
             #expect(report.differing == [.tlsCertificate, .tlsVersion])
             #expect(report.prevented.count == CheckID.allCases.count - 2)
             #expect(report.connections <= 4)
-            #expect(report.outcome(.tlsVersion) == .differs("the connection ended: what answers there is not TLS"))
+            #expect(report.outcome(.tlsVersion) == .differs("the connection ended: the server does not speak TLS"))
         }
     }
 
-    @Test("that never gets going, or is hung up on, differs, and nothing else is tried", arguments: [true, false])
-    func handshakeWithoutEnd(hangsUp: Bool) async throws {
+    @Test("A TLS handshake that stalls or is cut off fails, and the run stops", arguments: [true, false])
+    func handshakeWithoutEnd(closesEarly: Bool) async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if hangsUp { try channel.pipeline.syncOperations.addHandler(HangingUp()) }
+                    if closesEarly { try channel.pipeline.syncOperations.addHandler(ClosingHandler()) }
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
         var options = CheckOptions.testing
-        // Long enough to hang up; the other one is waited for in vain.
-        options.timeout = hangsUp ? .seconds(30) : .seconds(10)
+        // Long enough for the server to close; the silent one is waited for in full.
+        options.timeout = closesEarly ? .seconds(30) : .seconds(10)
         let report = try await check("wss://127.0.0.1:\(port)", options)
         try await server.close()
         #expect(report.differing == [.tlsCertificate, .tlsVersion])
         #expect(report.prevented.count == CheckID.allCases.count - 2)
-        let why = hangsUp ? "the connection ended: closed by the relay in TLS's handshake" : "nothing within 10 s"
+        let why = closesEarly ? "the connection ended: closed by the relay in the TLS handshake" : "nothing within 10 s"
         #expect(report.outcome(.tlsVersion) == .differs(why))
     }
 }
 
-/// Closes once the first bytes have come.
-private final class HangingUp: ChannelInboundHandler {
+/// Closes the connection at the first bytes.
+private final class ClosingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }

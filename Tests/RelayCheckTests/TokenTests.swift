@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HybridDataChannel
 import Testing
 
 @testable import HybridRelayCheck
 
-@Suite("A relay's token")
+@Suite("The token in a check run")
 struct TokenTests {
-    @Test(
-        "is a b68token of at most 512 characters",
-        arguments: ["a", "A9-._~+/==", String(repeating: "x", count: 512)]
-    )
-    func tokens(text: String) {
-        #expect(TunnelToken(text.utf8)?.withUnsafeBytes { Array($0) } == Array(text.utf8))
-    }
-
-    @Test("is nothing else", arguments: ["", " a", "a b", "é", "a\r\nX: y", "a,b", String(repeating: "x", count: 513)])
-    func others(text: String) {
-        #expect(TunnelToken(text.utf8) == nil)
-    }
-
-    @Test("is not shown, neither by itself nor in what was found")
+    @Test("is not visible in outcomes")
     func hidden() throws {
-        let token = try #require(TunnelToken("secret".utf8))
+        let token = try #require(BearerToken("secret".utf8))
         var dumped = ""
         dump(token, to: &dumped)
         for text in ["\(token)", String(reflecting: token), dumped] { #expect(!text.contains("secret")) }
@@ -34,9 +22,9 @@ struct TokenTests {
         }
     }
 
-    @Test("stands in requests that open a tunnel, and in no others")
+    @Test("is part of requests that open a tunnel, and of no others")
     func requests() throws {
-        let token = try #require(TunnelToken("secret".utf8))
+        let token = try #require(BearerToken("secret".utf8))
         for (path, isThere) in [
             ("/cable/new/00", true), ("/cable/connect/000000/00", false), ("/cable/contact/00", false), ("/", false),
         ] {

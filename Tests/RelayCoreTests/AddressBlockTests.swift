@@ -18,7 +18,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "is read and written",
+        "is parsed and formatted",
         arguments: [
             ("192.0.2.0/24", "192.0.2.0/24"), ("192.0.2.1", "192.0.2.1/32"), ("192.0.2.1/32", "192.0.2.1/32"),
             ("0.0.0.0/0", "0.0.0.0/0"), ("128.0.0.0/1", "128.0.0.0/1"), ("10.0.0.0/8", "10.0.0.0/8"),
@@ -35,7 +35,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "is no other text",
+        "is not parsed from other texts",
         arguments: [
             "", " ", "/24", "example.com", "localhost", "192.0.2", "192.0.2.1.1", "192.0.2.256", "192.0.2.01/32", "1",
             " 192.0.2.1", "192.0.2.1 ", "192.0.2.1\n", "192.0.2.1\u{0}", "0x7f.0.0.1", "[::1]", "::1%lo", "1::2::3",
@@ -48,7 +48,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "has a plain number behind its slash",
+        "has a plain number after its slash",
         arguments: [
             ("192.0.2.0/", 32), ("192.0.2.0/33", 32), ("192.0.2.0/-1", 32), ("192.0.2.0/+8", 32),
             ("192.0.2.0/024", 32), ("192.0.2.0/ 24", 32), ("192.0.2.0/24 ", 32), ("192.0.2.0/255.255.255.0", 32),
@@ -62,7 +62,7 @@ struct AddressBlockTests {
     }
 
     @Test(
-        "has no bits behind its prefix, and the error says what to write",
+        "has no bits after its prefix, and the error states both corrections",
         arguments: [
             ("192.0.2.1/24", "192.0.2.0/24", "192.0.2.1"), ("192.0.2.1/0", "0.0.0.0/0", "192.0.2.1"),
             ("255.255.255.255/31", "255.255.255.254/31", "255.255.255.255"),
@@ -71,15 +71,15 @@ struct AddressBlockTests {
             ("::ffff:192.0.2.0/64", "::/64", "::ffff:192.0.2.0"),
         ]
     )
-    func bitsBehindPrefix(text: String, block: String, address: String) {
+    func bitsAfterPrefix(text: String, block: String, address: String) {
         let error = Self.error(text)
-        #expect(error == .bitsBehindPrefix(text, block: block, address: address))
+        #expect(error == .bitsAfterPrefix(text, block: block, address: address))
         #expect(error?.description.contains("write \(block) for the block or \(address) for the address") == true)
         #expect(Self.error(block) == nil)
     }
 
     @Test(
-        "holds the addresses that share its prefix",
+        "contains the addresses that share its prefix",
         arguments: [
             ("192.0.2.0/24", ["192.0.2.0", "192.0.2.255", "::ffff:192.0.2.7"], ["192.0.3.0", "192.0.1.255", "::1"]),
             ("192.0.2.1", ["192.0.2.1", "::ffff:192.0.2.1"], ["192.0.2.0", "192.0.2.2", "::192.0.2.1"]),
@@ -101,14 +101,14 @@ struct AddressBlockTests {
         }
     }
 
-    @Test("that is the unix sockets holds them all, and no other block does")
+    @Test("unix contains all unix sockets, and no other block contains one")
     func unixSockets() throws {
         let socket = try SocketAddress(unixDomainSocketPath: "/run/relay.sock")
         #expect(try AddressBlock(parsing: "unix").contains(socket))
         for text in ["0.0.0.0/0", "::/0"] { #expect(try !AddressBlock(parsing: text).contains(socket)) }
     }
 
-    @Test("holds what a bit-by-bit comparison says", arguments: 0..<30)
+    @Test("agrees with a bit-by-bit comparison", arguments: 0..<30)
     func reference(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import HybridThreads
 import Logging
-import NIOConcurrencyHelpers
 import NIOCore
 import Testing
 
@@ -15,13 +15,13 @@ struct AdminTests {
         return (head, String(decoding: await client.readToEnd(), as: UTF8.self))
     }
 
-    @Test("tells balancers what the relay is up to")
+    @Test("reports the relay's state to balancers")
     func answers() async throws {
-        let health = NIOLockedValueBox(RelayHealth.starting)
+        let health = Locked(RelayHealth.starting)
         let admin = AdminServer(
             address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            health: { health.withLockedValue { $0 } },
+            health: { health.withLock { $0 } },
             metrics: { "hybrid_relay_tunnels_open 3\n" }
         )
         let address = try await admin.start()
@@ -30,7 +30,7 @@ struct AdminTests {
             (.stopped, "503", "200"),
         ]
         for (state, ready, alive) in expected {
-            health.withLockedValue { $0 = state }
+            health.withLock { $0 = state }
             let readiness = try await ask(address, "GET /readyz")
             #expect(readiness.head.hasPrefix("HTTP/1.1 \(ready) ") && readiness.body == "\(state.rawValue)\n")
             #expect(try await ask(address, "GET /healthz?x=1").head.hasPrefix("HTTP/1.1 \(alive) "))
@@ -45,12 +45,12 @@ struct AdminTests {
         }
         #expect(try await ask(address, "nonsense").head.hasPrefix("HTTP/1.1 400 "))
         await admin.shutdown()
-        // Its port may be another test's by now, or the connection's own: who answers so is the listener that is gone.
+        // Another test may have taken the port, or the connection connects to itself. Only the closed listener gives this response.
         let afterwards = try? await ask(address, "GET /metrics")
         #expect(afterwards?.body != "hybrid_relay_tunnels_open 3\n")
     }
 
-    @Test("answers one request after the other on a connection")
+    @Test("answers several requests on one connection")
     func keepAlive() async throws {
         let admin = AdminServer(
             address: try SocketAddress(ipAddress: "127.0.0.1", port: 0),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import IntegrationTestSupport
 import NIOCore
 import Testing
 
@@ -17,29 +18,29 @@ struct BalancerTests {
         try await RunningRelay.run(limits: limits, configure: { $0.balancers = blocks }, body)
     }
 
-    @Test("counts the sources that the balancer names, not the balancer")
+    @Test("counts the sources in the headers, not the balancer")
     func sources() async throws {
         try await behind(limits: .testing { $0.connectionsPerSource = 1 }) { relay in
-            let first = try await relay.seen(from: "198.51.100.1").asking()
+            let first = try await relay.proxied(from: "198.51.100.1").requestTunnel()
             #expect(first.head.hasPrefix("HTTP/1.1 101 "))
-            let second = try await relay.seen(from: "198.51.100.2").asking(tunnel: other)
+            let second = try await relay.proxied(from: "198.51.100.2").requestTunnel(tunnel: other)
             #expect(second.head.hasPrefix("HTTP/1.1 101 "))
-            #expect(await (try relay.seen(from: "198.51.100.1").connection()).readToEnd() == [])
+            #expect(await (try relay.proxied(from: "198.51.100.1").connection()).readToEnd() == [])
         }
     }
 
-    @Test("takes a header in pieces, and what is glued to it")
+    @Test("accepts a header in pieces, together with the bytes after it")
     func pieces() async throws {
         try await behind { relay in
             let client = try await relay.connection()
-            let wire = relay.seen(from: "198.51.100.1").header + UpgradeRequestTests.head()
+            let wire = relay.proxied(from: "198.51.100.1").header + UpgradeRequestTests.head()
             for byte in wire.prefix(60) { try await client.send([byte]) }
             try await client.send(Array(wire.dropFirst(60)))
             #expect(try await client.readHead().hasPrefix("HTTP/1.1 101 "))
         }
     }
 
-    @Test("hangs up on a balancer without a header, with a wrong one, or with none in time")
+    @Test("closes a balancer's connection if the header is missing, malformed or late")
     func missing() async throws {
         try await behind { relay in
             for wire in [UpgradeRequestTests.head(), Array("PROXY TCP4 x\r\n".utf8)] {
@@ -54,10 +55,10 @@ struct BalancerTests {
         }
     }
 
-    @Test("takes a header from nobody else")
-    func stranger() async throws {
+    @Test("accepts a header only from balancers")
+    func otherPeer() async throws {
         try await behind(["192.0.2.0/24"]) { relay in
-            let (client, head) = try await relay.seen(from: "198.51.100.1").asking()
+            let (client, head) = try await relay.proxied(from: "198.51.100.1").requestTunnel()
             #expect(head.hasPrefix("HTTP/1.1 400 "))
             _ = await client.readToEnd()
             _ = try await relay.phone()

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A directory with a certificate for `localhost`, its key and somebody else's key, made by openssl.
+/// A directory with two certificates for `localhost` and their keys, created by openssl.
 final class CertificateFiles {
     let directory: String
 

@@ -5,11 +5,11 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("A relay that goes down", .timeLimit(.minutes(10)))
+@Suite("A relay that shuts down", .timeLimit(.minutes(10)))
 struct DrainTests {
     private let other = String(repeating: "b", count: 32)
 
-    @Test("lets waiting phones be joined and tunnels finish, opens none, and is down with the last")
+    @Test("joins waiting phones, finishes tunnels, refuses new ones, and stops after the last")
     func drains() async throws {
         try await RunningRelay.run(on: "127.31.41.58") { relay in
             let (phone, routing) = try await relay.phone()
@@ -17,7 +17,7 @@ struct DrainTests {
             async let drained: Void = relay.server.drain(grace: .minutes(2))
             try await Waiting.until("the drain") { relay.server.health != .ready }
             #expect(relay.server.health == .draining)
-            let (late, refusal) = try await relay.asking(tunnel: other)
+            let (late, refusal) = try await relay.requestTunnel(tunnel: other)
             #expect(refusal.hasPrefix("HTTP/1.1 503 ") && refusal.contains("\r\nRetry-After: "))
             _ = await late.readToEnd()
             let (client, head) = try await relay.client(routing: routing)
@@ -35,7 +35,7 @@ struct DrainTests {
         }
     }
 
-    @Test("ends what is left when the time is up, with 1001")
+    @Test("closes remaining tunnels with 1001 after the grace period")
     func grace() async throws {
         try await RunningRelay.run { relay in
             let (phone, client) = try await relay.pair()
@@ -47,7 +47,7 @@ struct DrainTests {
         }
     }
 
-    @Test("is down at once where there is nothing to wait for")
+    @Test("stops at once if there are no tunnels")
     func idle() async throws {
         try await RunningRelay.run { relay in
             await relay.server.drain(grace: .hours(1))
@@ -55,7 +55,7 @@ struct DrainTests {
         }
     }
 
-    @Test("does not wait any longer when its task is cancelled")
+    @Test("stops waiting when its task is cancelled")
     func cancelled() async throws {
         try await RunningRelay.run { relay in
             let (phone, _) = try await relay.phone()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Reading a client's frames")
 struct FrameReaderTests {
-    /// Everything a reader makes of pieces, in order.
+    /// All results of reading pieces.
     struct Outcome: Equatable {
         var data: [UInt8] = []
         var pings: [[UInt8]] = []
@@ -44,7 +44,7 @@ struct FrameReaderTests {
     }
 
     @Test(
-        "unmasks a message of any length and gives it a server's header",
+        "unmasks a message of any length and writes a server's header",
         arguments: [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 124, 125, 126, 127, 255, 256, 4096, 65_535, 65_536]
     )
     func lengths(count: Int) {
@@ -56,13 +56,13 @@ struct FrameReaderTests {
     }
 
     @Test(
-        "keeps nothing of a socket's buffer but what it still needs",
+        "releases a socket's buffer as soon as possible",
         arguments: [
             [], [0x82], Array(Wire.frame([1]).dropLast()), Array(Wire.frame([9], opcode: Wire.pong).dropLast()),
             Array(Wire.frame([UInt8](repeating: 1, count: 300)).dropLast()),
         ] as [[UInt8]]
     )
-    func letsGo(rest: [UInt8]) throws {
+    func releasesBuffer(rest: [UInt8]) throws {
         let whole = [
             Wire.frame([7], opcode: Wire.pong), Wire.frame([1, 2], opcode: Wire.ping), Wire.frame([1, 2, 3]),
         ]
@@ -76,7 +76,7 @@ struct FrameReaderTests {
         }
     }
 
-    @Test("writes into a buffer that is given, only while nobody else holds it and it is large enough")
+    @Test("reuses a given buffer only if its storage is not shared and is large enough")
     func reuse() throws {
         var reader = FrameReader(maximumMessage: 1 << 20)
         var spare = ByteBufferAllocator().buffer(capacity: 64)
@@ -87,7 +87,7 @@ struct FrameReaderTests {
             return frames
         }
         let first = try next([1, 2, 3])
-        // Held by `first` and here: the second must go elsewhere.
+        // The storage is shared with `first`, so the second message needs another buffer.
         let second = try next([4, 5, 6, 7])
         #expect(Array(first.readableBytesView) == [0x82, 3, 1, 2, 3])
         #expect(Array(second.readableBytesView) == [0x82, 4, 4, 5, 6, 7])
@@ -95,7 +95,7 @@ struct FrameReaderTests {
         #expect(large.readableBytes == 102 && spare.capacity < 102)
     }
 
-    @Test("passes a larger frame on in fragments that make the same message", arguments: [65_537, 200_000, 1 << 20])
+    @Test("forwards a larger frame in fragments of the same message", arguments: [65_537, 200_000, 1 << 20])
     func largeFrames(count: Int) {
         let payload = bytes(count)
         let wire = Wire.frame(payload) + Wire.frame([7])
@@ -110,7 +110,7 @@ struct FrameReaderTests {
         }
     }
 
-    @Test("keeps a large fragment a fragment")
+    @Test("does not mark the end of a large fragment as final")
     func largeFragment() {
         let first = bytes(100_000)
         let wire = Wire.frame(first, final: false) + Wire.frame([1], opcode: 0)
@@ -127,7 +127,7 @@ struct FrameReaderTests {
         + Wire.frame([], opcode: Wire.pong) + Wire.frame([UInt8](repeating: 7, count: 130), opcode: 0)
         + Wire.frame([13]) + Wire.closeFrame(1000)
 
-    @Test("makes the same of a conversation however it is cut in two")
+    @Test("reads the same frames wherever the input is split")
     func splits() {
         let wire = Self.conversation
         let whole = read([wire])
@@ -144,7 +144,7 @@ struct FrameReaderTests {
         #expect(read(wire.map { [$0] }) == whole)
     }
 
-    @Test("waits, without a violation, wherever a conversation is cut off")
+    @Test("waits without a violation wherever the input is truncated")
     func truncations() {
         let wire = Self.conversation
         for length in 0..<wire.count {
@@ -153,7 +153,7 @@ struct FrameReaderTests {
         }
     }
 
-    @Test("says nothing more after a close frame")
+    @Test("returns nothing after a close frame")
     func silentAfterClose() {
         let outcome = read([Wire.closeFrame(nil) + Wire.frame([1]), Wire.frame([2]), [0xFF]])
         #expect(outcome == Outcome(cost: 16, closes: [nil]))
@@ -196,7 +196,7 @@ struct FrameReaderTests {
         (.malformedReason, Wire.frame([0x03, 0xE8, 0xC0, 0x80], opcode: Wire.close)),
     ]
 
-    // By number: a test's arguments are printed, and some of these are a megabyte long.
+    // By index, since a test's arguments are printed and some of these are a megabyte long.
     @Test("stops at a violation", arguments: violations.indices)
     func violation(number: Int) {
         let (expected, wire) = Self.violations[number]
@@ -205,12 +205,12 @@ struct FrameReaderTests {
         #expect(read([wire + Wire.frame([1])]).violation == expected)
     }
 
-    @Test("knows no other opcodes", arguments: [3, 4, 5, 6, 7, 11, 12, 13, 14, 15] as [UInt8])
+    @Test("rejects other opcodes", arguments: [3, 4, 5, 6, 7, 11, 12, 13, 14, 15] as [UInt8])
     func opcodes(opcode: UInt8) {
         #expect(read([Wire.frame([1], opcode: opcode)]).violation == .unknownOpcode)
     }
 
-    @Test("passes on what came before a violation in the same bytes, then throws for good")
+    @Test("forwards frames before a violation in the same bytes, then always throws")
     func dataBeforeViolation() throws {
         var reader = FrameReader(maximumMessage: 100)
         reader.append(ByteBuffer(bytes: Wire.frame([1]) + Wire.frame([2]) + Wire.frame([3], mask: nil)))
@@ -222,7 +222,7 @@ struct FrameReaderTests {
         #expect(throws: FrameViolation.unmasked) { try reader.next() }
     }
 
-    @Test("accepts a message of the limit and none larger, in one frame or many")
+    @Test("accepts messages up to the limit, in one frame or many")
     func messageLimit() {
         let limit = 1000
         #expect(read([Wire.frame(bytes(limit))], maximum: limit).violation == nil)
@@ -241,7 +241,7 @@ struct FrameReaderTests {
         #expect(read([wire]).cost == 48)
     }
 
-    @Test("never traps on random bytes, and makes the same of them in one piece or many", arguments: 0..<200)
+    @Test("never traps on random bytes, and reads the same in one piece or many", arguments: 0..<200)
     func randomBytes(seed: Int) {
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 1
         var wire: [UInt8] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HybridRelayCore
 
-/// PROXY headers as HAProxy 2.6.12 has sent them on a loopback interface.
+/// PROXY headers sent by HAProxy 2.6.12 on a loopback interface.
 enum HAProxyHeaders {
     struct Sample: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -78,7 +78,7 @@ enum HAProxyHeaders {
 
     private static func line(_ words: String) -> [UInt8] { Array("PROXY \(words)\r\n".utf8) }
 
-    /// What follows the signature.
+    /// Returns a header from the hexadecimal digits after its signature.
     private static func hex(_ digits: String) -> [UInt8] {
         WrittenProxyHeader.signature + (Hexadecimal.bytes(digits) ?? [])
     }

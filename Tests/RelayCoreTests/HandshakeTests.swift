@@ -9,7 +9,7 @@ import Testing
 
 @Suite("TLS handshakes with a relay", .timeLimit(.minutes(10)))
 struct HandshakeTests {
-    @Test("go well with every version from 1.2 and every group that is offered, and with no older one")
+    @Test("succeed with TLS 1.2 and later and with every offered group, and fail with older versions")
     func versions() async throws {
         let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
@@ -46,7 +46,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("are short for who comes back with a ticket", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("are resumed with a ticket", arguments: ["-tls1_2", "-tls1_3"])
     func tickets(version: String) async throws {
         let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
@@ -54,11 +54,11 @@ struct HandshakeTests {
         let folder = FileManager.default.temporaryDirectory.path() + "/tickets-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // The relay's answer comes behind its ticket, and ends the visit.
+        // The relay's response follows its ticket and ends the connection.
         try Data("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8).write(to: URL(filePath: folder + "/request"))
         try await RunningRelay.run(transport: .tls(server)) { relay in
             let port = try #require(relay.address.port)
-            func visit(_ options: [String]) async throws -> String {
+            func connect(_ options: [String]) async throws -> String {
                 let output = "\(folder)/\(UUID().uuidString)"
                 let client = try SpawnedProcess(
                     ["openssl", "s_client", "-connect", "127.0.0.1:\(port)", version, "-ign_eof"] + options,
@@ -69,9 +69,9 @@ struct HandshakeTests {
                 _ = try await client.end()
                 return try String(decoding: Data(contentsOf: URL(filePath: output)), as: UTF8.self)
             }
-            let first = try await visit(["-sess_out", folder + "/session"])
+            let first = try await connect(["-sess_out", folder + "/session"])
             #expect(first.contains("New, TLS") && first.contains("HTTP/1.1 404 "))
-            let second = try await visit(["-sess_in", folder + "/session"])
+            let second = try await connect(["-sess_in", folder + "/session"])
             #expect(second.contains("Reused, TLS") && second.contains("HTTP/1.1 404 "))
         }
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import IntegrationTestSupport
 import Logging
 import NIOCore
 import Testing
 
-@Suite("Where a relay listens", .timeLimit(.minutes(10)))
+@Suite("Listening addresses of a relay", .timeLimit(.minutes(10)))
 struct ListeningTests {
     private static func server(_ addresses: [SocketAddress]) -> RelayServer {
         RelayServer(
@@ -24,7 +25,7 @@ struct ListeningTests {
         var attempts = 0
         while true {
             attempts += 1
-            // A port that was free a moment ago; somebody else may be quicker.
+            // A port that was free a moment ago. Another process may take it first.
             let probe = Self.server([try SocketAddress(ipAddress: "0.0.0.0", port: 0)])
             let port = try #require(try await probe.start().first?.port)
             await probe.shutdown()
@@ -33,7 +34,7 @@ struct ListeningTests {
             ])
             do {
                 #expect(try await server.start().map(\.port) == [port, port])
-            } catch let error as ListenError where error.place.hasPrefix("0.0.0.0") && attempts < 10 {
+            } catch let error as ListenError where error.address.hasPrefix("0.0.0.0") && attempts < 10 {
                 continue
             }
             for host in ["127.0.0.1", "::1"] {
@@ -54,16 +55,16 @@ struct ListeningTests {
         }
     }
 
-    @Test("is named where it can't be had, and why")
+    @Test("are named in the error if listening fails, with the reason")
     func taken() async throws {
         try await RunningRelay.run { relay in
             let port = try #require(relay.address.port)
             let error = await #expect(throws: ListenError.self) { try await Self.server([relay.address]).start() }
-            #expect(error?.place == "127.0.0.1:\(port)")
-            #expect(error?.sentence.contains("another program does already") == true)
+            #expect(error?.address == "127.0.0.1:\(port)")
+            #expect(error?.sentence.contains("another program uses it") == true)
         }
-        let nobodys = try SocketAddress(ipAddress: "192.0.2.1", port: 0)
-        let error = await #expect(throws: ListenError.self) { try await Self.server([nobodys]).start() }
-        #expect(error?.sentence.contains("no address of this machine") == true)
+        let unassigned = try SocketAddress(ipAddress: "192.0.2.1", port: 0)
+        let error = await #expect(throws: ListenError.self) { try await Self.server([unassigned]).start() }
+        #expect(error?.sentence.contains("does not have that address") == true)
     }
 }

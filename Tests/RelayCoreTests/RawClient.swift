@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// One end of a TCP or TLS connection that writes and reads bytes, and knows nothing the tests don't tell it.
+/// One end of a TCP or TLS connection that writes and reads raw bytes.
 final class RawClient {
     private let channel: any Channel
     private let inbound: AsyncStream<ByteBuffer>
@@ -16,7 +16,9 @@ final class RawClient {
         self.inbound = inbound
     }
 
-    /// Connects; with a TLS context, the host name is `localhost`.
+    /// Connects.
+    ///
+    /// With a TLS context, the host name is `localhost`.
     static func connect(to address: SocketAddress, tls: NIOSSLContext? = nil) async throws -> RawClient {
         let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -41,12 +43,12 @@ final class RawClient {
         try await channel.close().get()
     }
 
-    /// The connection ended in a head.
+    /// The connection closed within a head.
     struct Gone: Error {}
 
-    /// The response head up to and with its empty line.
+    /// Returns the response head including its empty line.
     ///
-    /// - Throws: ``Gone``; whether that is a failure the caller knows, who may be about to try again.
+    /// - Throws: ``Gone``. The caller decides if that is a failure or a reason to retry.
     func readHead() async throws -> String {
         while true {
             let text = String(decoding: received, as: UTF8.self)
@@ -59,19 +61,31 @@ final class RawClient {
         }
     }
 
-    /// The next frame.
+    /// Returns the next frame other than a ping.
+    ///
+    /// Pings are answered. On a busy machine they may arrive at any time.
     func readFrame() async throws -> Wire.Received {
+        while true {
+            let frame = try await readAnyFrame()
+            guard frame.opcode == Wire.ping else { return frame }
+            // The relay may have closed already; its close frame follows.
+            try? await send(Wire.frame(frame.payload, opcode: Wire.pong))
+        }
+    }
+
+    /// Returns the next frame; a ping is not answered.
+    func readAnyFrame() async throws -> Wire.Received {
         while true {
             var rest = received[...]
             if let frame = Wire.take(from: &rest) {
                 received = Array(rest)
                 return frame
             }
-            try #require(await readMore(), "the connection ended where a frame was due")
+            try #require(await readMore(), "the connection closed before a frame")
         }
     }
 
-    /// The next message, put together from its fragments.
+    /// Returns the next message, joined from its fragments.
     func readMessage() async throws -> [UInt8] {
         var frame = try await readFrame()
         try #require(frame.opcode == Wire.binary)
@@ -84,14 +98,14 @@ final class RawClient {
         return message
     }
 
-    /// Everything up to the end of the connection.
+    /// Returns all bytes up to the end of the connection.
     func readToEnd() async -> [UInt8] {
         while await readMore() {}
         defer { received = [] }
         return received
     }
 
-    /// The code of the close frame that must come next, with nothing behind it but the end of the connection.
+    /// Reads a close frame and the end of the connection, and returns the code.
     func readClose() async throws -> UInt16? {
         let frame = try await readFrame()
         #expect(frame.opcode == Wire.close)

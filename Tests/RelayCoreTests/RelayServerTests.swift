@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import IntegrationTestSupport
 import NIOCore
 import Testing
 
@@ -10,7 +11,7 @@ struct RelayServerTests {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed) &* 37 &+ ($0 >> 8)) }
     }
 
-    @Test("passes a thousand messages on, in order, with their boundaries, both ways")
+    @Test("relays a thousand messages in both directions, in order and with their boundaries")
     func thousandMessages() async throws {
         try await RunningRelay.run(limits: .testing { $0.tunnelBytes = 1 << 30 }) { relay in
             let (phone, client) = try await relay.pair()
@@ -34,7 +35,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("gives the client what the phone sent before it came, first of all what was glued to the request")
+    @Test("delivers frames that the phone sent before its client joined, even with the request")
     func earlyMessages() async throws {
         try await RunningRelay.run { relay in
             let (phone, routing) = try await relay.phone(glued: Wire.frame([1]) + Array(Wire.frame([2]).prefix(3)))
@@ -49,7 +50,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("loses nothing of three megabytes that the phone sent before its client came")
+    @Test("delivers three megabytes that the phone sent before its client joined")
     func earlyFlood() async throws {
         try await RunningRelay.run { relay in
             let (phone, routing) = try await relay.phone()
@@ -67,7 +68,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("keeps fragments fragments")
+    @Test("keeps the fragmentation of messages")
     func fragments() async throws {
         try await RunningRelay.run { relay in
             let (phone, client) = try await relay.pair()
@@ -79,7 +80,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("answers the latest ping and passes neither ping nor pong on")
+    @Test("answers the latest ping and forwards neither pings nor pongs")
     func pings() async throws {
         try await RunningRelay.run { relay in
             let (phone, client) = try await relay.pair()
@@ -93,7 +94,10 @@ struct RelayServerTests {
         }
     }
 
-    @Test("passes a close on with its code, and answers it", arguments: [1000, 1001, 3000, 4999, nil] as [UInt16?])
+    @Test(
+        "forwards a close frame with its code, and answers it",
+        arguments: [1000, 1001, 3000, 4999, nil] as [UInt16?]
+    )
     func close(code: UInt16?) async throws {
         try await RunningRelay.run { relay in
             let (phone, client) = try await relay.pair()
@@ -117,8 +121,12 @@ struct RelayServerTests {
         ),
     ]
 
-    // By number: a test's arguments are printed, and some of these are a megabyte long.
-    @Test("tells who breaks the rules which, and the other end 1001", arguments: violations.indices, [true, false])
+    // By index, since a test's arguments are printed and some of these are a megabyte long.
+    @Test(
+        "closes the violating end with a specific code, and the other end with 1001",
+        arguments: violations.indices,
+        [true, false]
+    )
     func violation(number: Int, byPhone: Bool) async throws {
         let violation: (code: UInt16, wire: [UInt8]) = Self.violations[number]
         try await RunningRelay.run { relay in
@@ -132,7 +140,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("tells the other end 1001 when one hangs up without a word", arguments: [true, false])
+    @Test("closes the other end with 1001 when one disconnects without a close frame", arguments: [true, false])
     func vanished(phoneHangsUp: Bool) async throws {
         try await RunningRelay.run { relay in
             let (phone, client) = try await relay.pair()
@@ -141,12 +149,12 @@ struct RelayServerTests {
         }
     }
 
-    @Test("has one place for a client: a second, a stranger and a late one get 404")
+    @Test("admits one client; a second, a wrong and a late one get 404")
     func secondConnect() async throws {
         try await RunningRelay.run { relay in
             let (_, routing) = try await relay.phone()
-            let strange = routing == "00ab00" ? "00ab01" : "00ab00"
-            #expect(try await relay.client(routing: strange).head.hasPrefix("HTTP/1.1 404 "))
+            let wrong = routing == "00ab00" ? "00ab01" : "00ab00"
+            #expect(try await relay.client(routing: wrong).head.hasPrefix("HTTP/1.1 404 "))
             #expect(try await relay.client(routing: "000000").head.hasPrefix("HTTP/1.1 404 "))
             let other = String(UpgradeRequestTests.tunnel.reversed())
             #expect(try await relay.client(routing: routing, tunnel: other).head.hasPrefix("HTTP/1.1 404 "))
@@ -159,7 +167,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("forgets a phone that hung up while it waited")
+    @Test("removes a phone that closed while it waited")
     func abandoned() async throws {
         try await RunningRelay.run { relay in
             let (phone, routing) = try await relay.phone()
@@ -169,7 +177,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("notices that a phone hung up though it is not read any further")
+    @Test("detects that a paused phone has disconnected")
     func pausedAndGone() async throws {
         try await RunningRelay.run(limits: .testing { $0.tunnels = 1 }) { relay in
             let (phone, _) = try await relay.phone()
@@ -184,7 +192,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("takes the same tunnel ID again, and closes the oldest of five with 1008")
+    @Test("accepts the same tunnel ID again, and closes the oldest of five with 1008")
     func sameTunnelAgain() async throws {
         try await RunningRelay.run { relay in
             var phones: [(end: RawClient, routing: String)] = []
@@ -197,7 +205,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("closes a phone that nobody claims with 1008")
+    @Test("closes an unclaimed phone with 1008")
     func unclaimed() async throws {
         try await RunningRelay.run(limits: .testing { $0.waiting = .milliseconds(50) }) { relay in
             let (phone, routing) = try await relay.phone()
@@ -206,7 +214,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("closes an idle pair with 1008; pings do not keep it")
+    @Test("closes an idle pair with 1008 despite pings")
     func idle() async throws {
         try await RunningRelay.run(limits: .testing { $0.idle = .seconds(1) }) { relay in
             let (phone, client) = try await relay.pair()
@@ -220,14 +228,14 @@ struct RelayServerTests {
         }
     }
 
-    @Test("closes a pair that is too old, however busy, with 1008")
+    @Test("closes a busy pair with 1008 after its longest lifetime")
     func lifetime() async throws {
-        // On a busy machine two seconds may be over before the client has joined; then a longer life is tried.
+        // On a busy machine two seconds may pass before the client has joined. Then a longer lifetime is tried.
         for seconds in [2, 10, 60] {
             let wasPaired = try await RunningRelay.run(
                 limits: .testing {
                     $0.lifetime = .seconds(Int64(seconds))
-                    // No ping comes between the messages, however long it takes.
+                    // So that no ping arrives between the messages.
                     $0.pingInterval = .minutes(5)
                 }
             ) { relay in
@@ -246,7 +254,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("closes a pair that carried too much, both directions counted, with 1008")
+    @Test("closes a pair with 1008 after too many bytes in both directions together")
     func exhausted() async throws {
         try await RunningRelay.run(limits: .testing { $0.tunnelBytes = 5000 }) { relay in
             let (phone, client) = try await relay.pair()
@@ -260,7 +268,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("refuses a tunnel too many with 503")
+    @Test("refuses a tunnel beyond the limit with 503")
     func full() async throws {
         try await RunningRelay.run(limits: .testing { $0.tunnels = 1 }) { relay in
             _ = try await relay.phone()
@@ -270,13 +278,13 @@ struct RelayServerTests {
         }
     }
 
-    @Test("answers a refused request with one line and hangs up, though more of it is on its way")
+    @Test("answers a refused request with one line and closes, even if more input is in flight")
     func refusal() async throws {
         try await RunningRelay.run { relay in
-            let stranger = try await relay.connection()
+            let client = try await relay.connection()
             let body = [UInt8](repeating: 0x61, count: 300_000)
-            try await stranger.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8) + body)
-            let answer = String(decoding: await stranger.readToEnd(), as: UTF8.self)
+            try await client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8) + body)
+            let answer = String(decoding: await client.readToEnd(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
             #expect(answer.hasSuffix("\r\n\r\nnot found\n"))
         }
@@ -285,25 +293,25 @@ struct RelayServerTests {
     @Test("answers a head that is too large with 431")
     func largeHead() async throws {
         try await RunningRelay.run { relay in
-            let stranger = try await relay.connection()
+            let client = try await relay.connection()
             let head = "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 9000)
-            try await stranger.send(Array(head.utf8))
-            #expect(try await stranger.readHead().hasPrefix("HTTP/1.1 431 "))
+            try await client.send(Array(head.utf8))
+            #expect(try await client.readHead().hasPrefix("HTTP/1.1 431 "))
         }
     }
 
     @Test("answers a head that is too slow with 408 and hangs up")
     func slowHead() async throws {
         try await RunningRelay.run(limits: .testing { $0.headTime = .milliseconds(300) }) { relay in
-            let stranger = try await relay.connection()
-            try? await stranger.send(Array(UpgradeRequestTests.head().dropLast(2)))
-            #expect(String(decoding: await stranger.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 408 "))
+            let client = try await relay.connection()
+            try? await client.send(Array(UpgradeRequestTests.head().dropLast(2)))
+            #expect(String(decoding: await client.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 408 "))
         }
     }
 
-    @Test("accepts a head that comes byte by byte")
+    @Test("accepts a head that arrives byte by byte")
     func byteByByte() async throws {
-        // A busy machine may take longer for the bytes one by one than a relay waits for a head.
+        // A busy machine may need more time for single bytes than the default limit.
         try await RunningRelay.run(limits: .testing { $0.headTime = .seconds(120) }) { relay in
             let phone = try await relay.connection()
             for byte in UpgradeRequestTests.head() { try await phone.send([byte]) }
@@ -311,7 +319,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test("closes every tunnel with 1001 when it goes down, and everything else at once")
+    @Test("closes every tunnel with 1001 at shutdown, and other connections at once")
     func shutdown() async throws {
         try await RunningRelay.run(on: "127.31.41.59") { relay in
             let (phone, client) = try await relay.pair()
@@ -329,7 +337,9 @@ struct RelayServerTests {
     }
 }
 
-/// Lends the sending half of a client to a second task; sending touches nothing that reading does.
+/// Passes a client to a second task.
+///
+/// SAFETY of @unchecked: one task only sends, the other only reads, and the two share no state.
 struct UncheckedBox: @unchecked Sendable {
     let value: RawClient
     init(_ value: RawClient) { self.value = value }

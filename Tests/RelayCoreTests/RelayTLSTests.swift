@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import IntegrationTestSupport
 import NIOCore
 import NIOSSL
 import Testing
 
 @Suite("A relay over TLS", .timeLimit(.minutes(10)))
 struct RelayTLSTests {
-    @Test("brings two ends together, with HTTP/1.1 by ALPN")
+    @Test("connects two ends, with HTTP/1.1 by ALPN")
     func tunnel() async throws {
         let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
@@ -31,7 +32,7 @@ struct RelayTLSTests {
         }
     }
 
-    @Test("shows a renewed certificate to those who come, and keeps the tunnels of those who are there")
+    @Test("uses a renewed certificate for new connections, and keeps existing tunnels")
     func renewed() async throws {
         let files = try await CertificateFiles()
         func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
@@ -59,14 +60,14 @@ struct RelayTLSTests {
     }
 
     @Test(
-        "speaks TLS 1.2 with forward secrecy and authenticated encryption only",
+        "accepts only TLS 1.2 suites with forward secrecy and authenticated encryption",
         arguments: [
             ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-AES256-GCM-SHA384", true),
             ("ECDHE-ECDSA-CHACHA20-POLY1305", true), ("ECDHE-ECDSA-AES128-SHA", false),
             ("ECDHE-ECDSA-AES256-SHA", false), ("AES128-GCM-SHA256", false),
         ]
     )
-    func oldSuites(suite: String, isTaken: Bool) async throws {
+    func oldSuites(suite: String, isAccepted: Bool) async throws {
         let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
@@ -76,7 +77,7 @@ struct RelayTLSTests {
         configuration.cipherSuites = suite
         let client = try NIOSSLContext(configuration: configuration)
         try await RunningRelay.run(transport: .tls(server), clientTLS: client) { relay in
-            if isTaken {
+            if isAccepted {
                 _ = try await relay.pair()
             } else {
                 await #expect(throws: (any Error).self) { try await relay.pair() }
@@ -84,20 +85,20 @@ struct RelayTLSTests {
         }
     }
 
-    @Test("hangs up on who stalls in the handshake")
+    @Test("closes a connection that stalls in the handshake")
     func stalledHandshake() async throws {
         let files = try await CertificateFiles()
         let own = "\(files.directory)/own"
         let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
         try await RunningRelay.run(transport: .tls(server), limits: .testing { $0.headTime = .milliseconds(300) }) {
             relay in
-            let stranger = try await relay.connection()
-            try? await stranger.send([0x16, 0x03])
-            #expect(await stranger.readToEnd() == [])
+            let client = try await relay.connection()
+            try? await client.send([0x16, 0x03])
+            #expect(await client.readToEnd() == [])
         }
     }
 
-    @Test("tells which file is wrong and how")
+    @Test("reports which file is invalid and why")
     func wrongFiles() async throws {
         let files = try await CertificateFiles()
         let (own, other) = ("\(files.directory)/own", "\(files.directory)/other")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HybridRelayCore
 
-@Suite("What a request says of who may ask")
+@Suite("Access checks of a request")
 struct RequestAccessTests {
     private func request(_ fields: [String], host: String? = nil) throws -> UpgradeRequest {
         let changes: [String: String?] = host.map { ["Host": "Host: \($0)"] } ?? [:]
@@ -21,13 +21,13 @@ struct RequestAccessTests {
         }
     }
 
-    private func token(_ request: UpgradeRequest) -> Result<BearerToken?, UpgradeRefusal> {
+    private func token(_ request: UpgradeRequest) -> Result<TunnelTokenHash?, UpgradeRefusal> {
         Result { () throws(UpgradeRefusal) in try request.bearerToken() }
     }
 
     // MARK: Origin
 
-    @Test("an app sends no Origin")
+    @Test("an app may send no Origin")
     func noOrigin() throws {
         let request = try request([])
         #expect(request.origin == .absent)
@@ -35,7 +35,7 @@ struct RequestAccessTests {
     }
 
     @Test(
-        "an Origin names the host that the request is for, in any scheme, at any port, in either case",
+        "an Origin with the same host is accepted, with any scheme, port and case",
         arguments: [
             ("wss://cable.example", "cable.example"), ("https://cable.example", "cable.example"),
             ("https://cable.example:8443", "cable.example"), ("https://cable.example", "cable.example:443"),
@@ -51,7 +51,7 @@ struct RequestAccessTests {
     }
 
     @Test(
-        "any other Origin is refused",
+        "other Origins are refused",
         arguments: [
             ("null", "null"), ("null", "cable.example"), ("", "cable.example"), ("cable.example", "cable.example"),
             ("https://evil.example", "cable.example"), ("https://cable.example.evil.example", "cable.example"),
@@ -79,7 +79,7 @@ struct RequestAccessTests {
         #expect(originRefusal(request) == .forbiddenOrigin)
     }
 
-    @Test("more than one Origin is refused, even if both are right")
+    @Test("two Origins are refused, even if both are right")
     func twoOrigins() throws {
         let request = try request(["Origin: https://cable.example", "origin: https://cable.example"])
         #expect(originRefusal(request) == .forbiddenOrigin)
@@ -88,25 +88,25 @@ struct RequestAccessTests {
     // MARK: Authorization
 
     @Test(
-        "a token may be any of RFC 6750, behind a scheme in either case",
+        "a token follows the scheme in any case, as in RFC 6750",
         arguments: ["Bearer abc", "bearer abc", "BEARER abc", "Bearer   abc", "Bearer abc \t"]
     )
     func token(field: String) throws {
-        let expected = try #require(BearerToken("abc".utf8))
+        let expected = try #require(TunnelTokenHash(hashing: "abc".utf8))
         let request = try request(["Authorization: \(field)"])
         #expect(token(request) == .success(expected))
     }
 
-    @Test("tokens differ where their characters do", arguments: ["ABC", "ab", "abcd", "abc=", "ab-._~+/==", "0"])
+    @Test("different tokens are not equal", arguments: ["ABC", "ab", "abcd", "abc=", "ab-._~+/==", "0"])
     func otherTokens(text: String) throws {
-        let expected = try #require(BearerToken(text.utf8))
-        #expect(expected != BearerToken("abc".utf8))
+        let expected = try #require(TunnelTokenHash(hashing: text.utf8))
+        #expect(expected != TunnelTokenHash(hashing: "abc".utf8))
         let request = try request(["Authorization: Bearer \(text)"])
         #expect(token(request) == .success(expected))
     }
 
     @Test(
-        "without a token there is none",
+        "without a Bearer token there is none",
         arguments: [
             [], ["Authorization: Basic abc"], ["Authorization: Bearerabc"], ["Authorization:"], ["Authorization: x"],
         ]
@@ -116,7 +116,7 @@ struct RequestAccessTests {
     }
 
     @Test(
-        "what can't be a token is a wrong one",
+        "a malformed token is refused like a wrong one",
         arguments: [
             "Bearer", "Bearer ", "Bearer a b", "Bearer a,b", "Bearer \"abc\"", "Bearer a=b", "Bearer =", "Bearer ===",
             "Bearer a\tb", "Bearer \u{E9}", "Bearer a%20", "Bearer \(String(repeating: "a", count: 506))",
@@ -126,15 +126,17 @@ struct RequestAccessTests {
         #expect(token(try request(["Authorization: \(field)"])) == .failure(.tokenWrong))
     }
 
-    @Test("a field of 512 bytes is read, and only one field")
+    @Test("one field of up to 512 bytes is read")
     func bounds() throws {
         let longest = String(repeating: "a", count: 505)
-        #expect(token(try request(["Authorization: Bearer \(longest)"])) == .success(BearerToken(longest.utf8)))
+        #expect(
+            token(try request(["Authorization: Bearer \(longest)"])) == .success(TunnelTokenHash(hashing: longest.utf8))
+        )
         let twice = ["Authorization: Bearer abc", "authorization: Bearer abc"]
         #expect(token(try request(twice)) == .failure(.duplicateField))
     }
 
-    @Test("a token does not show itself, nor its hash")
+    @Test("neither a token nor its hash is printed")
     func hidden() throws {
         let secret = "s3cr3t-t0ken-0123456789"
         let request = try request(["Authorization: Bearer \(secret)"])
@@ -146,6 +148,6 @@ struct RequestAccessTests {
                 #expect(!text.contains("\(word)") && !text.lowercased().contains(String(word, radix: 16)))
             }
         }
-        #expect("\(token)" == "BearerToken(hidden)")
+        #expect("\(token)" == "TunnelTokenHash(hidden)")
     }
 }

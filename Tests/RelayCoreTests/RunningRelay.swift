@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
-import Logging
+import IntegrationTestSupport
 import NIOCore
 import NIOSSL
 import TestSupport
 import Testing
 
-/// A relay on a port of its own, and the two ends of tunnels through it.
+/// A relay on its own port, and the ends of tunnels through it.
 struct RunningRelay {
     let server: RelayServer
     let address: SocketAddress
     let tls: NIOSSLContext?
-    /// What each connection begins with: a balancer's PROXY header, if anything.
+    /// First bytes of each connection: a balancer's PROXY header, or nothing.
     var header: [UInt8] = []
 
-    /// Runs a relay for the time of `body`.
+    /// Runs a relay for the duration of `body`.
     @discardableResult
-    static func run<Outcome>(
+    static func run<Outcome: Sendable>(
         on host: String = "127.0.0.1",
         transport: RelayTransport = .plaintext,
         clientTLS: NIOSSLContext? = nil,
@@ -25,24 +25,15 @@ struct RunningRelay {
         configure: (inout RelayConfiguration) -> Void = { _ in },
         _ body: (RunningRelay) async throws -> Outcome
     ) async throws -> Outcome {
-        let address = try SocketAddress(ipAddress: host, port: 0)
-        var configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: 0x00AB)
-        configure(&configuration)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = RelayServer(configuration: configuration, logger: logger)
-        let bound = try #require(try await server.start().first)
-        do {
-            let outcome = try await body(RunningRelay(server: server, address: bound, tls: clientTLS))
-            await server.shutdown()
-            return outcome
-        } catch {
-            await server.shutdown()
-            throw error
+        try await TestRelay.run(on: host, transport: transport, limits: limits, configure: configure) {
+            server,
+            address in
+            try await body(RunningRelay(server: server, address: address, tls: clientTLS))
         }
     }
 
-    /// The same relay as it looks from behind a balancer, for a source with this address.
-    func seen(from address: String) -> RunningRelay {
+    /// Returns the relay behind a balancer, with connections from this address.
+    func proxied(from address: String) -> RunningRelay {
         var relay = self
         relay.header = Array("PROXY TCP4 \(address) 203.0.113.9 40000 443\r\n".utf8)
         return relay
@@ -54,10 +45,11 @@ struct RunningRelay {
         return client
     }
 
-    /// Waits until nobody can connect any more; for a relay on an address of its own, where no other test's relay can
-    /// take its port over.
+    /// Waits until no connection is accepted.
     ///
-    /// A child of another test may hold a copy of the listening socket until it executes its program.
+    /// The relay must have its own address, so that no other test takes the port.
+    ///
+    /// A child process of another test may hold a copy of the listening socket until it executes its program.
     func untilUnreachable() async throws {
         try await Waiting.until("the relay's port to be closed") {
             guard let client = try? await connection() else { return true }
@@ -66,8 +58,8 @@ struct RunningRelay {
         }
     }
 
-    /// The head of the answer to somebody who wants to open a tunnel.
-    func asking(
+    /// Requests a tunnel and returns the head of the response.
+    func requestTunnel(
         tunnel: String = UpgradeRequestTests.tunnel,
         adding: [String] = []
     ) async throws -> (end: RawClient, head: String) {
@@ -77,7 +69,7 @@ struct RunningRelay {
         return (client, try await client.readHead())
     }
 
-    /// A phone whose upgrade went well, and its routing ID.
+    /// Connects a phone and returns it with its routing ID.
     func phone(
         tunnel: String = UpgradeRequestTests.tunnel,
         glued: [UInt8] = []
@@ -93,7 +85,7 @@ struct RunningRelay {
         return (client, routing)
     }
 
-    /// A client that asked to join, and the head of the answer.
+    /// Connects a client and returns it with the head of the response.
     func client(
         routing: String,
         tunnel: String = UpgradeRequestTests.tunnel,
@@ -105,24 +97,12 @@ struct RunningRelay {
         return (client, try await client.readHead())
     }
 
-    /// Both ends of a paired tunnel.
+    /// Opens a tunnel and returns both ends.
     func pair(tunnel: String = UpgradeRequestTests.tunnel) async throws -> (phone: RawClient, client: RawClient) {
         let (phone, routing) = try await phone(tunnel: tunnel)
         let (client, head) = try await client(routing: routing, tunnel: tunnel)
         try #require(head.hasPrefix("HTTP/1.1 101 "))
         #expect(!head.contains("Routing-ID"))
         return (phone, client)
-    }
-}
-
-extension RelayLimits {
-    /// The defaults with changes; deadlines are looked at every 20 ms, and a request may take as long as it takes a machine
-    /// that does much else.
-    static func testing(_ change: (inout RelayLimits) -> Void = { _ in }) -> RelayLimits {
-        var limits = RelayLimits()
-        limits.sweepInterval = .milliseconds(20)
-        limits.headTime = .seconds(60)
-        change(&limits)
-        return limits
     }
 }

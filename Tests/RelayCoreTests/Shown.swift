@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Every way in which a value may show itself by accident.
+/// All ways in which a value may be printed by accident.
 enum Shown {
-    /// Not private: the name of a private type is printed with an address, in which any digits may stand.
+    /// Not private: a private type's name is printed with an address, which contains arbitrary digits.
     struct Wrapped<Value> {
         let value: Value
     }

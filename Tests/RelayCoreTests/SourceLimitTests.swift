@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
+import IntegrationTestSupport
 import NIOCore
 import Testing
 
-@Suite("How much one source and all together may have", .timeLimit(.minutes(10)))
+@Suite("Limits of one source and of all", .timeLimit(.minutes(10)))
 struct SourceLimitTests {
     private func tunnel(_ number: Int) -> String { String(repeating: String(number, radix: 16), count: 32) }
 
-    /// A relay as one source sees it; connections from the machine itself are not counted.
+    /// Runs a relay behind a balancer, since connections from this computer are not counted.
     private func run(
         _ limits: RelayLimits,
         countsSources: Bool = true,
@@ -18,39 +19,39 @@ struct SourceLimitTests {
         try await RunningRelay.run(limits: limits) {
             ($0.balancers, $0.countsSources) = ([balancer], countsSources)
         } _: {
-            try await body($0.seen(from: "198.51.100.7"))
+            try await body($0.proxied(from: "198.51.100.7"))
         }
     }
 
-    @Test("a source with as many connections as it may have is hung up on, and let in again when one is closed")
+    @Test("a source at its limit is rejected, and admitted again after a connection has closed")
     func connections() async throws {
         try await run(.testing { $0.connectionsPerSource = 2 }) { relay in
             let (first, _) = try await relay.phone(tunnel: tunnel(1))
             let (second, _) = try await relay.phone(tunnel: tunnel(2))
             #expect(await (try relay.connection()).readToEnd() == [])
             try await first.hangUp()
-            // The relay notices in its own time.
-            try await untilAccepted { try await relay.asking(tunnel: tunnel(3)).head }
+            // The relay detects the close asynchronously.
+            try await untilAccepted { try await relay.requestTunnel(tunnel: tunnel(3)).head }
             _ = second
         }
     }
 
-    @Test("the relay's own limit counts for everybody")
+    @Test("the relay's total limit applies to all sources")
     func all() async throws {
         try await RunningRelay.run(limits: .testing { $0.connections = 1 }) { relay in
             let (first, _) = try await relay.phone(tunnel: tunnel(1))
             #expect(await (try relay.connection()).readToEnd() == [])
             try await first.hangUp()
-            try await untilAccepted { try await relay.asking(tunnel: tunnel(2)).head }
+            try await untilAccepted { try await relay.requestTunnel(tunnel: tunnel(2)).head }
         }
     }
 
-    @Test("a source that opens tunnels too fast is told to wait; its clients still reach their phones")
+    @Test("a source that opens tunnels too fast gets 429; its clients still reach their phones")
     func rate() async throws {
-        // One a minute, and one before: with more, a slow machine would give the source time to earn another.
+        // With a higher rate, another tunnel could become available on a slow machine.
         try await run(.testing { $0.newPerMinuteAndSource = 1 }) { relay in
             let (phone, routing) = try await relay.phone(tunnel: tunnel(1))
-            let (late, refusal) = try await relay.asking(tunnel: tunnel(2))
+            let (late, refusal) = try await relay.requestTunnel(tunnel: tunnel(2))
             #expect(refusal.hasPrefix("HTTP/1.1 429 ") && refusal.contains("\r\nRetry-After: "))
             _ = await late.readToEnd()
             let (client, head) = try await relay.client(routing: routing, tunnel: tunnel(1))
@@ -60,7 +61,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("nobody is counted where all come from one balancer that does not tell sources apart")
+    @Test("no source is counted behind a balancer that does not state sources")
     func notCounted() async throws {
         let limits = RelayLimits.testing { ($0.connectionsPerSource, $0.newPerMinuteAndSource) = (1, 1) }
         try await run(limits, countsSources: false) { relay in
@@ -68,7 +69,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("nobody is counted who comes from the machine itself")
+    @Test("connections from this computer are not counted")
     func loopback() async throws {
         let limits = RelayLimits.testing { ($0.connectionsPerSource, $0.newPerMinuteAndSource) = (1, 1) }
         try await RunningRelay.run(limits: limits) { relay in

@@ -5,14 +5,14 @@ import Testing
 
 @testable import HybridRelayCore
 
-@Suite("Where a connection comes from")
+@Suite("Source of a connection")
 struct SourcePrefixTests {
     private func source(_ address: String, port: Int = 1) throws -> SourcePrefix {
         SourcePrefix(try SocketAddress(ipAddress: address, port: port))
     }
 
     @Test(
-        "is one party",
+        "is the same for these addresses",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("192.0.2.1", "::ffff:192.0.2.1"),
             ("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff"),
@@ -25,7 +25,7 @@ struct SourcePrefixTests {
     }
 
     @Test(
-        "is two parties",
+        "differs for these addresses",
         arguments: [
             ("192.0.2.1", "192.0.2.2"), ("192.0.2.1", "193.0.2.1"), ("2001:db8::1", "2001:db8:0:1::1"),
             ("2001:db8::1", "3001:db8::1"), ("127.0.0.1", "::1"), ("0.0.0.0", "::"), ("192.0.2.1", "::192.0.2.1"),
@@ -36,14 +36,14 @@ struct SourcePrefixTests {
         #expect(try source(one) != source(other))
     }
 
-    @Test("is the unix sockets together")
+    @Test("is one for all unix sockets")
     func unixSockets() throws {
         let one = SourcePrefix(try SocketAddress(unixDomainSocketPath: "/run/a"))
         #expect(one == SourcePrefix(try SocketAddress(unixDomainSocketPath: "")))
         for address in ["0.0.0.0", "::", "127.0.0.1"] { #expect(try one != source(address)) }
     }
 
-    @Test("does not show itself")
+    @Test("is not printed")
     func hidden() throws {
         for address in ["203.0.113.77", "2001:db8:4d4d:4d4d::1"] {
             let source = try source(address)

@@ -5,9 +5,9 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("The table of sources under any order of calls")
+@Suite("Random sequences of calls to the source table")
 struct SourceTableSequenceTests {
-    /// The same rules without thought of speed or memory: a bucket of nanoseconds for each source, for ever.
+    /// The same rules in their simplest form: a bucket of nanoseconds for each source, never removed.
     private struct Reference {
         let limits: SourceLimits
         var connections: [Int: Int] = [:]
@@ -15,13 +15,13 @@ struct SourceTableSequenceTests {
 
         private var share: Int64 { 60_000_000_000 / Int64(limits.newPerMinute) }
 
-        mutating func arrive(_ source: Int) -> Bool {
+        mutating func addConnection(_ source: Int) -> Bool {
             guard limits.open == 0 || connections[source, default: 0] < limits.open else { return false }
             connections[source, default: 0] += 1
             return true
         }
 
-        mutating func mayOpen(_ source: Int, at now: Int64) -> Bool {
+        mutating func admitTunnel(_ source: Int, at now: Int64) -> Bool {
             guard limits.newPerMinute > 0 else { return true }
             let capacity = share * Int64(limits.newPerMinute)
             var (level, last) = buckets[source] ?? (capacity, now)
@@ -40,7 +40,7 @@ struct SourceTableSequenceTests {
         SourceLimits(open: 5, newPerMinute: 61),
     ]
 
-    @Test("answers as a simpler one does, and forgets everybody in the end", arguments: 0..<24)
+    @Test("agrees with a reference implementation, and is empty in the end", arguments: 0..<24)
     func sequences(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let limits = Self.limits[seed % Self.limits.count]
@@ -53,19 +53,19 @@ struct SourceTableSequenceTests {
             let prefix = SourceTableUnderTest.source(source)
             switch random.number(0...9) {
             case 0...2:
-                let expected = reference.arrive(source)
-                let answer = table.arrive(prefix)
-                #expect(answer == expected, "\(random)")
-                refusals += answer ? 0 : 1
+                let expected = reference.addConnection(source)
+                let result = table.addConnection(from: prefix)
+                #expect(result == expected, "\(random)")
+                refusals += result ? 0 : 1
             case 3...4:
                 guard reference.connections[source, default: 0] > 0 else { break }
                 reference.connections[source, default: 0] -= 1
-                table.leave(prefix)
+                table.removeConnection(from: prefix)
             case 5...7:
-                let expected = reference.mayOpen(source, at: now)
-                let answer = table.mayOpen(prefix, now: .uptimeNanoseconds(UInt64(now)))
-                #expect(answer == expected, "\(random)")
-                refusals += answer ? 0 : 1
+                let expected = reference.admitTunnel(source, at: now)
+                let result = table.admitTunnel(from: prefix, now: .uptimeNanoseconds(UInt64(now)))
+                #expect(result == expected, "\(random)")
+                refusals += result ? 0 : 1
             case 8: table.sweep(now: .uptimeNanoseconds(UInt64(now)))
             default: now += Int64(random.number(0...20_000_000_000)) / (random.number(0...1) == 0 ? 1 : 1000)
             }
@@ -74,13 +74,13 @@ struct SourceTableSequenceTests {
         }
         if limits.open > 0 || limits.newPerMinute > 0 { #expect(refusals > 20, "limits were reached") }
         for (source, count) in reference.connections {
-            for _ in 0..<count { table.leave(SourceTableUnderTest.source(source)) }
+            for _ in 0..<count { table.removeConnection(from: SourceTableUnderTest.source(source)) }
         }
         table.sweep(now: .uptimeNanoseconds(UInt64(now + 60_000_000_000)))
         #expect(table.count == 0, "\(random)")
     }
 
-    @Test("is bounded when there are many more sources, counts exactly, and refuses nobody wrongly", arguments: 0..<12)
+    @Test("stays bounded with many sources, counts exactly, and refuses no source wrongly", arguments: 0..<12)
     func manySources(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let limits = SourceLimits(open: 2, newPerMinute: 3, remembered: random.number(0...20))
@@ -93,23 +93,26 @@ struct SourceTableSequenceTests {
             let prefix = SourceTableUnderTest.source(source)
             switch random.number(0...9) {
             case 0...3:
-                let expected = reference.arrive(source)
-                let answer = table.arrive(prefix)
-                #expect(answer == expected, "\(random)")
-                if answer { connected.append(source) }
+                let expected = reference.addConnection(source)
+                let result = table.addConnection(from: prefix)
+                #expect(result == expected, "\(random)")
+                if result { connected.append(source) }
             case 4...5:
                 guard !connected.isEmpty else { break }
                 let leaving = connected.remove(at: random.number(0...(connected.count - 1)))
                 reference.connections[leaving, default: 0] -= 1
-                table.leave(SourceTableUnderTest.source(leaving))
+                table.removeConnection(from: SourceTableUnderTest.source(leaving))
             case 6...7:
-                // Only who is there asks; what a source that was forgotten did is not held against it.
+                // Only connected sources open tunnels. The tunnels of a forgotten source do not count.
                 guard let asking = connected.randomElement(using: &random) else { break }
-                let expected = reference.mayOpen(asking, at: now)
-                let answer = table.mayOpen(SourceTableUnderTest.source(asking), now: .uptimeNanoseconds(UInt64(now)))
-                if expected { #expect(answer, "\(random)") }
-                // More than it should have got, so its bucket is as empty as it can be.
-                if answer, !expected { reference.buckets[asking] = (0, now) }
+                let expected = reference.admitTunnel(asking, at: now)
+                let result = table.admitTunnel(
+                    from: SourceTableUnderTest.source(asking),
+                    now: .uptimeNanoseconds(UInt64(now))
+                )
+                if expected { #expect(result, "\(random)") }
+                // The source got more than its rate, so its bucket is empty.
+                if result, !expected { reference.buckets[asking] = (0, now) }
             case 8: table.sweep(now: .uptimeNanoseconds(UInt64(now)))
             default: now += Int64(random.number(0...3_000_000_000))
             }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HybridRelayCore
 
-/// A table in a class, since expectations cannot hold calls that change a value.
+/// A table in a class, since expectations cannot contain mutating calls.
 final class SourceTableUnderTest {
     private var table: SourceTable
 
@@ -17,17 +17,17 @@ final class SourceTableUnderTest {
         set { table.limits = newValue }
     }
 
-    func arrive(_ source: SourcePrefix) -> Bool { table.arrive(source) }
-    func leave(_ source: SourcePrefix) { table.leave(source) }
-    func mayOpen(_ source: SourcePrefix, _ now: NIODeadline) -> Bool { table.mayOpen(source, now: now) }
+    func add(_ source: SourcePrefix) -> Bool { table.addConnection(from: source) }
+    func remove(_ source: SourcePrefix) { table.removeConnection(from: source) }
+    func open(_ source: SourcePrefix, _ now: NIODeadline) -> Bool { table.admitTunnel(from: source, now: now) }
     func sweep(_ now: NIODeadline) { table.sweep(now: now) }
 
-    /// How many tunnels a source may open at once.
+    /// Returns the number of tunnels that a source may open at once.
     func burst(_ source: SourcePrefix, _ now: NIODeadline, most: Int = 1000) -> Int {
-        (0..<most).prefix { _ in mayOpen(source, now) }.count
+        (0..<most).prefix { _ in open(source, now) }.count
     }
 
-    /// A source of IPv4; each number is another.
+    /// Returns the IPv4 source of a number.
     static func source(_ number: Int) -> SourcePrefix {
         let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
         guard let address = SocketAddress(packed: bytes, port: 0) else { preconditionFailure("4 bytes are an address") }
@@ -35,58 +35,58 @@ final class SourceTableUnderTest {
     }
 }
 
-@Suite("What each source has and does")
+@Suite("The source table")
 struct SourceTableTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private let a = SourceTableUnderTest.source(1)
     private let b = SourceTableUnderTest.source(2)
 
-    @Test("counts connections, for each source apart")
+    @Test("counts the connections of each source separately")
     func connections() {
         let table = SourceTableUnderTest(SourceLimits(open: 3))
-        for _ in 0..<3 { #expect(table.arrive(a)) }
-        #expect(!table.arrive(a))
-        #expect(table.arrive(b))
-        table.leave(a)
-        #expect(table.arrive(a))
-        #expect(!table.arrive(a))
+        for _ in 0..<3 { #expect(table.add(a)) }
+        #expect(!table.add(a))
+        #expect(table.add(b))
+        table.remove(a)
+        #expect(table.add(a))
+        #expect(!table.add(a))
         #expect(table.count == 2)
     }
 
-    @Test("forgets a source with its last connection if it opened nothing")
+    @Test("forgets a source without tunnels after its last connection")
     func forgetting() {
         let table = SourceTableUnderTest(SourceLimits())
-        for _ in 0..<5 { #expect(table.arrive(a)) }
+        for _ in 0..<5 { #expect(table.add(a)) }
         for left in (0..<5).reversed() {
             #expect(table.count == 1)
-            table.leave(a)
+            table.remove(a)
             #expect(table.count == (left == 0 ? 0 : 1))
         }
-        table.leave(a)
-        #expect(table.count == 0, "one leave too many is nothing")
-        #expect(table.arrive(a))
+        table.remove(a)
+        #expect(table.count == 0, "an extra removal has no effect")
+        #expect(table.add(a))
     }
 
-    @Test("has no limits where they are 0", arguments: [0, -1])
+    @Test("has no limits if they are 0 or less", arguments: [0, -1])
     func off(limit: Int) {
         let table = SourceTableUnderTest(SourceLimits(open: limit, newPerMinute: limit))
-        for _ in 0..<10_000 { #expect(table.arrive(a)) }
+        for _ in 0..<10_000 { #expect(table.add(a)) }
         #expect(table.burst(a, start, most: 10_000) == 10_000)
-        for _ in 0..<10_000 { table.leave(a) }
+        for _ in 0..<10_000 { table.remove(a) }
         #expect(table.count == 0)
     }
 
-    @Test("lets a source open a minute's tunnels at once, then one in each share of a minute")
+    @Test("admits a minute's tunnels at once, then one after each share of a minute")
     func rate() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 60))
         #expect(table.burst(a, start) == 60)
         #expect(table.burst(b, start) == 60)
-        #expect(!table.mayOpen(a, start + .milliseconds(999)))
-        #expect(table.mayOpen(a, start + .seconds(1)))
-        #expect(!table.mayOpen(a, start + .milliseconds(1999)))
+        #expect(!table.open(a, start + .milliseconds(999)))
+        #expect(table.open(a, start + .seconds(1)))
+        #expect(!table.open(a, start + .milliseconds(1999)))
         #expect(table.burst(a, start + .seconds(11)) == 10)
         #expect(table.burst(a, start + .seconds(71)) == 60, "a minute fills the bucket")
-        #expect(table.burst(a, start + .hours(10)) == 60, "and nothing more")
+        #expect(table.burst(a, start + .hours(10)) == 60, "no time adds more")
     }
 
     @Test("keeps any rate", arguments: [1, 7, 59, 61, 1000, 100_000])
@@ -95,14 +95,14 @@ struct SourceTableTests {
         #expect(table.burst(a, start, most: perMinute + 1) == perMinute)
         #expect(table.burst(a, start + .minutes(1), most: perMinute + 1) == perMinute)
         let share = TimeAmount.nanoseconds(60_000_000_000 / Int64(perMinute))
-        #expect(!table.mayOpen(a, start + .minutes(1) + share - .nanoseconds(1)))
-        #expect(table.mayOpen(a, start + .minutes(1) + share))
+        #expect(!table.open(a, start + .minutes(1) + share - .nanoseconds(1)))
+        #expect(table.open(a, start + .minutes(1) + share))
     }
 
-    @Test("takes the largest numbers", arguments: [60_000_000_000, 60_000_000_001, Int.max])
+    @Test("accepts the largest numbers", arguments: [60_000_000_000, 60_000_000_001, Int.max])
     func largest(number: Int) {
         let table = SourceTableUnderTest(SourceLimits(open: number, newPerMinute: number, remembered: number))
-        #expect(table.arrive(a))
+        #expect(table.add(a))
         #expect(table.burst(a, start) == 1000)
     }
 
@@ -110,119 +110,119 @@ struct SourceTableTests {
     func refusals() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 2))
         #expect(table.burst(a, start) == 2)
-        for second in 0..<30 { #expect(!table.mayOpen(a, start + .seconds(Int64(second)))) }
-        #expect(table.mayOpen(a, start + .seconds(30)))
+        for second in 0..<30 { #expect(!table.open(a, start + .seconds(Int64(second)))) }
+        #expect(table.open(a, start + .seconds(30)))
     }
 
-    @Test("a clock that goes back gives nothing and takes nothing")
+    @Test("a clock that goes back has no effect")
     func clock() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 2))
         #expect(table.burst(a, start) == 2)
-        #expect(!table.mayOpen(a, start - .seconds(100)))
-        #expect(table.mayOpen(a, start + .seconds(30)))
+        #expect(!table.open(a, start - .seconds(100)))
+        #expect(table.open(a, start + .seconds(30)))
         table.sweep(start - .seconds(100))
-        #expect(!table.mayOpen(a, start + .seconds(30)))
+        #expect(!table.open(a, start + .seconds(30)))
     }
 
-    @Test("remembers what a source opened when it has hung up, for a minute")
+    @Test("remembers the tunnels of a disconnected source for a minute")
     func remembering() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 60))
-        #expect(table.arrive(a))
+        #expect(table.add(a))
         #expect(table.burst(a, start) == 60)
-        table.leave(a)
+        table.remove(a)
         #expect(table.count == 1)
-        #expect(table.arrive(a))
-        #expect(!table.mayOpen(a, start))
-        table.leave(a)
+        #expect(table.add(a))
+        #expect(!table.open(a, start))
+        table.remove(a)
         table.sweep(start + .milliseconds(59_999))
         #expect(table.count == 1)
         table.sweep(start + .seconds(60))
         #expect(table.count == 0)
     }
 
-    @Test("a sweep leaves those alone that have a connection")
+    @Test("a sweep keeps sources with a connection")
     func sweep() {
         let table = SourceTableUnderTest(SourceLimits(open: 1, newPerMinute: 1))
-        #expect(table.arrive(a) && table.mayOpen(a, start))
-        #expect(table.arrive(b) && table.mayOpen(b, start))
-        table.leave(b)
+        #expect(table.add(a) && table.open(a, start))
+        #expect(table.add(b) && table.open(b, start))
+        table.remove(b)
         table.sweep(start + .hours(1))
         #expect(table.count == 1)
-        #expect(!table.arrive(a))
-        table.leave(a)
+        #expect(!table.add(a))
+        table.remove(a)
         #expect(table.count == 0)
     }
 
-    @Test("forgets at once, without a sweep, who has nothing left when it leaves")
+    @Test("forgets a source with a full bucket after its last connection, without a sweep")
     func leavingLate() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 60))
-        #expect(table.arrive(a) && table.arrive(b) && table.mayOpen(a, start))
-        // Somebody else tells the time.
-        #expect(table.mayOpen(b, start + .seconds(2)))
-        table.leave(a)
+        #expect(table.add(a) && table.add(b) && table.open(a, start))
+        // The call for another source advances the time.
+        #expect(table.open(b, start + .seconds(2)))
+        table.remove(a)
         #expect(table.count == 1)
     }
 
-    @Test("remembers only so many, and counts the connections of all the others still")
+    @Test("remembers a limited number, but counts the connections of all")
     func full() {
         let table = SourceTableUnderTest(SourceLimits(open: 2, newPerMinute: 1, remembered: 10))
         let sources = (0..<50).map { SourceTableUnderTest.source($0) }
         for source in sources {
-            #expect(table.arrive(source) && table.mayOpen(source, start))
-            #expect(!table.mayOpen(source, start))
+            #expect(table.add(source) && table.open(source, start))
+            #expect(!table.open(source, start))
         }
         #expect(table.count == 50)
-        for source in sources { table.leave(source) }
+        for source in sources { table.remove(source) }
         #expect(table.count == 10)
-        #expect(sources.map { table.mayOpen($0, start) } == (0..<50).map { $0 >= 10 }, "the first ten are remembered")
+        #expect(sources.map { table.open($0, start) } == (0..<50).map { $0 >= 10 }, "the first ten are remembered")
         #expect(table.count == 10)
-        for source in sources { #expect(table.arrive(source) && table.arrive(source) && !table.arrive(source)) }
+        for source in sources { #expect(table.add(source) && table.add(source) && !table.add(source)) }
         #expect(table.count == 50)
-        for source in sources { for _ in 0..<2 { table.leave(source) } }
+        for source in sources { for _ in 0..<2 { table.remove(source) } }
         table.sweep(start + .minutes(1))
         #expect(table.count == 0)
     }
 
-    @Test("needs one place for a source that comes and goes")
+    @Test("needs one entry for a source that reconnects")
     func comingAndGoing() {
         let table = SourceTableUnderTest(SourceLimits(newPerMinute: 60, remembered: 2))
         for _ in 0..<10 {
-            #expect(table.arrive(a) && table.mayOpen(a, start))
-            table.leave(a)
+            #expect(table.add(a) && table.open(a, start))
+            table.remove(a)
             #expect(table.count == 1)
         }
-        #expect(table.arrive(b))
+        #expect(table.add(b))
         #expect(table.burst(b, start) == 60)
-        table.leave(b)
+        table.remove(b)
         #expect(table.count == 2)
-        #expect(!table.mayOpen(b, start))
-        // A sweep makes the places free again.
+        #expect(!table.open(b, start))
+        // A sweep removes the entries.
         let later = start + .minutes(1)
         table.sweep(later)
         #expect(table.count == 0)
         for source in [a, b] {
-            #expect(table.arrive(source))
+            #expect(table.add(source))
             #expect(table.burst(source, later) == 60)
-            table.leave(source)
+            table.remove(source)
         }
         #expect(table.count == 2)
-        #expect(!table.mayOpen(a, later) && !table.mayOpen(b, later))
+        #expect(!table.open(a, later) && !table.open(b, later))
     }
 
-    @Test("takes other limits at any time")
+    @Test("accepts new limits at any time")
     func otherLimits() {
         let table = SourceTableUnderTest(SourceLimits(open: 0, newPerMinute: 0))
-        for _ in 0..<5 { #expect(table.arrive(a)) }
+        for _ in 0..<5 { #expect(table.add(a)) }
         #expect(table.burst(a, start, most: 100) == 100)
         table.limits = SourceLimits(open: 3, newPerMinute: 2)
-        #expect(!table.arrive(a), "what was there before counts")
-        for _ in 0..<3 { table.leave(a) }
-        #expect(table.arrive(a))
+        #expect(!table.add(a), "existing connections count")
+        for _ in 0..<3 { table.remove(a) }
+        #expect(table.add(a))
         #expect(table.burst(a, start) == 2)
         table.limits = SourceLimits(open: 10, newPerMinute: 60)
-        #expect(!table.mayOpen(a, start))
-        #expect(table.mayOpen(a, start + .seconds(1)))
-        for _ in 0..<3 { table.leave(a) }
+        #expect(!table.open(a, start))
+        #expect(table.open(a, start + .seconds(1)))
+        for _ in 0..<3 { table.remove(a) }
         table.sweep(start + .minutes(2))
         #expect(table.count == 0)
     }

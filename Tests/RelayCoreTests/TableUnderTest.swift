@@ -4,7 +4,9 @@ import HybridCaBLE
 import HybridRelayCore
 import NIOCore
 
-/// A table in a class, since expectations cannot hold calls that change a value; members are numbers.
+/// A table in a class, since expectations cannot contain mutating calls.
+///
+/// Members are numbers.
 final class TableUnderTest {
     private var table: TunnelTable<Int>
 
@@ -24,7 +26,7 @@ final class TableUnderTest {
         table.join(key, by: client, now: now)
     }
 
-    func noteData(_ key: TunnelKey, now: NIODeadline) { table.noteData(key, now: now) }
+    func recordData(_ key: TunnelKey, now: NIODeadline) { table.recordData(key, now: now) }
 
     func end(_ key: TunnelKey, _ end: TunnelEndReason) -> [TunnelTable<Int>.CloseInstruction] { table.end(key, end) }
 

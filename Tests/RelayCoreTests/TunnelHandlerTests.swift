@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Backpressure in a tunnel")
 struct TunnelHandlerTests {
-    /// Counts how often the socket is asked for bytes.
+    /// Counts the reads of the socket.
     private final class ReadCounter: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
         var reads = 0
@@ -24,7 +24,7 @@ struct TunnelHandlerTests {
         let channel: EmbeddedChannel
         let counter: ReadCounter
 
-        /// Whether a read that the event loop asks for reaches the socket.
+        /// Requests a read and returns true if it reaches the socket.
         func isRead() -> Bool {
             let before = counter.reads
             channel.read()
@@ -43,7 +43,8 @@ struct TunnelHandlerTests {
     private final class Relay {
         let loop = EmbeddedEventLoop()
         let registry: TunnelRegistry
-        let watch: ConnectionTimers
+        let admission: AdmissionControl
+        let timers: ConnectionTimers
         var limits = RelayLimits()
 
         init(bufferedBytes: Int = 256 << 20) {
@@ -51,12 +52,13 @@ struct TunnelHandlerTests {
             limits.bufferedBytes = bufferedBytes
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             registry = TunnelRegistry(node: 0, limits: limits, logger: logger)
-            watch = ConnectionTimers(registry: registry, eventLoop: loop)
+            admission = AdmissionControl(limits: limits, logger: logger)
+            timers = ConnectionTimers(registry: registry, admission: admission, eventLoop: loop)
         }
 
         func end() throws -> End {
             let counter = ReadCounter()
-            let handler = TunnelHandler(registry: registry, limits: limits, watch: watch)
+            let handler = TunnelHandler(registry: registry, admission: admission, limits: limits, timers: timers)
             let channel = EmbeddedChannel(handlers: [counter, handler], loop: loop)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
             return End(channel: channel, counter: counter)
@@ -80,7 +82,7 @@ struct TunnelHandlerTests {
 
     private let message = Wire.frame([UInt8](repeating: 1, count: 20_000))
 
-    @Test("stops reading a waiting phone after 64 KiB, and goes on when its client has come")
+    @Test("pauses a waiting phone after 64 KiB, and resumes when its client joins")
     func early() throws {
         let relay = Relay()
         let (phone, routing) = try relay.phone()
@@ -103,7 +105,7 @@ struct TunnelHandlerTests {
         )
     }
 
-    @Test("stops reading an end whose peer's socket is full, and goes on when it takes bytes again")
+    @Test("pauses an end while its peer's socket is full")
     func paired() throws {
         let relay = Relay()
         let (phone, routing) = try relay.phone()
@@ -127,7 +129,7 @@ struct TunnelHandlerTests {
         #expect(phone.isRead())
     }
 
-    @Test("lets each tunnel hold one read when all together hold too much, until some is taken")
+    @Test("limits each tunnel to one read while the total budget is exhausted")
     func budget() throws {
         let relay = Relay(bufferedBytes: 30_000)
         let pairs = try (0..<2).map { _ in
@@ -138,10 +140,10 @@ struct TunnelHandlerTests {
         }
         let (first, second) = (pairs[0], pairs[1])
         try first.0.receive(message)
-        #expect(first.0.isRead(), "there is room")
+        #expect(first.0.isRead(), "the budget is not exhausted")
         try first.0.receive(message)
-        #expect(!first.0.isRead(), "far from its own window, but the budget is used up")
-        #expect(second.0.isRead(), "holds nothing yet")
+        #expect(!first.0.isRead(), "below its own window, but the budget is exhausted")
+        #expect(second.0.isRead(), "it has no bytes in flight")
         try second.0.receive(message)
         #expect(!second.0.isRead())
         #expect(relay.registry.budget.bytes > 60_000)
@@ -150,8 +152,8 @@ struct TunnelHandlerTests {
         #expect(first.0.isRead())
         #expect(relay.registry.budget.bytes < 30_000)
         let before = second.0.counter.reads
-        relay.watch.sweep()
-        #expect(second.0.counter.reads == before + 1, "room that came elsewhere is noticed")
+        relay.timers.sweep()
+        #expect(second.0.counter.reads == before + 1, "a sweep resumes reading when another tunnel has released budget")
         for pair in pairs {
             try pair.0.channel.close().wait()
             _ = try? pair.1.channel.finish()
@@ -159,7 +161,7 @@ struct TunnelHandlerTests {
         #expect(relay.registry.budget.bytes == 0)
     }
 
-    @Test("what nobody has taken yet counts once, until it is gone, whichever end leaves first")
+    @Test("buffered bytes count once until they are released, whichever end leaves first")
     func leftBehind() throws {
         let relay = Relay()
         let (phone, routing) = try relay.phone()
@@ -177,13 +179,13 @@ struct TunnelHandlerTests {
         #expect(relay.registry.budget.bytes == 0)
     }
 
-    @Test("answers ten pings at a time, and the last of those that came beyond")
+    @Test("answers ten pings per sweep, and then the latest of the others")
     func pongRate() throws {
         let relay = Relay()
         let (phone, _) = try relay.phone()
         for number in 0..<UInt8(50) { try phone.receive(Wire.frame([number], opcode: Wire.ping)) }
         #expect(Wire.takeAll(from: try phone.written()).map(\.payload) == (0..<10).map { [$0] })
-        relay.watch.sweep()
+        relay.timers.sweep()
         #expect(Wire.takeAll(from: try phone.written()).map(\.payload) == [[49]])
     }
 
@@ -199,7 +201,7 @@ struct TunnelHandlerTests {
         #expect(Wire.takeAll(from: try phone.written()) == [.init(opcode: Wire.pong, final: true, payload: [49])])
     }
 
-    @Test("reads a paused phone to its end once its tunnel is over")
+    @Test("resumes reading a paused phone after its tunnel has ended")
     func pausedThenOver() throws {
         let relay = Relay()
         let (phone, routing) = try relay.phone()

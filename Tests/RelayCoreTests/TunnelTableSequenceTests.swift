@@ -3,23 +3,12 @@
 import HybridCaBLE
 import HybridRelayCore
 import NIOCore
+import TestSupport
 import Testing
 
-@Suite("The tunnel table under any order of events")
+@Suite("Random sequences of events in the tunnel table")
 struct TunnelTableSequenceTests {
-    /// SplitMix64, so that a failure can be run again.
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-    }
-
-    /// What the test knows of a tunnel, kept in its own way.
+    /// Expected state of a tunnel.
     private struct Model {
         var phone: Int?
         var client: Int?
@@ -31,10 +20,10 @@ struct TunnelTableSequenceTests {
 
     private struct World {
         var table: TunnelTable<Int>
-        var random: Seeded
+        var random: SeededGenerator
         var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
         var models: [TunnelKey: Model] = [:]
-        /// The keys of `models` in the order they came, since a dictionary's own order differs from run to run.
+        /// Keys of `models` in the order of opening, since a dictionary's order differs from run to run.
         var keys: [TunnelKey] = []
         var owner: [Int: TunnelKey] = [:]
         var closeInstructions: [Int: Int] = [:]
@@ -43,11 +32,11 @@ struct TunnelTableSequenceTests {
         var records = 0
     }
 
-    @Test("tells each end at most once, leaks nothing and gives each tunnel one record", arguments: 1...20)
+    @Test("closes each end at most once, leaks nothing and returns one record for each tunnel", arguments: 1...20)
     func sequences(seed: Int) throws {
         var limits = RelayLimits()
         limits.tunnels = 12
-        let random = Seeded(state: UInt64(seed))
+        let random = SeededGenerator(seed: UInt64(seed))
         var world = World(table: TunnelTable(node: 1, limits: limits), random: random)
         for _ in 0..<2_000 { try step(&world) }
         while let (key, model) = world.models.first {
@@ -64,7 +53,7 @@ struct TunnelTableSequenceTests {
         switch Int.random(in: 0..<100, using: &world.random) {
         case ..<30: try open(&world)
         case ..<55: if let key { join(key, &world) }
-        case ..<65: if let key { world.table.noteData(key, now: world.now) }
+        case ..<65: if let key { world.table.recordData(key, now: world.now) }
         case ..<75: if let key { end(key, &world) }
         case ..<92:
             if let key, let model = world.models[key] {
@@ -139,21 +128,21 @@ struct TunnelTableSequenceTests {
             world.records += 1
             #expect(left.record?.bytes == model.bytes)
             #expect(left.record?.wasPaired == model.isPaired)
-            if let end = model.end { #expect(left.record?.end == end) }
+            if let end = model.end { #expect(left.record?.reason == end) }
         } else {
             #expect(left.record == nil)
         }
     }
 
-    /// Farewells go to members that are still there, of tunnels that were not over.
+    /// Checks that instructions address only connected members of open tunnels.
     private func take(_ closeInstructions: [TunnelTable<Int>.CloseInstruction], from world: inout World) {
-        for closeTimeout in closeInstructions {
-            world.closeInstructions[closeTimeout.member, default: 0] += 1
-            guard let key = world.owner[closeTimeout.member], let model = world.models[key] else {
-                Issue.record("a closeTimeout to a member that has left")
+        for instruction in closeInstructions {
+            world.closeInstructions[instruction.member, default: 0] += 1
+            guard let key = world.owner[instruction.member], let model = world.models[key] else {
+                Issue.record("an instruction to a member that has left")
                 continue
             }
-            #expect(model.phone == closeTimeout.member || model.client == closeTimeout.member)
+            #expect(model.phone == instruction.member || model.client == instruction.member)
             world.models[key]?.isOver = true
         }
     }

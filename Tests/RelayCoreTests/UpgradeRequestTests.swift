@@ -16,7 +16,7 @@ struct UpgradeRequestTests {
         "Sec-WebSocket-Protocol: fido.cable",
     ]
 
-    /// The head of a phone's request with a line replaced, removed (`nil`) or added (a name it does not have).
+    /// Returns the head of a phone's request with lines replaced, removed (`nil`) or added.
     static func head(_ changes: [String: String?] = [:], adding: [String] = []) -> [UInt8] {
         var lines: [String] = []
         for line in newHead {
@@ -39,12 +39,12 @@ struct UpgradeRequestTests {
         }
     }
 
-    @Test("is accepted from a phone, and the response tells its routing ID")
+    @Test("is accepted from a phone, and the response has its routing ID")
     func phone() throws {
         let request = try UpgradeRequest(parsing: Self.head())
         let tunnel = try #require(TunnelID(hex: Self.tunnel))
         #expect(request.path == .new(tunnel))
-        // The key and its answer are the example of RFC 6455 §1.3.
+        // Key and answer are the example of RFC 6455 §1.3.
         let expected =
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: fido.cable\r\n"
@@ -53,7 +53,7 @@ struct UpgradeRequestTests {
         #expect(String(buffer: request.response(routing: nil)) == expected + "\r\n")
     }
 
-    @Test("is accepted from a client, with upper-case digits, lists and other fields, as Chrome sends it")
+    @Test("is accepted from a client with upper-case digits, lists and other fields")
     func client() throws {
         let head = Self.head(
             [
@@ -68,7 +68,7 @@ struct UpgradeRequestTests {
         #expect(try UpgradeRequest(parsing: head).path == .connect(routing, tunnel))
     }
 
-    @Test("is accepted with sub-protocols spread over fields")
+    @Test("is accepted with subprotocols in several fields")
     func spreadList() {
         let head = Self.head(adding: ["Sec-WebSocket-Protocol: other", "Connection: keep-alive"])
         #expect(Self.refusal(head) == nil)
@@ -138,7 +138,7 @@ struct UpgradeRequestTests {
         (.malformedRequestLine, Array("GET".utf8)),
     ]
 
-    @Test("is refused for the first rule it breaks", arguments: refusals)
+    @Test("is refused for the first violated rule", arguments: refusals)
     func refused(expected: UpgradeRefusal, head: [UInt8]) {
         #expect(Self.refusal(head) == expected)
     }
@@ -153,14 +153,15 @@ struct UpgradeRequestTests {
             .bodyNotAllowed: 400, .forbiddenOrigin: 403, .tokenMissing: 401, .tokenWrong: 401, .tooManyRequests: 429,
             .draining: 503,
         ]
-        for refusal in UpgradeRefusal.allCases {
-            #expect(refusal.status == expected[refusal], "\(refusal)")
+        #expect(Set(UpgradeRefusal.statuses) == Set(expected.values))
+        for (refusal, status) in expected {
+            #expect(refusal.status == status, "\(refusal)")
             #expect(refusal.response.hasPrefix("HTTP/1.1 \(refusal.status) "))
             #expect(refusal.response.contains("\r\nConnection: close\r\n"))
             #expect(refusal.response.hasSuffix("\n"))
             let parts = refusal.response.split(separator: "\r\n\r\n")
             #expect(parts.count == 2)
-            #expect(parts.last?.filter(\.isNewline).count == 1, "one line says why")
+            #expect(parts.last?.filter(\.isNewline).count == 1, "the body is one line")
             #expect(parts.first?.contains("\r\nContent-Length: \(parts.last?.utf8.count ?? 0)") == true)
         }
         #expect(UpgradeRefusal.methodNotAllowed.response.contains("\r\nAllow: GET\r\n"))
@@ -177,7 +178,7 @@ struct UpgradeRequestTests {
         #expect(UpgradeRefusal.notOurPath.response == UpgradeRefusal.contactNotOffered.response)
     }
 
-    @Test("is refused wherever it is cut off")
+    @Test("is refused wherever it is truncated")
     func truncations() {
         let head = Self.head()
         for length in 0..<head.count {
@@ -185,7 +186,7 @@ struct UpgradeRequestTests {
         }
     }
 
-    @Test("never traps, whatever byte is changed to whatever")
+    @Test("never traps on changed bytes")
     func mutations() {
         let head = Self.head()
         var refused = 0
@@ -199,7 +200,7 @@ struct UpgradeRequestTests {
         #expect(refused > head.count)
     }
 
-    @Test("may come in any two pieces, with frames behind it")
+    @Test("may arrive in any two pieces, followed by frames")
     func splits() throws {
         let head = Self.head()
         let bytes = head + [0x82, 0x80, 1, 2, 3, 4]
@@ -219,7 +220,7 @@ struct UpgradeRequestTests {
         }
     }
 
-    @Test("may come byte by byte")
+    @Test("may arrive byte by byte")
     func byteByByte() throws {
         var reader = RequestHeadReader(maximumLength: 8192)
         let head = Self.head()
@@ -231,14 +232,14 @@ struct UpgradeRequestTests {
         #expect(received != nil)
     }
 
-    @Test("may have a hundred fields and no more")
+    @Test("may have up to a hundred fields")
     func fields() {
         let others = 100 - (Self.newHead.count - 1)
         #expect(Self.refusal(Self.head(adding: Array(repeating: "a: b", count: others))) == nil)
         #expect(Self.refusal(Self.head(adding: Array(repeating: "a: b", count: others + 1))) == .headTooLarge)
     }
 
-    @Test("may be as long as the limit and no longer", arguments: [true, false])
+    @Test("may be as long as the limit", arguments: [true, false])
     func length(inOnePiece: Bool) throws {
         let head = Self.head(adding: ["X: \(String(repeating: "a", count: 300))"])
         var fits = RequestHeadReader(maximumLength: head.count)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Frames as the tests write and read them, apart from the relay's own code.
+/// WebSocket frames, written and read independently of the relay's code.
 enum Wire {
     static let binary: UInt8 = 2
     static let close: UInt8 = 8
     static let ping: UInt8 = 9
     static let pong: UInt8 = 10
 
-    /// A frame as a client sends it; the parameters can make it wrong.
+    /// Returns a client's frame.
+    ///
+    /// The parameters can make it invalid.
     static func frame(
         _ payload: [UInt8],
         opcode: UInt8 = binary,
@@ -31,20 +33,20 @@ enum Wire {
         frame(code.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? [], opcode: close)
     }
 
-    /// A frame as a server sent it.
+    /// A frame received from a server.
     struct Received: Equatable {
         let opcode: UInt8
         let final: Bool
         let payload: [UInt8]
 
-        /// The code of a close frame, or `nil`.
+        /// Code of a close frame, or `nil`.
         var closeCode: UInt16? {
             guard opcode == Wire.close, payload.count >= 2 else { return nil }
             return UInt16(payload[0]) << 8 | UInt16(payload[1])
         }
     }
 
-    /// Takes a whole frame from the front of `bytes`; `nil` if there is none yet.
+    /// Removes a complete frame from the front of `bytes`; `nil` if it is incomplete.
     static func take(from bytes: inout ArraySlice<UInt8>) -> Received? {
         let all = Array(bytes.prefix(10))
         guard all.count >= 2 else { return nil }

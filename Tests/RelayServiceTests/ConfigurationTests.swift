@@ -33,7 +33,7 @@ struct ConfigurationTests {
         Mistake(
             arguments: ["--listen", "127.0.0.1:4433", "--plaintext", "--admin-listen", "127.0.0.1:4433"],
             status: 64,
-            says: "can't be the public one"
+            says: "cannot be the public one"
         ),
         Mistake(
             arguments: ["--listen", "127.0.0.1:0", "--plaintext", "--proxy-protocol-from", "10.0.0.1/8"],
@@ -80,7 +80,7 @@ struct ConfigurationTests {
         ),
     ]
 
-    @Test("mistakes are told in one line, with what to do", arguments: mistakes)
+    @Test("errors are reported in one line with a remedy", arguments: mistakes)
     func mistake(_ mistake: Mistake) async throws {
         try await Folder.with { folder in
             let ending = try await RelayProcess.command(
@@ -94,7 +94,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("check-config tells each value and where it comes from: flag, variable, file, default")
+    @Test("check-config prints each value and its source: flag, variable, file, default")
     func sources() async throws {
         try await Folder.with { folder in
             let file = folder + "/relay.env"
@@ -125,7 +125,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("check-config ends as serve would")
+    @Test("check-config fails like serve")
     func same() async throws {
         try await Folder.with { folder in
             let ending = try await RelayProcess.command(
@@ -136,7 +136,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("settings that nobody gets to read are not taken for told", arguments: [[], ["--json"]])
+    @Test("check-config fails if its output cannot be written", arguments: [[], ["--json"]])
     func fullOutput(_ format: [String]) async throws {
         try await Folder.with { folder in
             let ending = try await RelayProcess.command(

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import TestSupport
 
-/// A TCP connection to this machine with plain blocking calls, away from the threads of the tests.
+/// A TCP connection to this computer with blocking calls on separate threads.
 final class Conversation: Sendable {
     struct Failed: Error {
         let what: String
@@ -18,15 +18,17 @@ final class Conversation: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Connects to a port of this machine; every later wait is bounded by 30 s.
+    /// Connects to a local port.
+    ///
+    /// Every later call times out after 30 seconds.
     static func open(host: String = "127.0.0.1", port: Int) async throws -> Conversation {
         try await perform {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             guard descriptor >= 0 else { throw Failed(what: "socket", number: errno) }
             let conversation = Conversation(descriptor)
-            var patience = timeval(tv_sec: 30, tv_usec: 0)
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            var timeout = timeval(tv_sec: 30, tv_usec: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+            setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = in_port_t(port).bigEndian
@@ -41,7 +43,7 @@ final class Conversation: Sendable {
         }
     }
 
-    /// Sends a text on a connection of its own and returns all that comes back.
+    /// Sends a text on a new connection and returns the whole response.
     static func exchange(host: String = "127.0.0.1", port: Int, _ text: String) async throws -> String {
         let conversation = try await open(host: host, port: port)
         try await conversation.send(Array(text.utf8))
@@ -61,7 +63,7 @@ final class Conversation: Sendable {
         }
     }
 
-    /// The head of an answer, with its empty line; nothing behind it is taken.
+    /// Reads the head of a response including its empty line, and nothing after it.
     func readHead() async throws -> String {
         try await Self.perform { [descriptor] in
             var head: [UInt8] = []
@@ -78,13 +80,15 @@ final class Conversation: Sendable {
     func read(_ count: Int) async throws -> [UInt8] {
         try await Self.perform { [descriptor] in
             var bytes = [UInt8](repeating: 0, count: count)
-            let got = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
-            guard got == count else { throw Failed(what: "\(got) of \(count) bytes", number: errno) }
+            let received = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
+            guard received == count else { throw Failed(what: "\(received) of \(count) bytes", number: errno) }
             return bytes
         }
     }
 
-    /// Everything up to the end of the connection; a reset is an end, too.
+    /// Reads all bytes up to the end of the connection.
+    ///
+    /// A reset also counts as the end.
     func readToEnd() async throws -> [UInt8] {
         try await Self.perform { [descriptor] in
             var all: [UInt8] = []

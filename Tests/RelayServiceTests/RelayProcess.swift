@@ -4,48 +4,40 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `hybrid-relay serve` as a process of its own, in a folder of its own.
+/// `hybrid-relay serve` as a separate process in its own folder.
 struct RelayProcess {
     let folder: String
     let program: RunningProgram
     let port: Int
     let adminPort: Int?
 
-    /// Runs a relay on loopback ports that the system chooses, and `body` with it; both are gone afterwards.
+    /// Runs a relay on loopback ports chosen by the system for the duration of `body`.
     static func run(
         _ options: [String] = ["--plaintext"],
         environment: [String: String] = [:],
         _ body: (RelayProcess) async throws -> Void
     ) async throws {
         try await Folder.with { folder in
-            let program = try RunningProgram(
-                "hybrid-relay",
-                // A busy machine takes its time with a request, too.
-                ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--head-timeout", "60"]
-                    + options.map { $0.replacing("FOLDER", with: folder) },
+            let relay = try await RelayProgram.start(
+                ["--admin-listen", "127.0.0.1:0"] + options.map { $0.replacing("FOLDER", with: folder) },
                 in: folder,
                 environment: Self.environment(environment)
             )
-            defer { program.send(SIGKILL) }
-            let admin = try await program.line { $0.contains("admin listening on ") }
-            let listening = try await program.line { $0.contains(": listening on ") || $0.contains("\"listening on ") }
+            defer { relay.program.send(SIGKILL) }
+            let admin = try await relay.program.line { $0.contains("admin listening on ") }
+            let adminPort = RelayProgram.port(in: admin)
             try await body(
-                RelayProcess(
-                    folder: folder,
-                    program: program,
-                    port: try #require(Self.port(in: listening)),
-                    adminPort: Self.port(in: admin)
-                )
+                RelayProcess(folder: folder, program: relay.program, port: relay.port, adminPort: adminPort)
             )
         }
     }
 
-    /// This process's variables without settings of its own.
+    /// Returns this process's environment without HYBRID_ variables, with additions.
     static func environment(_ additions: [String: String] = [:]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") }.merging(additions) { $1 }
     }
 
-    /// How a command of the relay ends.
+    /// Runs a command of the relay and returns its result.
     static func command(
         _ arguments: [String],
         in folder: String,
@@ -62,11 +54,7 @@ struct RelayProcess {
         return try await program.ending(within: .seconds(60))
     }
 
-    private static func port(in line: String) -> Int? {
-        line.split(separator: "127.0.0.1:").last.flatMap { Int($0.prefix { $0.isNumber }) }
-    }
-
-    /// The body of an answer of the admin listener, and its status.
+    /// Requests a path of the admin listener.
     func admin(_ path: String) async throws -> (status: Int, body: String) {
         let answer = try await Conversation.exchange(
             port: try #require(adminPort),
@@ -77,18 +65,18 @@ struct RelayProcess {
         return (status, parts.count == 2 ? String(parts[1]) : "")
     }
 
-    /// The value of a metric without labels, or of one whole series.
+    /// Returns the value of a metric without labels, or of one series.
     func metric(_ series: String) async throws -> Double? {
         try await admin("/metrics").body.split(separator: "\n").first { $0.hasPrefix(series + " ") }
             .flatMap { Double($0.dropFirst(series.count + 1)) }
     }
 
-    /// Opens a phone's connection; its head is read.
+    /// Opens a phone's connection and reads the head of the response.
     func phone(tunnel: Character = "a", adding: String = "") async throws -> (Conversation, head: String) {
         try await ask("/cable/new/\(String(repeating: tunnel, count: 32))", adding: adding)
     }
 
-    /// Asks for a path as phones and clients do.
+    /// Requests a path like a phone or client.
     func ask(_ path: String, adding: String = "") async throws -> (Conversation, head: String) {
         let conversation = try await Conversation.open(port: port)
         try await conversation.send(
@@ -102,17 +90,11 @@ struct RelayProcess {
     }
 }
 
-/// A folder of a test.
+/// A temporary folder of a test.
 enum Folder {
     static func with(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/relay-service-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try await body(folder)
-        // Kept as evidence where the body threw.
-        try FileManager.default.removeItem(atPath: folder)
+        try await TestFolder.with { try await body($0.path) }
     }
 
-    static func write(_ text: String, to path: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    }
+    static func write(_ text: String, to path: String) throws { try TestFile.write(text, to: path) }
 }

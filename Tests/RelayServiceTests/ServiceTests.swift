@@ -8,16 +8,16 @@ import Testing
 struct ServiceTests {
     private static let close1001: [UInt8] = [0x88, 2, 0x03, 0xE9]
 
-    @Test("shows its figures and its state on the admin port alone, and every figure from the start")
+    @Test("serves metrics and state only on the admin port, and all metrics from the start")
     func admin() async throws {
         try await RelayProcess.run { relay in
             #expect(try await relay.admin("/readyz") == (200, "ready\n"))
             #expect(try await relay.admin("/healthz") == (200, "ready\n"))
             let (phone, head) = try await relay.phone()
             #expect(head.hasPrefix("HTTP/1.1 101 "))
-            // The phone may have its answer before the figures have it.
-            for figure in ["tunnels_total", "tunnels_open"] {
-                try await Waiting.until(figure) { try await relay.metric("hybrid_relay_\(figure)") == 1 }
+            // The metrics may be updated after the response.
+            for name in ["tunnels_total", "tunnels_open"] {
+                try await Waiting.until(name) { try await relay.metric("hybrid_relay_\(name)") == 1 }
             }
             let text = try await relay.admin("/metrics").body
             for name in [
@@ -36,7 +36,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("a tunnel's figures go back to nothing when it is over")
+    @Test("gauges return to zero after a tunnel has ended")
     func gauges() async throws {
         try await RelayProcess.run { relay in
             do {
@@ -56,7 +56,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("SIGTERM lets a tunnel finish, opens none, tells balancers and ends with 0")
+    @Test("SIGTERM finishes tunnels, refuses new ones, notifies balancers and exits with 0")
     func drains() async throws {
         try await RelayProcess.run { relay in
             let (phone, _) = try await relay.phone()
@@ -72,8 +72,8 @@ struct ServiceTests {
         }
     }
 
-    @Test("a second SIGTERM, an interrupt, and the end of the grace close with 1001 and end with 0")
-    func hurried() async throws {
+    @Test("a second SIGTERM, SIGINT and the end of the grace period close with 1001 and exit with 0")
+    func immediateShutdown() async throws {
         for (options, signals) in [([], [SIGTERM, SIGTERM]), ([], [SIGINT]), (["--drain-grace", "0.3"], [SIGTERM])] {
             try await RelayProcess.run(["--plaintext"] + options) { relay in
                 let (phone, _) = try await relay.phone()
@@ -88,7 +88,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("tokens: made by the program, taken by phones, read again when the file changes")
+    @Test("tokens are created, accepted from phones, and reloaded when the file changes")
     func tokens() async throws {
         try await Folder.with { folder in
             let file = folder + "/tokens"
@@ -97,12 +97,12 @@ struct ServiceTests {
             let token = made.output.trimmingCharacters(in: .newlines)
             #expect(token.count == 43)
             let content = try String(contentsOfFile: file, encoding: .utf8)
-            #expect(content.hasPrefix("phone-1 ") && !content.contains(token), "the file holds a hash")
+            #expect(content.hasPrefix("phone-1 ") && !content.contains(token), "the file contains a hash")
             try await RelayProcess.run(["--plaintext", "--new-token-file", file]) { relay in
                 #expect(try await relay.phone().head.hasPrefix("HTTP/1.1 401 "))
                 let field = "Authorization: Bearer \(token)\r\n"
                 #expect(try await relay.phone(adding: field).head.hasPrefix("HTTP/1.1 101 "))
-                try await Waiting.until("the token's figure") {
+                try await Waiting.until("the token's metric") {
                     try await relay.metric("hybrid_relay_new_by_token_total{token=\"phone-1\"}") == 1
                 }
 
@@ -113,18 +113,18 @@ struct ServiceTests {
 
                 try Folder.write("nonsense\n", to: file)
                 relay.program.send(SIGHUP)
-                let complaint = try await relay.program.line { $0.contains("kept the old tokens") }
-                #expect(complaint.contains("line 1") && !complaint.contains("nonsense"))
+                let error = try await relay.program.line { $0.contains("kept the old tokens") }
+                #expect(error.contains("line 1") && !error.contains("nonsense"))
                 #expect(try await relay.phone(tunnel: "c", adding: field).head.hasPrefix("HTTP/1.1 101 "))
                 #expect(!relay.program.errors.contains(token))
             }
             let twice = try await RelayProcess.command(["new-token", "phone-1", "--file", file], in: folder)
             #expect(twice.status == 78 && twice.output == "")
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == "nonsense\n", "nothing lost")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "nonsense\n", "the file is unchanged")
         }
     }
 
-    @Test("a token that nobody got to see is in no file", arguments: ["", "# whose\n", "# no newline"])
+    @Test("a token that could not be printed is not added to the file", arguments: ["", "# owner\n", "# no newline"])
     func unseenToken(_ before: String) async throws {
         try await Folder.with { folder in
             let file = folder + "/tokens"
@@ -136,7 +136,7 @@ struct ServiceTests {
                 "\(full)"
             )
             #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
-            // Not even where the file would get the number of standard output.
+            // The same if standard output is closed, where the file would take its descriptor.
             let closed = try await RunningProgram(
                 "/bin/sh",
                 ["-c", #"exec "$0" "$@" >&-"#, BuildFolder.program("hybrid-relay")] + arguments,
@@ -149,7 +149,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("a name has one token, and who asks for a second is told")
+    @Test("a name has one token, and a second one is refused")
     func takenName() async throws {
         try await Folder.with { folder in
             let file = folder + "/tokens"
@@ -158,13 +158,13 @@ struct ServiceTests {
             let content = try String(contentsOfFile: file, encoding: .utf8)
             let again = try await RelayProcess.command(arguments, in: folder)
             #expect(again.status == 64 && again.output == "", "\(again)")
-            let sentence = "\(file) has a token for phone-1 already; take that line out or choose another name"
+            let sentence = "\(file) already has a token for phone-1; remove that line or choose another name"
             #expect(again.lastLine == "hybrid-relay: \(sentence)", "\(again)")
             #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
         }
     }
 
-    @Test("SIGHUP reads limits of the file again, and keeps the old ones where the file is wrong")
+    @Test("SIGHUP reloads the limits, and keeps the old ones if the file is invalid")
     func limits() async throws {
         try await Folder.with { folder in
             let file = folder + "/relay.env"
@@ -174,8 +174,8 @@ struct ServiceTests {
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 503 "))
                 try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=many\n", to: file)
                 relay.program.send(SIGHUP)
-                let complaint = try await relay.program.line { $0.contains("kept the old limits") }
-                #expect(complaint.contains("HYBRID_MAX_TUNNELS") && complaint.contains("line 2"))
+                let error = try await relay.program.line { $0.contains("kept the old limits") }
+                #expect(error.contains("HYBRID_MAX_TUNNELS") && error.contains("line 2"))
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 503 "))
                 try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=2\n", to: file)
                 relay.program.send(SIGHUP)
@@ -186,7 +186,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("limits of a file that has changed count, and what only a restart can change is named")
+    @Test("limits of a changed file are applied, and settings that need a restart are logged")
     func watchedLimits() async throws {
         try await Folder.with { folder in
             let file = folder + "/relay.env"
@@ -194,14 +194,14 @@ struct ServiceTests {
             try await RelayProcess.run(["--config", file]) { relay in
                 let (first, _) = try await relay.phone()
                 try Folder.write("HYBRID_PLAINTEXT=yes\nHYBRID_MAX_TUNNELS=2\nHYBRID_NODE=7\n", to: file)
-                _ = try await relay.program.line { $0.contains("only a restart will apply it: node") }
+                _ = try await relay.program.line { $0.contains("applied only by a restart: node") }
                 #expect(try await relay.phone(tunnel: "b").head.hasPrefix("HTTP/1.1 101 "))
-                // What is wrong is told once, however often it is looked at, and again to who asks.
+                // An error is logged once, however often the file is polled, and again on SIGHUP.
                 try Folder.write("HYBRID_MAX_TUNNELS=many\n", to: file)
                 _ = try await relay.program.line { $0.contains("kept the old limits") }
                 #expect(try await relay.metric(#"hybrid_relay_reloads_total{part="limits",result="kept"}"#) == 1)
                 relay.program.send(SIGHUP)
-                try await Waiting.until("a second complaint") {
+                try await Waiting.until("a second error") {
                     relay.program.errors.split(separator: "kept the old limits").count == 3
                 }
                 _ = first
@@ -209,7 +209,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("a port that another program has is named, and ends the relay with 69")
+    @Test("a port in use is named, and the exit status is 69")
     func taken() async throws {
         try await RelayProcess.run { relay in
             let command = ["serve", "--plaintext", "--listen", "127.0.0.1:\(relay.port)"]
@@ -218,7 +218,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("what is logged tells of tunnels and never whose", arguments: ["console", "json"])
+    @Test("the log has tunnels but nothing that identifies users", arguments: ["console", "json"])
     func privacy(format: String) async throws {
         try await RelayProcess.run(["--plaintext", "--log-format", format]) { relay in
             let tunnel = String(repeating: "7", count: 32)
@@ -235,7 +235,7 @@ struct ServiceTests {
             #expect(line.contains(format == "json" ? #""paired":"true""# : "paired=true"), "\(line)")
             relay.program.send(SIGTERM)
             let log = try await relay.program.ending().errors
-            // The addresses of listeners are the operator's own; ports of strangers are none of them.
+            // Only the operator's own listening addresses may be logged.
             let others = log.split(separator: "\n").filter { !$0.contains("listening on") }.joined(separator: "\n")
             for secret in [tunnel, routing, String(repeating: "8", count: 32), "127.0.0.1"] {
                 #expect(!others.contains(secret), "\(secret)")

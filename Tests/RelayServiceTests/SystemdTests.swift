@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The relay under a service manager", .timeLimit(.minutes(10)))
 struct SystemdTests {
-    /// A datagram socket in the place of the service manager's, and the texts that came.
+    /// A datagram socket that stands in for the service manager's.
     private final class Manager {
         let path: String
         private let descriptor: Int32
@@ -29,14 +29,16 @@ struct SystemdTests {
 
         deinit { close(descriptor) }
 
-        /// What has come meanwhile, without waiting.
+        /// Returns the next message without waiting.
         func next() -> String? {
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
             return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
         }
 
-        /// Waits for a message with a line; those before it are passed over.
+        /// Waits for a message with this line.
+        ///
+        /// Earlier messages are skipped.
         func expect(_ line: String) async throws {
             try await Waiting.until("\(line) from the relay") {
                 while let text = next() {
@@ -47,7 +49,7 @@ struct SystemdTests {
         }
     }
 
-    @Test("says that it is ready, alive, reloading and stopping")
+    @Test("reports READY, WATCHDOG, RELOADING and STOPPING")
     func notify() async throws {
         try await Folder.with { folder in
             let manager = try Manager(in: folder)
@@ -66,11 +68,10 @@ struct SystemdTests {
         }
     }
 
-    @Test("takes the sockets of systemd-socket-activate instead of opening its own")
+    @Test("uses the sockets of systemd-socket-activate instead of opening its own")
     func activation() async throws {
         try await Folder.with { folder in
-            // A port that is free now; the manager holds it from its start on. On an address of its own, where nobody
-            // else can get it meanwhile.
+            // A free port, which the manager opens at its start. The separate address keeps other tests from taking it.
             let host = "127.31.41.60"
             let port = try FreePort.any(of: host)
             let manager = try RunningProgram(
@@ -84,15 +85,15 @@ struct SystemdTests {
             // The first connection starts the relay and is served by it.
             let answer = try await Conversation.exchange(host: host, port: port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(answer.hasPrefix("HTTP/1.1 404 "))
-            // Told a moment after the first connection may have been answered.
+            // The log line may follow the first response.
             _ = try await manager.line { $0.hasSuffix("hybrid-relay: listening on \(host):\(port)") }
             manager.send(SIGTERM)
-            #expect(try await manager.ending().status == 0, "it is the relay by now")
+            #expect(try await manager.ending().status == 0, "the process is now the relay")
         }
     }
 }
 
-/// A TCP port of an address that nobody has at the moment.
+/// A TCP port of an address that is free at the moment.
 enum FreePort {
     static func any(of host: String) throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -4,37 +4,46 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A scan of a picture", .timeLimit(.minutes(10)))
+@Suite("Scanning a picture", .timeLimit(.minutes(10)))
 struct PictureInputTests {
-    @Test("reads its code, whatever the file is called")
+    @Test("Reads the code, whatever the file's name")
     func read() async throws {
-        try await Desk.with { desk in
-            let path = try desk.write("code.jpg", Desk.picture([Desk.code]))
-            let ending = try await desk.scan(["--image", path])
-            #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
+        try await ScanFixture.with { fixture in
+            let path = try fixture.write("code.jpg", ScanFixture.picture([ScanFixture.code]))
+            let ending = try await fixture.scan(["--image", path])
+            #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
             #expect(!ending.errors.contains("FIDO:/"), "the code is a secret")
         }
     }
 
-    @Test("takes the sign-in code among others, and the same one twice")
+    @Test("Finds the sign-in code among others, also if it appears twice")
     func among() async throws {
-        try await Desk.with { desk in
-            let path = try desk.write("a", Desk.picture([Desk.code, "HTTPS://EXAMPLE.COM/1", Desk.code]))
-            let ending = try await desk.scan(["--image", path])
-            #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
+        try await ScanFixture.with { fixture in
+            let path = try fixture.write(
+                "a",
+                ScanFixture.picture([ScanFixture.code, "HTTPS://EXAMPLE.COM/1", ScanFixture.code])
+            )
+            let ending = try await fixture.scan(["--image", path])
+            #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
         }
     }
 
-    @Test("that shows none, another or several says so")
+    @Test("Reports pictures without a code, with another code or with several")
     func others() async throws {
-        try await Desk.with { desk in
-            let none = try await desk.scan(["--image", desk.write("none", Desk.picture([]))])
+        try await ScanFixture.with { fixture in
+            let none = try await fixture.scan(["--image", fixture.write("none", ScanFixture.picture([]))])
             #expect(none.status == 65 && none.lastLine.contains("no QR code was found"), "\(none)")
-            let poster = try await desk.scan(["--image", desk.write("poster", Desk.picture(["HTTPS://EXAMPLE.COM/1"]))])
+            let poster = try await fixture.scan([
+                "--image", fixture.write("poster", ScanFixture.picture(["HTTPS://EXAMPLE.COM/1"])),
+            ])
             #expect(poster.status == 65 && poster.lastLine.contains("not a sign-in code"), "\(poster)")
-            let two = try await desk.scan(["--image", desk.write("two", Desk.picture([Desk.code, "FIDO:/123"]))])
+            let two = try await fixture.scan([
+                "--image", fixture.write("two", ScanFixture.picture([ScanFixture.code, "FIDO:/123"])),
+            ])
             #expect(two.status == 65 && two.lastLine.contains("2 different sign-in codes"), "\(two)")
-            let damaged = try await desk.scan(["--image", desk.write("damaged", Desk.picture(["FIDO:/12345"]))])
+            let damaged = try await fixture.scan([
+                "--image", fixture.write("damaged", ScanFixture.picture(["FIDO:/12345"])),
+            ])
             #expect(damaged.status == 65 && damaged.lastLine.contains("scan it again"), "\(damaged)")
             for ending in [none, poster, two, damaged] {
                 #expect(ending.errors.split(separator: "\n").count == 1, "\(ending)")
@@ -42,54 +51,54 @@ struct PictureInputTests {
         }
     }
 
-    @Test("that is no picture, or not there, says so")
+    @Test("Reports files that are missing or not pictures")
     func files() async throws {
-        try await Desk.with { desk in
-            let text = try await desk.scan(["--image", desk.write("a.png", Array("hello".utf8))])
+        try await ScanFixture.with { fixture in
+            let text = try await fixture.scan(["--image", fixture.write("a.png", Array("hello".utf8))])
             #expect(text.status == 65 && text.lastLine.contains("neither a PNG nor a JPEG"), "\(text)")
-            let empty = try await desk.scan(["--image", desk.write("b.png", [])])
+            let empty = try await fixture.scan(["--image", fixture.write("b.png", [])])
             #expect(empty.status == 65 && empty.lastLine.contains("the file is empty"), "\(empty)")
-            let half = try await desk.scan([
-                "--image", desk.write("c.png", Array(Desk.picture([Desk.code]).prefix(300))),
+            let half = try await fixture.scan([
+                "--image", fixture.write("c.png", Array(ScanFixture.picture([ScanFixture.code]).prefix(300))),
             ])
             #expect(half.status == 65 && half.lastLine.contains("damaged"), "\(half)")
-            let missing = try await desk.scan(["--image", desk.folder + "/none.png"])
+            let missing = try await fixture.scan(["--image", fixture.folder + "/none.png"])
             #expect(missing.status == 66 && missing.lastLine.contains("no such file"), "\(missing)")
-            let folder = try await desk.scan(["--image", desk.folder])
+            let folder = try await fixture.scan(["--image", fixture.folder])
             #expect(folder.status == 66 && folder.lastLine.contains("not a regular file"), "\(folder)")
         }
     }
 
-    @Test("or of anything else is one way at a time")
+    @Test("Accepts exactly one source")
     func usage() async throws {
-        try await Desk.with { desk in
+        try await ScanFixture.with { fixture in
             for arguments in [
                 [], ["--screen", "-"], ["--image", "a", "--camera"], ["--url", "FIDO:/1", "--link", "FIDO:/1"],
                 ["a.png"],
                 ["--camera", "video0"], ["--camera", "-"],
             ] {
-                let ending = try await desk.scan(arguments)
+                let ending = try await fixture.scan(arguments)
                 #expect(ending.status == 64, "\(arguments): \(ending)")
             }
         }
     }
 
-    @Test("with a camera that is not there ends at once")
+    @Test("Reports a missing camera at once")
     func noCamera() async throws {
-        try await Desk.with { desk in
-            let ending = try await desk.scan(["--camera", "/dev/no-such-camera"])
+        try await ScanFixture.with { fixture in
+            let ending = try await fixture.scan(["--camera", "/dev/no-such-camera"])
             #expect(ending.status == 69 && ending.lastLine.contains("no camera at /dev/no-such-camera"), "\(ending)")
             #expect(ending.errors.split(separator: "\n").count == 1)
         }
     }
 
-    @Test("that is old says how old, before anything else")
+    @Test("Warns about an old code first")
     func old() async throws {
-        try await Desk.with { desk in
-            let ending = try await desk.run(["scan", "--tunnel-domain", "266", "-"], input: Desk.code + "\n")
+        try await ScanFixture.with { fixture in
+            let ending = try await fixture.run(["scan", "--tunnel-domain", "266", "-"], input: ScanFixture.code + "\n")
             let lines = ending.errors.split(separator: "\n")
             #expect(lines.first?.contains("OLD CODE: it was made") == true, "\(ending)")
-            #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
+            #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
         }
     }
 }

@@ -6,21 +6,21 @@ import HybridVirtualBlueZ
 import TestSupport
 import Testing
 
-/// `hybrid-auth scan --screen` with a stand-in for the desktop's portal, on a private session bus.
-@Suite("A scan of the screen", .timeLimit(.minutes(10)))
+/// `hybrid-auth scan --screen` with a fake portal on a private session bus.
+@Suite("Scanning the screen", .timeLimit(.minutes(10)))
 struct ScreenInputTests {
     private static let name = "org.freedesktop.portal.Desktop"
 
-    /// A portal that answers every request for a screenshot with a number and a URI, or never.
+    /// Runs a portal that answers each screenshot request with a number and a URI, or never.
     private static func portal(
         _ number: UInt32?,
         _ uri: String,
-        on desk: Desk,
+        on fixture: ScanFixture,
         _ body: (_ session: [String: String], _ asked: () -> Bool) async throws -> Void
     ) async throws {
         let bus = try await PrivateBus.start()
         let (messages, sink) = AsyncStream.makeStream(of: BusMessage.self)
-        let log = desk.folder + "/portal.log"
+        let log = fixture.folder + "/portal.log"
         let connection = try await BusConnection.connect(to: bus.busAddress) { message in
             sink.yield(message)
             return .later
@@ -39,7 +39,7 @@ struct ScreenInputTests {
             }
         }
         do {
-            try await body(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { desk.exists("portal.log") }
+            try await body(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { fixture.exists("portal.log") }
         } catch {
             Issue.record(error)
         }
@@ -48,55 +48,55 @@ struct ScreenInputTests {
         await bus.close()
     }
 
-    @Test("reads the code and removes the picture")
+    @Test("Reads the code and removes the picture")
     func read() async throws {
-        try await Desk.with { desk in
-            let path = try desk.write("run/shot.png", Desk.picture([Desk.code]))
-            try await Self.portal(0, "file://\(path)", on: desk) { session, _ in
-                let ending = try await desk.scan(["--screen"], session)
-                #expect(ending.status == 69 && ending.lastLine.contains(Desk.afterReading), "\(ending)")
-                #expect(!desk.exists("run/shot.png"))
+        try await ScanFixture.with { fixture in
+            let path = try fixture.write("run/shot.png", ScanFixture.picture([ScanFixture.code]))
+            try await Self.portal(0, "file://\(path)", on: fixture) { session, _ in
+                let ending = try await fixture.scan(["--screen"], session)
+                #expect(ending.status == 69 && ending.lastLine.contains(ScanFixture.afterReading), "\(ending)")
+                #expect(!fixture.exists("run/shot.png"))
             }
         }
     }
 
-    @Test("removes the picture also when it shows nothing")
+    @Test("Removes the picture also if it shows no code")
     func nothing() async throws {
-        try await Desk.with { desk in
-            let path = try desk.write("run/shot.png", Desk.picture([]))
-            try await Self.portal(0, "file://\(path)", on: desk) { session, _ in
-                let ending = try await desk.scan(["--screen"], session)
+        try await ScanFixture.with { fixture in
+            let path = try fixture.write("run/shot.png", ScanFixture.picture([]))
+            try await Self.portal(0, "file://\(path)", on: fixture) { session, _ in
+                let ending = try await fixture.scan(["--screen"], session)
                 #expect(ending.status == 65 && ending.lastLine.contains("the screenshot: no QR code"), "\(ending)")
-                #expect(!desk.exists("run/shot.png"))
+                #expect(!fixture.exists("run/shot.png"))
             }
         }
     }
 
-    @Test("fails for causes that are told apart")
+    @Test("Distinguishes the causes of failures")
     func causes() async throws {
-        try await Desk.with { desk in
-            let noBus = try await desk.scan(["--screen"])
+        try await ScanFixture.with { fixture in
+            let noBus = try await fixture.scan(["--screen"])
             #expect(noBus.status == 69 && noBus.lastLine.contains("no session bus"), "\(noBus)")
-            try await Self.portal(1, "", on: desk) { session, _ in
-                let declined = try await desk.scan(["--screen"], session)
+            try await Self.portal(1, "", on: fixture) { session, _ in
+                let declined = try await fixture.scan(["--screen"], session)
                 #expect(declined.status == 77 && declined.lastLine.contains("did not allow"), "\(declined)")
             }
-            try await Self.portal(0, "file:///nonexistent/shot.png", on: desk) { session, _ in
-                let missing = try await desk.scan(["--screen"], session)
+            try await Self.portal(0, "file:///nonexistent/shot.png", on: fixture) { session, _ in
+                let missing = try await fixture.scan(["--screen"], session)
                 #expect(missing.status == 66 && missing.lastLine.contains("the screenshot: there is no such file"))
             }
             let bus = try await PrivateBus.start()
-            let noPortal = try await desk.scan(["--screen"], ["DBUS_SESSION_BUS_ADDRESS": bus.address])
+            let noPortal = try await fixture.scan(["--screen"], ["DBUS_SESSION_BUS_ADDRESS": bus.address])
             #expect(noPortal.status == 69 && noPortal.lastLine.contains("no portal"), "\(noPortal)")
             await bus.close()
         }
     }
 
-    @Test("is left by Ctrl-C while the portal asks")
+    @Test("Ctrl-C interrupts the portal's prompt")
     func interrupted() async throws {
-        try await Desk.with { desk in
-            try await Self.portal(nil, "", on: desk) { session, asked in
-                let program = try desk.start(["scan", "--tunnel-domain", "266", "--screen"], session)
+        try await ScanFixture.with { fixture in
+            try await Self.portal(nil, "", on: fixture) { session, asked in
+                let program = try fixture.start(["scan", "--tunnel-domain", "266", "--screen"], session)
                 try await Waiting.until("the portal was asked") { asked() }
                 program.send(SIGINT)
                 let ending = try await program.ending()

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// Where the programs under test lie: in HYBRID_TEST_PROGRAMS, or beside the test bundle that runs now.
+/// The folder of the programs under test: `HYBRID_TEST_PROGRAMS`, or the folder of the running test bundle.
 public enum BuildFolder {
-    /// The folder.
+    /// The path, without a slash at the end.
     public static let path: String = {
         if let named = ProcessInfo.processInfo.environment["HYBRID_TEST_PROGRAMS"] { return named }
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -15,6 +15,6 @@ public enum BuildFolder {
             .appendingPathComponent(".build/debug").path
     }()
 
-    /// The path of a program in it.
+    /// Returns the path of a program.
     public static func program(_ name: String) -> String { "\(path)/\(name)" }
 }

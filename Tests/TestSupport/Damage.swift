@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The two ways in which every message of the protocol is damaged in tests: cut off, and a bit turned over.
+/// Damaged versions of a message: truncated, or with one bit flipped.
 public enum Damage {
-    /// Every true prefix, from none of the bytes to all but one.
+    /// Returns every proper prefix, from the empty one to all bytes but the last.
     public static func truncations(of bytes: [UInt8]) -> [[UInt8]] {
         bytes.indices.map { Array(bytes[..<$0]) }
     }
 
-    /// Every version that differs in exactly one bit.
+    /// Returns every version that differs in exactly one bit.
     public static func bitFlips(of bytes: [UInt8]) -> [[UInt8]] {
         (0..<bytes.count * 8).map { bit in
             var damaged = bytes

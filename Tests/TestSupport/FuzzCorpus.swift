@@ -2,7 +2,7 @@
 
 internal import FoundationEssentials
 
-/// What fuzzers start from and what once made a parser fall over.
+/// Seeds of the fuzzers, and inputs that once crashed a parser.
 public enum FuzzCorpus {
     /// One input.
     public struct Input: Sendable {
@@ -12,7 +12,7 @@ public enum FuzzCorpus {
         public let bytes: [UInt8]
     }
 
-    /// Every input of a target, seeds first; files of `Fuzz/Corpus` and `Fuzz/Crashes`.
+    /// Returns every input of a target: files of `Fuzz/Corpus`, then of `Fuzz/Crashes`.
     public static func inputs(_ target: String) throws -> [Input] {
         var inputs: [Input] = []
         for kind in ["Corpus", "Crashes"] {
@@ -27,17 +27,18 @@ public enum FuzzCorpus {
         return inputs
     }
 
-    /// What became of a target's inputs; the names of files.
+    /// The results for a target's inputs, as file names.
     public struct Replay: Sendable {
-        /// Those that the parser took, or that went well to their end.
+        /// Inputs that the parser accepted.
         public fileprivate(set) var taken: [String] = []
-        /// Those that it refused.
+        /// Inputs that the parser rejected.
         public fileprivate(set) var refused: [String] = []
-        /// Those at which something that must always hold did not, and what that was.
+        /// Inputs that violated an invariant, each with the error.
         public fileprivate(set) var broken: [String] = []
     }
 
-    /// Runs every input of a target through the target itself, which throws when something is broken.
+    /// Passes every input of a target to `run`, which returns true if it accepts the input and throws if an invariant
+    /// does not hold.
     public static func replay(_ target: String, _ run: ([UInt8]) throws -> Bool) throws -> Replay {
         var replay = Replay()
         for input in try inputs(target) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes written as hexadecimal digits, the way vectors are.
+/// Hexadecimal digits, as in the test vectors, implemented independently of the code under test.
 public enum Hexadecimal {
-    /// Reads an even number of digits of either case; anything else is `nil`.
+    /// Returns the bytes of an even number of digits of either case, or `nil` for any other text.
     public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ public enum Hexadecimal {
         return bytes
     }
 
-    /// Two lower-case digits for each byte.
+    /// Returns two lowercase digits for each byte.
     public static func text(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { byte in
             let digits = String(byte, radix: 16)

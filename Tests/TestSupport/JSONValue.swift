@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON document of the tests, read without knowing its shape.
-public enum JSONValue: Decodable, Sendable, Hashable {
+/// A JSON value of any structure.
+public enum JSONValue: Decodable, Sendable, Hashable, ExpressibleByStringLiteral {
     /// `null`.
     case null
     /// `true` or `false`.
     case boolean(Bool)
-    /// A whole number; vectors hold no others.
+    /// An integer. The vectors contain no other numbers.
     case number(Int)
-    /// A text.
+    /// A string.
     case text(String)
-    /// A list.
+    /// An array.
     case list([JSONValue])
     /// An object.
     case object([String: JSONValue])
 
-    /// What a vector file does not say though a test needs it.
+    /// A value that a test needs and the document lacks.
     public enum Missing: Error, Equatable {
-        /// The key is not there.
+        /// The key is missing.
         case key(String)
-        /// The value is of another kind, or text is not hexadecimal.
+        /// The value has another type, or the string is not hexadecimal.
         case kind(String)
     }
 
-    /// Reads any value.
+    /// Creates a string.
+    public init(stringLiteral value: String) { self = .text(value) }
+
+    /// Creates a value from any JSON value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -41,46 +44,46 @@ public enum JSONValue: Decodable, Sendable, Hashable {
         }
     }
 
-    /// The value of a key, or `nil` where there is none or it is `null`.
+    /// Accesses the value of a key; `nil` if it is missing or `null`.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let entries) = self, let value = entries[key], value != .null else { return nil }
         return value
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     public func value(_ key: String) throws -> JSONValue {
         guard let value = self[key] else { throw Missing.key(key) }
         return value
     }
 
-    /// The text of a key.
+    /// Returns the string of a key.
     public func text(_ key: String) throws -> String {
         guard case .text(let text) = try value(key) else { throw Missing.kind(key) }
         return text
     }
 
-    /// The bytes that a key gives in hexadecimal digits.
+    /// Returns the bytes of a key's hexadecimal digits.
     public func hex(_ key: String) throws -> [UInt8] {
         guard let bytes = Hexadecimal.bytes(try text(key)) else { throw Missing.kind(key) }
         return bytes
     }
 
-    /// The number of a key.
+    /// Returns the integer of a key.
     public func number(_ key: String) throws -> Int {
         guard case .number(let number) = try value(key) else { throw Missing.kind(key) }
         return number
     }
 
-    /// The truth value of a key.
+    /// Returns the Boolean of a key.
     public func boolean(_ key: String) throws -> Bool {
         guard case .boolean(let value) = try value(key) else { throw Missing.kind(key) }
         return value
     }
 
-    /// The list of a key.
+    /// Returns the array of a key.
     public func list(_ key: String) throws -> [JSONValue] { try value(key).elements }
 
-    /// The elements of a list.
+    /// The elements of an array.
     public var elements: [JSONValue] {
         get throws {
             guard case .list(let elements) = self else { throw Missing.kind("list") }

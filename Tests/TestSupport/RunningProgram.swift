@@ -2,18 +2,18 @@
 
 import Foundation
 
-/// One of the product's programs (or any other) as a process of its own, its outputs in files.
+/// A process of one of the project's programs, or of any other, with its outputs in files.
 public final class RunningProgram: Sendable {
-    /// Waited for something that did not come.
+    /// An event that did not occur in time, or cannot occur any more.
     public struct TimedOut: Error, CustomStringConvertible {
-        /// What, and what there was instead.
+        /// The expected event, and what happened instead.
         public let description: String
 
-        /// Puts an error together.
+        /// Creates an error.
         public init(description: String) { self.description = description }
     }
 
-    /// How a program ended.
+    /// The result of a program.
     public struct Ending: CustomStringConvertible {
         /// The exit status.
         public let status: Int32
@@ -22,29 +22,29 @@ public final class RunningProgram: Sendable {
         /// Standard error.
         public let errors: String
 
-        /// Puts an ending together.
+        /// Creates a result.
         public init(status: Int32, output: String, errors: String) {
             (self.status, self.output, self.errors) = (status, output, errors)
         }
 
-        /// The last line on standard error, where programs say why they failed.
+        /// The last line on standard error, where programs report the cause of a failure.
         public var lastLine: String { errors.split(separator: "\n").last.map(String.init) ?? "" }
-        /// All of it.
+        /// The status and both outputs.
         public var description: String { "status \(status)\nstdout: \(output)\nstderr: \(errors)" }
     }
 
     private let process: SpawnedProcess
     private let outputPath: String
     private let errorPath: String
-    /// The program, as it was named.
+    /// The program's name or path.
     public let name: String
 
-    /// Starts a program of the build (`hybrid-auth`) or one by its path.
+    /// Starts a program of the build, such as `hybrid-auth`, or any program by its path.
     public init(
         _ name: String,
         _ arguments: [String],
         in folder: String,
-        environment: [String: String],
+        environment: [String: String] = SpawnedProcess.environment,
         input: String? = nil,
         output: String? = nil
     ) throws {
@@ -62,12 +62,12 @@ public final class RunningProgram: Sendable {
         )
     }
 
-    /// Standard output, so far.
+    /// Standard output so far.
     public var output: String { Self.contents(outputPath) }
-    /// Standard error, so far.
+    /// Standard error so far.
     public var errors: String { Self.contents(errorPath) }
 
-    /// Its process ID, for as long as it runs.
+    /// The process ID.
     public var identifier: Int32 { process.identifier }
 
     /// Sends a signal.
@@ -77,19 +77,19 @@ public final class RunningProgram: Sendable {
     public func line(within limit: Duration = .seconds(60), where matches: (Substring) -> Bool) async throws -> String {
         var found: String?
         try await Waiting.until("a line of \(name)", within: limit, evidence: self.errors) {
-            // Looked at first: what it printed before it ended is all there then.
+            // Read first: once the program has ended, its output is complete.
             let hasEnded = self.process.exitStatus != nil
             let whole = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             found = whole.first(where: matches).map(String.init)
             if found == nil, hasEnded {
-                throw TimedOut(description: "\(name) ended without it: \(self.errors)")
+                throw TimedOut(description: "\(name) ended without that line: \(self.errors)")
             }
             return found != nil
         }
         return found ?? ""
     }
 
-    /// Waits until it ends.
+    /// Waits for the end and returns the result.
     public func ending(within limit: Duration = .seconds(90)) async throws -> Ending {
         try await Waiting.until("the end of \(name)", within: limit, evidence: self.errors) {
             self.process.exitStatus != nil
@@ -98,7 +98,7 @@ public final class RunningProgram: Sendable {
     }
 
     private static func contents(_ path: String) -> String {
-        // A device such as /dev/full has no content of ours, and no end.
+        // Reading a device such as /dev/full would not end.
         guard !path.hasPrefix("/dev/") else { return "" }
         return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }

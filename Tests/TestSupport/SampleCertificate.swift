@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A certificate that nobody has the key of, for what only reads one.
+/// A certificate without a private key, for code that only reads certificates.
 public enum SampleCertificate {
-    /// The text of the file.
+    /// The certificate in PEM.
     public static let pem = """
         -----BEGIN CERTIFICATE-----
         MIIBdDCCARugAwIBAgIUQfnG0krpyWtJQ/kSHxEaNFRnGuMwCgYIKoZIzj0EAwIw

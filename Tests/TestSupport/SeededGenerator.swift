@@ -2,32 +2,32 @@
 
 internal import FoundationEssentials
 
-/// Random numbers that can be had again.
+/// A reproducible random number generator.
 ///
-/// The seed is drawn afresh for each generator, or taken from the variable `TEST_SEED`. A property test puts the
+/// The seed is random for each generator unless the environment variable `TEST_SEED` is set. Property tests put the
 /// generator into the comment of every expectation, so that a failure names the seed:
 ///
 ///     #expect(decoded == value, "\(random)")
 ///
-/// The numbers are SplitMix64's: good enough to draw cases, worthless as keys outside tests.
+/// The algorithm is SplitMix64, which is not suitable for keys outside of tests.
 public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible, Sendable {
-    /// What the sequence began with.
+    /// The seed of the sequence.
     public let seed: UInt64
     private var state: UInt64
 
-    /// A generator with the seed of `TEST_SEED`, or else a new one.
+    /// Creates a generator with the seed in `TEST_SEED`, or with a random seed.
     public init() {
         let wanted = ProcessInfo.processInfo.environment["TEST_SEED"].flatMap { UInt64($0) }
         self.init(seed: wanted ?? UInt64.random(in: .min ... .max))
     }
 
-    /// A generator with a fixed seed.
+    /// Creates a generator with a fixed seed.
     public init(seed: UInt64) {
         self.seed = seed
         self.state = seed
     }
 
-    /// The next number.
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -36,14 +36,14 @@ public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible, S
         return mixed ^ (mixed >> 31)
     }
 
-    /// So many random bytes.
+    /// Returns random bytes.
     public mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }
 
-    /// A number from a range.
+    /// Returns a number in a range.
     public mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
-    /// How to have the same sequence again.
-    public var description: String { "again with TEST_SEED=\(seed)" }
+    /// The environment variable that reproduces the sequence.
+    public var description: String { "reproduce with TEST_SEED=\(seed)" }
 }

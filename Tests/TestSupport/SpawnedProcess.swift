@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
 public import Glibc
 
-/// A child process of a test, waited for without blocking a thread.
+/// A child process of a test.
 ///
-/// It inherits no descriptor but its three: a child that held another test's socket would keep that socket
-/// open, and a test that waits for its end would wait for ever.
+/// Waiting for it blocks no thread. The child inherits standard input, output and error only: if it held a socket of another test, that socket would stay
+/// open, and the other test would wait for its end forever.
 public final class SpawnedProcess: @unchecked Sendable {
-    // SAFETY of @unchecked: `status` is only touched under `lock`.
+    // SAFETY of @unchecked: `status` is only accessed under `lock`.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var status: Int32?
 
     /// The process ID.
     public let identifier: pid_t
 
-    /// The program could not be started; the number is the system's.
+    /// A program that could not be started.
     public struct NotStarted: Error {
-        /// What the system says.
+        /// The system's error number.
         public let errorNumber: Int32
     }
 
-    /// Starts a program, found in PATH if its name has no slash; outputs and input are files.
+    /// The environment variables of this process.
+    public static let environment = ProcessInfo.processInfo.environment
+
+    /// Starts a program, found in PATH if its name has no slash, with files as input and outputs.
     public init(
         _ command: [String],
-        environment: [String: String],
+        environment: [String: String] = SpawnedProcess.environment,
         input: String = "/dev/null",
         output: String = "/dev/null",
         errors: String = "/dev/null"
@@ -34,12 +38,12 @@ public final class SpawnedProcess: @unchecked Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        // Numbers that are not open do no harm.
+        // Closing a descriptor that is not open is harmless here.
         for descriptor: Int32 in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads that run tasks may have signals blocked, which a child would inherit.
+        // Threads of the task pool may block signals, and a child would inherit that.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -66,7 +70,8 @@ public final class SpawnedProcess: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// How it ended, as a shell tells it (128 and the signal's number if it was killed); `nil` while it runs.
+    /// The exit status as a shell reports it (128 and the signal's number if the process was killed), or `nil` while it
+    /// runs.
     public var exitStatus: Int32? {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -77,12 +82,12 @@ public final class SpawnedProcess: @unchecked Sendable {
         return status
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal unless the process has ended.
     public func send(_ signal: Int32) {
         if exitStatus == nil { kill(identifier, signal) }
     }
 
-    /// Waits for the end.
+    /// Waits for the end and returns the exit status.
     public func end() async throws -> Int32 {
         while true {
             if let exitStatus { return exitStatus }

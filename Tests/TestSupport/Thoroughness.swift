@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// How much a property test tries: enough to notice most faults every time, or all there is before a release.
+/// The number of cases in a property test: enough to find most faults in every run, or all of them before a release.
 public enum Thoroughness {
-    /// Whether `HYBRID_TEST_THOROUGH` is set, as `scripts/release-check` does.
+    /// True if `HYBRID_TEST_THOROUGH` is set, as in `scripts/release-check`.
     public static let isFull = ProcessInfo.processInfo.environment["HYBRID_TEST_THOROUGH"] != nil
 
-    /// So many rounds now.
+    /// Returns the number of rounds.
     public static func rounds(_ usual: Int, thorough: Int) -> Int { isFull ? thorough : usual }
 }

@@ -2,16 +2,16 @@
 
 internal import FoundationEssentials
 
-/// The folder of the package, found from where this file lies.
+/// The folder of the package, relative to this file.
 public enum PackageFolder {
-    /// Its path, without a slash at the end.
+    /// The path, without a slash at the end.
     public static let path: String = {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
         return parts.dropLast(3).joined(separator: "/")
     }()
 }
 
-/// The vectors that other implementations, real phones and reference scripts agree on.
+/// Test vectors on which other implementations, real phones and reference scripts agree.
 public enum VectorFile {
     /// Reads `Tests/Vectors/vectors.json`.
     public static func load() throws -> JSONValue {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Waiting for a state, never for a time.
+/// Polls for a state, so that no test waits for a fixed time.
 public enum Waiting {
     /// Returns when the condition holds.
     ///
-    /// - Throws: ``RunningProgram/TimedOut`` after the limit, and what the condition throws.
+    /// - Parameter evidence: Text for the error message.
+    /// - Throws: ``RunningProgram/TimedOut`` after the limit, and errors of the condition.
     public static func until(
         _ what: String,
         within limit: Duration = .seconds(60),

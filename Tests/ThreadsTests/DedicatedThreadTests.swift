@@ -5,22 +5,24 @@ import HybridThreads
 import Synchronization
 import Testing
 
-@Suite("A thread of its own", .timeLimit(.minutes(10)))
+@Suite("A dedicated thread", .timeLimit(.minutes(10)))
 struct DedicatedThreadTests {
     private enum Refusal: Error, Equatable { case refused(Int) }
 
-    /// A place where threads wait for each other.
-    private final class Meeting: Sendable {
-        private let present = Atomic<Int>(0)
+    /// A barrier at which threads wait for each other.
+    private final class Barrier: Sendable {
+        private let arrived = Atomic<Int>(0)
         private let expected: Int
 
         init(of expected: Int) { self.expected = expected }
 
-        /// Blocks the thread until all have come; `false` if they do not come.
-        func join() -> Bool {
-            present.add(1, ordering: .sequentiallyConsistent)
+        /// Blocks the thread until all have arrived.
+        ///
+        /// Returns `false` if some do not arrive within a minute.
+        func arrive() -> Bool {
+            arrived.add(1, ordering: .sequentiallyConsistent)
             let deadline = ContinuousClock.now + .seconds(60)
-            while present.load(ordering: .sequentiallyConsistent) < expected {
+            while arrived.load(ordering: .sequentiallyConsistent) < expected {
                 guard .now < deadline else { return false }
                 usleep(1000)
             }
@@ -28,7 +30,7 @@ struct DedicatedThreadTests {
         }
     }
 
-    /// Tells when it is released.
+    /// An object that reports its release.
     private final class Held: Sendable {
         private let released: AsyncStream<Void>.Continuation
 
@@ -39,7 +41,7 @@ struct DedicatedThreadTests {
         func touch() -> Int { 7 }
     }
 
-    @Test("gives the result back, and throws what the work throws, with its type")
+    @Test("returns the result of the work, or throws its typed error")
     func results() async {
         #expect(await DedicatedThread.run { 5 } == 5)
         #expect(await DedicatedThread.run(otherwise: 0) { 5 } == 5)
@@ -52,36 +54,36 @@ struct DedicatedThreadTests {
         #expect(refused == .failure(.refused(3)))
     }
 
-    @Test("is not one of those that tasks share, in none of the four ways")
+    @Test("is none of the shared threads, whichever of the four methods starts it")
     func blocking() async {
-        // More than there are shared threads, and none goes on before all are there.
+        // More than there are shared threads; none continues before all have arrived.
         let each = max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) + 1
-        let meeting = Meeting(of: 4 * each)
-        let (met, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let barrier = Barrier(of: 4 * each)
+        let (arrivals, continuation) = AsyncStream.makeStream(of: Bool.self)
         for _ in 0..<each {
-            #expect(DedicatedThread.start { continuation.yield(meeting.join()) })
-            DedicatedThread.startOrRunHere { continuation.yield(meeting.join()) }
-            Task { continuation.yield(await DedicatedThread.run { meeting.join() }) }
-            Task { continuation.yield(await DedicatedThread.run(otherwise: false) { meeting.join() }) }
+            #expect(DedicatedThread.start { continuation.yield(barrier.arrive()) })
+            DedicatedThread.startOrRunHere { continuation.yield(barrier.arrive()) }
+            Task { continuation.yield(await DedicatedThread.run { barrier.arrive() }) }
+            Task { continuation.yield(await DedicatedThread.run(otherwise: false) { barrier.arrive() }) }
         }
         var results: [Bool] = []
-        for await result in met {
+        for await result in arrivals {
             results.append(result)
             if results.count == 4 * each { break }
         }
         #expect(results.allSatisfy { $0 })
     }
 
-    @Test("ends its work also when the task is cancelled")
+    @Test("completes its work even if the task is cancelled")
     func cancellation() async {
-        let meeting = Meeting(of: 2)
-        let task = Task { await DedicatedThread.run { meeting.join() } }
+        let barrier = Barrier(of: 2)
+        let task = Task { await DedicatedThread.run { barrier.arrive() } }
         task.cancel()
-        #expect(await DedicatedThread.run { meeting.join() })
+        #expect(await DedicatedThread.run { barrier.arrive() })
         #expect(await task.value)
     }
 
-    @Test("keeps nothing of what its work held")
+    @Test("releases what its work captured")
     func release() async {
         let (released, continuation) = AsyncStream.makeStream(of: Void.self)
         await work(continuation)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills the real `hybrid-auth vault …` at its n-th system call on a file of the vault or the local state, whichever
-thread makes it; lets that call fail; and looks at the order of the writes. After each the vault must hold what it
-held, the same command must do its work when it is given again, and a failure must be told in one line with its code.
+"""Kills `hybrid-auth vault …` at its n-th system call on a file of the vault or the local state, in any thread, or lets
+that call fail, and checks the order of the writes. Afterwards the vault must have its previous contents, the same
+command must succeed when it is run again, and a failure must be reported in one line with its exit status.
 
     kill_anywhere.py PROGRAM [--every K] [--seed S] [--only NAME]
 
-K > 1 tries each K-th point only, beginning at one that the seed chooses. What is in the vault is read by
-vault_format.py, which shares no code with the program, and has written both the vault and the local state that the
-commands start from. Needs strace for the order of writes, and Linux 5.5 for the points (see watched_calls.py).
+K > 1 tries every K-th point only, starting at one that depends on the seed. The vault is read by vault_format.py, which
+shares no code with the program and also wrote the vault and the local state that the commands start from. Needs strace
+for the order of writes, and Linux 5.5 for the points (see watched_calls.py).
 """
 import dataclasses
 import json
@@ -30,8 +30,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PIN, NEXT_PIN, NEW = "123456", "654321", "glider museum ochre tactful banjo"
 OLD = vault_format.PASSPHRASE
 CODE = re.compile("[0-9A-Z]{5}(?:-[0-9A-Z]{5}){5}")
-# It answers each GETPIN with the next line of a file, cancels when there is none, and confirms everything.
-PERSON = """#!/bin/sh
+# A pinentry that answers each GETPIN with the next line of a file, cancels if there is none, and confirms everything.
+PINENTRY = """#!/bin/sh
 echo "OK ready"
 while read -r line; do
   printf '%s\\n' "$line" >> "$TEST_ANSWERS.log"
@@ -62,7 +62,7 @@ class Ending:
 
 
 class Place:
-    """A folder with a vault, a state and a person."""
+    """A directory with a vault, a local state and a pinentry program."""
 
     def __init__(self, program, like=None):
         self.program = program
@@ -70,10 +70,10 @@ class Place:
         if like:
             shutil.copytree(like.root, self.root, dirs_exist_ok=True)
         self.vault, self.backup, self.copy = (self.root + "/" + name for name in ("vault", "backup", "copy"))
-        self.state, self.person = self.root + "/state/hybrid", self.root + "/person"
-        with open(self.person, "w") as file:
-            file.write(PERSON)
-        os.chmod(self.person, 0o700)
+        self.state, self.pinentry = self.root + "/state/hybrid", self.root + "/pinentry"
+        with open(self.pinentry, "w") as file:
+            file.write(PINENTRY)
+        os.chmod(self.pinentry, 0o700)
 
     def __enter__(self):
         return self
@@ -84,19 +84,19 @@ class Place:
     def line(self, command):
         names = {"BACKUP": self.backup, "COPY": self.copy, "COPY2": self.copy + "2"}
         line = [self.program, "vault"] + [names.get(word, word) for word in command] + ["--vault", self.vault]
-        return line + ([] if command[0] == "status" else ["--pinentry", self.person])
+        return line + ([] if command[0] == "status" else ["--pinentry", self.pinentry])
 
     def environment(self, answers):
         with tempfile.NamedTemporaryFile("w", dir=self.root, prefix="answers-", delete=False) as file:
             file.write("".join(answer + "\n" for answer in answers))
-        # Sets and dictionaries go through in the same order each time, so that the n-th call is the same one.
+        # A fixed iteration order of sets and dictionaries, so that the n-th call is always the same.
         environment = dict(os.environ, HOME=self.root, XDG_STATE_HOME=self.root + "/state", TEST_ANSWERS=file.name,
                            SWIFT_DETERMINISTIC_HASHING="1")
         environment.pop("DBUS_SYSTEM_BUS_ADDRESS", None)
         return environment
 
     def run(self, command, answers=(), number=None, error=None, stays=False):
-        """Runs a subcommand, watched."""
+        """Runs a subcommand and watches its system calls."""
         environment = self.environment(answers)
         watch = watched_calls.Watch([self.vault, self.state, self.copy], number, error, stays)
         with tempfile.TemporaryFile() as input, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -133,14 +133,14 @@ class Place:
         return vault_format.read_with_pin(self.vault, self.state, pin)
 
     def opens(self, read, *arguments):
-        """What a reading gives, None if it is refused."""
+        """Returns the result of read, or None if it is refused."""
         try:
             return read(*arguments)
         except (vault_format.Refused, OSError):
             return None
 
     def files(self):
-        """Every file of vault and state with its content, but for what only says where a vault was seen."""
+        """Returns all files of vault and state with their contents, except the lock and the known paths."""
         files = {}
         for top in (self.vault, self.state, self.copy):
             for folder, _, names in os.walk(top):
@@ -163,7 +163,7 @@ def keys_of(content):
     return frozenset((passkey["id"], passkey["key"]) for passkey in content["passkeys"])
 
 
-# What the commands start from.
+# Initial states of the commands.
 
 
 def nothing(place):
@@ -193,7 +193,7 @@ def record(number):
 
 
 def rolled_back(place):
-    """One record older, one missing, one deletion missing whose passkey is back."""
+    """One older record, one missing record, and one missing deletion whose passkey is back."""
     joined(place)
     folder = place.vault + record(1)
     os.remove(folder + "/" + next(name for name in os.listdir(folder) if name.startswith("3-")))
@@ -204,7 +204,7 @@ def rolled_back(place):
 ACCEPTED = dict(EXPECTED, passkeys=[dict(EXPECTED["passkeys"][0], user="ada")])
 
 
-# What holds once a command has done its work; each takes the place and how the command ended.
+# Conditions after a successful command; each takes the place and the result of the command.
 
 
 def made(place, _):
@@ -240,7 +240,7 @@ def rekeyed(place, ended):
     content = vault_format.read_vault(place.vault, NEW)
     assert same(content, EXPECTED) and content["keys"] > EXPECTED["keys"]
     assert same(vault_format.read_vault(place.vault, CODE.search(ended.shown).group(0)), EXPECTED)
-    assert len(place.slots()) == 2, "slots that open nothing are left"
+    assert len(place.slots()) == 2, "slots that open nothing remain"
     assert place.opens(vault_format.read_vault, place.vault, OLD) is None
 
 
@@ -248,7 +248,7 @@ def accepted(place, _):
     assert same(place.content(PIN), ACCEPTED)
 
 
-# How a command is given again after it was cut short; gives how that ended.
+# Ways to repeat an interrupted command; each returns the result.
 
 
 def simply(command, *answers):
@@ -258,13 +258,13 @@ def simply(command, *answers):
 def init_again(place):
     if not place.has_vault:
         return place.must(["init"], [PIN, PIN])
-    # It was made, whatever was not told.
+    # The vault was created, even if the success was not reported.
     place.must(["add-passphrase"], [PIN, NEW, NEW])
     return place.must(["status"])
 
 
 def join_again(place):
-    # Until the PIN slot is there it is asked for again, then the PIN is there.
+    # Without a PIN slot the command is repeated; otherwise the PIN exists.
     if not place.status()["pin"]:
         place.must(["init"], [OLD, PIN, PIN])
     return place.must(["backup", "COPY"], [PIN])
@@ -284,14 +284,14 @@ def change_again(place):
 def backup_again(place):
     if not os.path.exists(place.copy):
         return place.must(["backup", "COPY"], [PIN])
-    # What stands under its name is whole.
+    # A file with the final name is complete.
     assert same(vault_format.read_backup(place.copy, OLD), EXPECTED)
     return place.must(["backup", "COPY2"], [PIN])
 
 
 @dataclasses.dataclass
 class Scenario:
-    """A command, what it starts from, what it does, and how it is given again."""
+    """A command with its initial state, its effect, and the way to repeat it."""
 
     name: str
     prepare: Callable
@@ -299,10 +299,9 @@ class Scenario:
     answers: list
     is_done: Callable
     again: Callable
-    # PINs of which one must open what is there for another program, whenever it is cut short; none where there may
-    # be no vault.
+    # PINs of which one must open the vault for vault_format.py after any interruption; none if there may be no vault.
     pins: tuple = (PIN,)
-    # Passkeys that are there before and after.
+    # Passkeys that exist before and after.
     kept: frozenset = keys_of(EXPECTED)
 
 
@@ -321,7 +320,7 @@ SCENARIOS = [
     Scenario("recovery-code", joined, ["recovery-code", "--replace"], [PIN], code_replaced,
              simply(["recovery-code", "--replace"], PIN)),
     Scenario("backup", joined, ["backup", "COPY"], [PIN], backed_up, backup_again),
-    # Between its keys a vault is read by no other program; the next command that opens it ends that.
+    # During a rekey vault_format.py cannot read the vault; the next command that opens it finishes the rekey.
     Scenario("rekey", joined, ["rekey"], [PIN, NEW, NEW], rekeyed, simply(["rekey"], PIN, NEW, NEW), ()),
     Scenario("accept", rolled_back, ["accept"], [PIN], accepted, simply(["accept"], PIN),
              kept=keys_of(ACCEPTED)),
@@ -329,15 +328,15 @@ SCENARIOS = [
 
 
 def check(scenario, place, ended):
-    """What must hold after a command was cut short, refused, or did its work all the same."""
+    """Checks the state after a command was interrupted, failed, or succeeded."""
     if ended.status != 0 and place.files() == place.before:
-        # Byte for byte what it was; that this opens and that the command goes well is known.
+        # Unchanged byte for byte; that this state works is known.
         return
     if scenario.pins:
         contents = [place.opens(place.content, pin) for pin in scenario.pins]
         there = [content for content in contents if content]
-        assert len(there) == 1, "one PIN opens the vault, and not %d of %d" % (len(there), len(contents))
-        # While it is taken as it is or united, an account's name may be the one before.
+        assert len(there) == 1, "%d of %d PINs open the vault, not one" % (len(there), len(contents))
+        # During accept and merge, an account may still have its previous name.
         assert scenario.kept <= keys_of(there[0]), "a passkey is lost"
     if ended.status == 0:
         scenario.is_done(place, ended)
@@ -348,7 +347,7 @@ def check(scenario, place, ended):
 
 
 def errors_at(call):
-    """How a call may fail on a disk that is full, broken, or not ours."""
+    """Returns the errors of a call on a disk that is full, broken or not accessible."""
     if call.name in ("write", "pwrite64", "ftruncate"):
         return [errno.ENOSPC, errno.EIO]
     if call.name in ("fsync", "fdatasync"):
@@ -361,7 +360,7 @@ def errors_at(call):
 
 
 def check_refusal(call, ended):
-    """One clear line, and the code of what went wrong."""
+    """Checks that a failure is one line with a suitable exit status."""
     if ended.status == 0:
         return
     changes = call.changes or call.name == "flock"
@@ -373,18 +372,18 @@ def check_refusal(call, ended):
 
 
 def attempt(job):
-    """One point; gives its kind and what was broken there, None if nothing was."""
+    """Tries one point; returns its kind, and the problem or None."""
     program, index, base, number, expected, error, stays = job
     scenario = SCENARIOS[index]
     kind = "kills" if error is None else "errors"
-    what = "killed" if error is None else errno.errorcode[error] + (" from there on" if stays else "")
+    what = "killed" if error is None else errno.errorcode[error] + (" from then on" if stays else "")
     with Place(program, base) as place:
         place.before = place.files()
         ended = place.run(scenario.command, scenario.answers, number, error, stays)
         try:
             assert ended.met, "the point was not reached"
             call = ended.calls[number - 1]
-            assert str(call).replace(place.root, "") == expected, "another call was there: %s" % call
+            assert str(call).replace(place.root, "") == expected, "unexpected call: %s" % call
             if error is not None:
                 check_refusal(call, ended)
             else:
@@ -397,7 +396,7 @@ def attempt(job):
 
 
 def check_order(trace):
-    """Each name that appears was written and synced before, and its directory is synced after."""
+    """Checks that each new name was written and synced before, and its directory is synced afterwards."""
     written, synced, waiting, changes = set(), set(), {}, 0
     for line in open(trace):
         line = re.sub(r"^\d+ +", "", line)
@@ -423,13 +422,13 @@ def check_order(trace):
         elif call == "mkdirat":
             waiting[paths[0]] = names[0]
             changes += 1
-    assert not waiting, "directories that were not synced after: %s" % waiting
+    assert not waiting, "directories not synced afterwards: %s" % waiting
     assert changes > 0
     return changes
 
 
 def points(program, index, base, every, chance):
-    """The jobs of one command, from a plain run of it."""
+    """Returns the jobs of one command, from an undisturbed run."""
     scenario = SCENARIOS[index]
     with Place(program, base) as place:
         plain = place.run(scenario.command, scenario.answers)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes a vault from docs/vault.md alone, with other libraries than the program.
+"""Reads and writes vaults according to docs/vault.md, independently of the program and its libraries.
 
-    vault_format.py write DIR            the test vector: DIR/vault and DIR/backup, the same bytes each time
-    vault_format.py read VAULT SECRET    everything in a vault, as JSON; SECRET is a passphrase or a recovery code
+    vault_format.py write DIR            the test vector: DIR/vault and DIR/backup, always the same bytes
+    vault_format.py read VAULT SECRET    the contents of a vault in JSON; SECRET is a passphrase or a recovery code
     vault_format.py backup FILE SECRET   the same for a backup
 
 Needs Python 3.9 and `cryptography`.
@@ -22,7 +22,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 class Refused(Exception):
-    """What is read is not what the page describes."""
+    """The input does not conform to the format."""
 
 
 def hkdf(key, salt, info, length=32):
@@ -45,7 +45,7 @@ def unseal(key, sealed, aad):
         raise Refused("does not open") from error
 
 
-# CBOR, the little of it that a vault has (RFC 8949, keys in CTAP2's order).
+# The subset of CBOR that a vault uses (RFC 8949, keys in CTAP2 order).
 
 
 def encode(value):
@@ -74,7 +74,7 @@ def encode(value):
 def decode(data):
     value, rest = decode_item(data)
     if rest:
-        raise Refused("something behind the CBOR")
+        raise Refused("data after the CBOR")
     return value
 
 
@@ -117,7 +117,7 @@ def unpad(plaintext):
 
 
 class Vault:
-    """The identity and the derived things of one vault."""
+    """The identity of a vault and everything derived from it."""
 
     def __init__(self, vault_id, test=False):
         self.id = vault_id
@@ -157,7 +157,7 @@ class Vault:
             raise Refused("cost")
         key = unseal(self.wrapping_key(kind, secret, log_n, p, data[63:95]), data[95:155], data[:95])
         if hmac.new(self.derive(key, b"slot v1 made"), data[:155], hashlib.sha256).digest() != data[155:187]:
-            raise Refused("mark")
+            raise Refused("slot MAC")
         if self.key_id(key) != data[44:60]:
             raise Refused("key ID")
         return key
@@ -177,7 +177,7 @@ class Vault:
         old = unseal(self.derive(new, b"key link v1"), data[59:119], data[:59])
         announced = hmac.new(self.derive(old, b"key link v1 announced"), data[:119], hashlib.sha256).digest()
         if announced != data[119:] or self.key_id(old) != data[43:59]:
-            raise Refused("announcement")
+            raise Refused("link MAC")
         return old
 
     # Records
@@ -242,7 +242,7 @@ class Vault:
         return self.derive(stretched + secret, b"slot v1 pin")
 
     def local_state(self, key, pin, device, seen, log_n=15):
-        """What a device keeps of this vault, as name → content; `seen` is record → (counter, device, deleted)."""
+        """Returns the local state as name → content; `seen` is record → (counter, device, deleted)."""
         secret, salt = os.urandom(32), os.urandom(32)
         header = b"HYBPINSL" + FORMAT + b"\x01" + self.id + bytes([self.test]) + device + bytes([log_n, 8, 1]) + salt
         slot = header + seal(self.pin_wrapping_key(pin, secret, log_n, 1, salt), os.urandom(12), key, header)
@@ -258,7 +258,7 @@ class Vault:
         return state
 
     def open_pin(self, slot, device, pin):
-        """The vault key from a PIN slot and the device's file."""
+        """Returns the vault key from a PIN slot and the device file."""
         for data, length in ((slot, 163), (device, 82)):
             if len(data) != length or hashlib.sha256(data[:-32]).digest() != data[-32:]:
                 raise Refused("a damaged file of the local state")
@@ -271,7 +271,7 @@ class Vault:
 
 
 def recovery_secret(text):
-    """The 16 bytes of a recovery code; None if the text is none."""
+    """Returns the 16 bytes of a recovery code; None if the text is not one."""
     letters = [c for c in text.upper().replace("O", "0").replace("I", "1").replace("L", "1") if c not in " -"]
     if len(letters) != 30 or any(c not in ALPHABET for c in letters):
         return None
@@ -279,7 +279,7 @@ def recovery_secret(text):
     for letter in letters:
         number = number << 5 | ALPHABET.index(letter)
     code = (number >> 22).to_bytes(16, "big")
-    # Without its checksum it may be a passphrase that happens to look like one.
+    # With a wrong checksum it may be a passphrase that looks like a code.
     return code if recovery_text(code).replace("-", "") == "".join(letters) else None
 
 
@@ -302,9 +302,9 @@ def open_any(vault, slots, secret):
 
 
 def describe(vault, files, key):
-    """What is in the files (path → content) of a vault."""
+    """Returns the contents of a vault from its files (path → content)."""
     keys, reached = [key], 0
-    # Each key leads to those before it, in whatever order the links stand.
+    # Each key leads to its predecessors, in any order of the links.
     while reached < len(keys):
         for path in sorted(files):
             if path.startswith("keys/"):
@@ -346,7 +346,7 @@ def describe(vault, files, key):
 
 
 def read_files(path):
-    """Which vault it is, and its files, path → content."""
+    """Returns the vault and its files, path → content."""
     text = open(os.path.join(path, "vault.json"), "rb").read()
     parsed = json.loads(text)
     vault = Vault(bytes.fromhex(parsed["vault"]), parsed["test"])
@@ -368,7 +368,7 @@ def read_vault(path, secret):
 
 
 def read_with_pin(path, state, pin):
-    """The same through the local state, a folder for each vault below `state`."""
+    """Returns the contents of a vault, opened with the PIN and the local state (a directory per vault below `state`)."""
     vault, files = read_files(path)
     slot, device = (open(os.path.join(state, vault.id.hex(), name), "rb").read() for name in ("pin", "device"))
     return describe(vault, files, vault.open_pin(slot, device, pin))
@@ -424,19 +424,19 @@ def write(target):
             "user": {"id": bytes([number]), "name": name, "displayName": name.title()},
         }
 
-    def record(number, counter, device, kind, members, under=key, suffix="", counts=True):
+    def record(number, counter, device, kind, members, under=key, suffix="", is_current=True):
         record_id = bytes([number]) * 16
         path = "records/%s/%d-%s" % (record_id.hex(), counter, device.hex())
         files[path + suffix] = vault.record(under, record_id, counter, device, kind, members, next(nonce))
-        if counts:
-            # A backup holds what counts, under the name that the header says.
+        if is_current:
+            # A backup has the current revisions under the names of their headers.
             current[path] = files[path + suffix]
 
-    record(1, 1, here, 1, passkey(1, "example.com", "ada", 1), old, counts=False)
-    record(1, 2, here, 1, passkey(1, "example.com", "ada", 1), counts=False)
+    record(1, 1, here, 1, passkey(1, "example.com", "ada", 1), old, is_current=False)
+    record(1, 2, here, 1, passkey(1, "example.com", "ada", 1), is_current=False)
     record(1, 3, there, 1, passkey(1, "example.com", "lovelace", 1), suffix=".sync-conflict-20260101-101010-ABCDEFG")
     record(2, 1, here, 1, passkey(2, "example.org", "bob", 2))
-    record(3, 9, here, 1, passkey(3, "example.com", "deleted", 3), counts=False)
+    record(3, 9, here, 1, passkey(3, "example.com", "deleted", 3), is_current=False)
     record(3, 2, there, 2, {})
     files["keys/%s-%s" % (vault.key_id(key).hex(), vault.key_id(old).hex())] = vault.link(old, key, next(nonce))
     slots = []

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program and stops before each of its system calls that touch files below some folders, in one order for all
-its threads; at a chosen one kills it with SIGKILL, before the call has done anything, or lets the call fail.
+"""Runs a program and intercepts its system calls on files below some directories, in one order for all threads. At a
+chosen call it kills the program with SIGKILL before the call takes effect, or lets the call fail.
 
     watched_calls.py --below DIR… [--kill N | --fail N ERROR | --fail-from N ERROR] --log FILE -- COMMAND…
-    watched_calls.py --check       exit status 0 if this machine can do it
+    watched_calls.py --check       exit status 0 if this machine supports it
 
-With --fail-from, every call from the N-th on that needs room on a disk fails. The log has one line for each call; the exit status is the program's, or 128 + 9.
+With --fail-from, every call from the N-th on that needs disk space fails. The log has one line for each call; the exit
+status is the program's, or 128 + 9.
 
-strace can't do this: its `inject=…:when=N` counts for each thread and each kind of call by itself, so that the first
-calls of a second thread are never met. This is the kernel's own way (seccomp's user notification, Linux 5.5): the
-thread waits in its call until somebody says what becomes of it.
+strace cannot do this: its `inject=…:when=N` counts separately for each thread and kind of call, so it never reaches the
+first calls of a second thread. This program uses seccomp user notification (Linux 5.5): the thread waits in its call
+until the supervisor decides the result.
 """
 import array
 import ctypes
@@ -26,7 +27,7 @@ import struct
 import sys
 import time
 
-# Numbers of system calls, of the call that installs the filter, and the name of the machine in a filter.
+# For each machine: number of the seccomp call, audit architecture, and numbers of the watched system calls.
 MACHINES = {
     "x86_64": (317, 0xC000003E, {
         "read": 0, "write": 1, "openat": 257, "pwrite64": 18, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
@@ -48,30 +49,30 @@ O_CREAT = 0o100
 
 
 class Call:
-    """One system call on a file that is watched."""
+    """A system call on a watched file."""
 
     def __init__(self, name, path, creates):
         self.name, self.path, self.creates = name, path, creates
 
     @property
     def changes(self):
-        """Whether a disk may be another one afterwards."""
+        """True if the call may change the disk."""
         return self.creates or self.name not in ("read", "open", "openat", "flock")
 
     def __str__(self):
-        # What was drawn at random is another time something else.
+        # Random names differ between runs.
         return "%s%s %s" % (self.name, "+" if self.creates else "", re.sub("[0-9a-f]{16,}", "#", self.path))
 
 
 class Outcome:
-    """How a watched run ended: the calls before its end, in order, and whether the chosen one was reached."""
+    """Result of a watched run: the calls in order, the exit status, and whether the chosen call was reached."""
 
     def __init__(self):
         self.calls, self.met, self.status = [], False, None
 
 
 class Watch:
-    """What is done at which call: counted from 1; error None is a kill."""
+    """The chosen call, counted from 1, and its error; None means SIGKILL."""
 
     def __init__(self, below, number=None, error=None, stays=False):
         self.below = [os.path.realpath(path) for path in below]
@@ -80,17 +81,17 @@ class Watch:
     def hits(self, count, call):
         if self.number is None or count < self.number:
             return False
-        # A full disk stays full, for whatever needs room on it.
-        return call.creates or call.name in NEEDS_ROOM if self.stays else count == self.number
+        # A full disk stays full for all calls that need space.
+        return call.creates or call.name in NEEDS_SPACE if self.stays else count == self.number
 
 
-NEEDS_ROOM = {
+NEEDS_SPACE = {
     "write", "pwrite64", "fsync", "linkat", "link", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
 }
 
 
 def install_filter():
-    """In the child: from here on the named calls wait for the parent; gives the descriptor to answer on."""
+    """In the child: lets the watched calls wait for the parent, and returns the notification descriptor."""
     number, machine, calls = MACHINES[platform.machine()]
     program = [(0x20, 0, 0, 4), (0x15, 0, len(calls) + 1, machine), (0x20, 0, 0, 0)]
     for index, call in enumerate(sorted(calls.values())):
@@ -110,8 +111,9 @@ def install_filter():
 
 
 def start(line, environment, folder, descriptors):
-    """Starts a program under the filter, with these as its first descriptors; gives its process, and the descriptor
-    on which its calls arrive."""
+    """Starts a program under the filter with the given standard descriptors.
+
+    Returns its process ID and the notification descriptor."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -122,7 +124,7 @@ def start(line, environment, folder, descriptors):
                 os.dup2(source, target)
             listener = install_filter()
             theirs.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
-            # Python has made both not to be inherited.
+            # Both are close-on-exec; this only frees them earlier.
             os.close(listener)
             theirs.close()
             os.execve(line[0], line, environment)
@@ -135,12 +137,12 @@ def start(line, environment, folder, descriptors):
     ours.close()
     if not ancillary:
         os.waitpid(child, 0)
-        raise OSError(errno.ENOSYS, "system calls can't be watched here")
+        raise OSError(errno.ENOSYS, "this machine cannot watch system calls")
     return child, struct.unpack("i", ancillary[0][2])[0]
 
 
 class Watcher:
-    """Answers for the calls of one process."""
+    """Decides the calls of one process."""
 
     def __init__(self, process, watch):
         self.process, self.watch = process, watch
@@ -148,7 +150,7 @@ class Watcher:
         self.groups = {}
 
     def belongs(self, thread):
-        """Whether a thread is the program's, not that of a program it has started."""
+        """Returns True if a thread belongs to the program itself and not to a child process."""
         if thread not in self.groups:
             try:
                 text = open("/proc/%d/status" % thread).read()
@@ -160,7 +162,7 @@ class Watcher:
     def text(self, thread, address):
         with open("/proc/%d/mem" % thread, "rb", buffering=0) as memory:
             memory.seek(address)
-            # What lies behind the page may not be there; names are short.
+            # The next page may not be mapped; names are short.
             text = memory.read(4096 - address % 4096)
             if b"\0" not in text:
                 text += memory.read(4096)
@@ -171,13 +173,13 @@ class Watcher:
         return os.readlink("/proc/%d/%s" % (thread, link)).replace(" (deleted)", "")
 
     def call(self, thread, number, arguments):
-        """The call if it is on a watched file."""
+        """Returns the call if it is on a watched file, else None."""
         name = self.names[number]
         try:
             if name in BY_DESCRIPTOR:
                 path = self.descriptor(thread, arguments[0])
             elif name in BY_PATH:
-                # The new name of two is what counts.
+                # Of two names, the new one decides.
                 which = 1 if name in ("rename", "link") else 0
                 path = self.resolve(self.descriptor(thread, AT_FDCWD), self.text(thread, arguments[which]))
             else:
@@ -194,7 +196,7 @@ class Watcher:
     @staticmethod
     def resolve(folder, name):
         path = os.path.normpath(os.path.join(folder, os.fsdecode(name)))
-        # /tmp may be a link, and the last name itself need not exist.
+        # /tmp may be a symbolic link, and the last component may not exist.
         return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
     def serve(self, listener, outcome, deadline):

@@ -9,26 +9,26 @@ import Testing
 
 @testable import HybridVault
 
-/// Copies of one vault that are edited apart and carried to each other by whatever people use.
-@Suite("Copies that go their own ways meet again")
+/// Copies of one vault that are edited independently and synced by various tools.
+@Suite("Convergence of independent copies")
 struct ConvergenceTests {
-    /// What is in a vault, and what every copy must agree on.
+    /// Contents of a vault, on which all copies must agree.
     private struct Content: Equatable {
         var accounts: [String: String] = [:]
         var uses: [PasskeyUse] = []
     }
 
-    /// How files come from one copy to another.
+    /// Ways to sync files.
     private enum Carrier: CaseIterable {
-        /// `cp`, rsync: files that are there already stay.
+        /// `cp`, rsync: existing files stay.
         case plainCopy
-        /// git: as a plain copy, and empty directories vanish.
+        /// git: like a plain copy, but empty directories vanish.
         case git
-        /// Syncthing: what arrives bears a conflict name, now and then in place of its own.
+        /// Syncthing: arriving files have a conflict name, sometimes instead of their own.
         case conflictCopy
     }
 
-    @Test("Random histories on two or three copies converge, whatever carries the files in whatever order")
+    @Test("Random histories on two or three copies converge, with any sync tool and in any order")
     func converge() async throws {
         var random = SeededGenerator()
         let rounds = Thoroughness.rounds(8, thorough: 60)
@@ -38,7 +38,7 @@ struct ConvergenceTests {
     }
 
     private func history(_ random: inout SeededGenerator, _ comment: Comment) async throws {
-        let first = try Workbench()
+        let first = try VaultFixture()
         try first.createWithoutPIN()
         var copies = [first]
         for _ in 0..<random.number(1...2) {
@@ -52,12 +52,12 @@ struct ConvergenceTests {
         for step in 0..<random.number(5...25) {
             let copy = copies[random.number(0...(copies.count - 1))]
             let vault = try copy.unlock()
-            let entries = try await vault.entries()
+            let entries = try await vault.summaries()
             let entry = entries.isEmpty ? nil : entries[random.number(0...(entries.count - 1))]
             switch (random.number(0...9), entry) {
             case (0...2, _), (_, nil):
                 try await vault.add(.fresh(user: "user \(step)"))
-                made.formUnion(try await vault.entries().map(\.record))
+                made.formUnion(try await vault.summaries().map(\.record))
             case (3...5, let entry?):
                 try await vault.rename(entry.record, name: "renamed \(step)", displayName: "")
             case (6, let entry?):
@@ -66,14 +66,14 @@ struct ConvergenceTests {
             case (7, let entry?):
                 copy.wait(1)
                 let site = try #require(entry.relyingParty)
-                try await vault.noteUse(for: site, .signIn, .done, credential: entry.credential)
+                try await vault.recordUse(for: site, .signIn, .done, credential: entry.credential)
                 uses += 1
             default:
                 let (from, to) = (random.number(0...(copies.count - 1)), random.number(0...(copies.count - 1)))
                 if from != to { try await carry(from: copies[from], to: copies[to], &random) }
             }
         }
-        // Everybody meets everybody, in random order, until all files are everywhere.
+        // All pairs sync in random order until all files are everywhere.
         var pairs = copies.indices.flatMap { from in copies.indices.map { (from, $0) } }.filter { $0 != $1 }
         for _ in 0..<2 {
             pairs.shuffle(using: &random)
@@ -82,9 +82,9 @@ struct ConvergenceTests {
         var contents: [Content] = []
         for copy in copies {
             let vault = try copy.unlock()
-            #expect(vault.notes.isEmpty, comment)
+            #expect(vault.warnings.isEmpty, comment)
             var content = Content()
-            for entry in try await vault.entries() { content.accounts["\(entry.record)"] = entry.user?.name ?? "" }
+            for entry in try await vault.summaries() { content.accounts["\(entry.record)"] = entry.user?.name ?? "" }
             content.uses = try await vault.uses().uses
             contents.append(content)
         }
@@ -94,8 +94,8 @@ struct ConvergenceTests {
         #expect(contents.first?.uses.count == uses, comment)
     }
 
-    /// Brings every file of one copy to another, as a sync tool does; never less than all of them.
-    private func carry(from: Workbench, to: Workbench, _ random: inout SeededGenerator) async throws {
+    /// Syncs every file of one copy to another.
+    private func carry(from: VaultFixture, to: VaultFixture, _ random: inout SeededGenerator) async throws {
         let carrier = Carrier.allCases[random.number(0...(Carrier.allCases.count - 1))]
         var files = try Self.files(in: from.vault)
         files.shuffle(using: &random)
@@ -106,7 +106,7 @@ struct ConvergenceTests {
             guard there != content else { continue }
             let folder = target.prefix(upTo: try #require(target.lastIndex(of: "/")))
             try await Self.makeFolders(String(folder))
-            // Only histories may differ under one name: the longer is the later.
+            // Only histories may differ under one name; the longer one is the later.
             if let there {
                 if file.hasPrefix("uses/"), there.count < content.count { try FileSystem.write(target, content) }
                 continue
@@ -131,7 +131,7 @@ struct ConvergenceTests {
         try await FileSystem.run("mkdir", "-p", path)
     }
 
-    /// Every file below a directory but those of writes in progress.
+    /// Returns every file below a directory except those of unfinished writes.
     static func files(in root: String, _ prefix: String = "") throws -> [String] {
         try FileSystem.names(root + "/" + prefix).flatMap { name -> [String] in
             let path = prefix + name
@@ -140,39 +140,41 @@ struct ConvergenceTests {
         }
     }
 
-    @Test("A hostile sync server gets a refusal or a note, and never a lost or resurrected passkey")
+    @Test("A hostile sync server causes a refusal or a warning, never a lost or restored passkey")
     func hostileServer() async throws {
         var random = SeededGenerator()
         let key = SymmetricKey(size: .bits256)
         for round in 0..<Thoroughness.rounds(12, thorough: 120) {
-            let bench = try Workbench(key: key)
-            try bench.createWithoutPIN()
-            let vault = try bench.unlock()
+            let fixture = try VaultFixture(key: key)
+            try fixture.createWithoutPIN()
+            let vault = try fixture.unlock()
             for number in 0..<4 { try await vault.add(.fresh(user: "user \(number)")) }
-            let past = try await bench.copy()
-            let entries = try await vault.entries()
+            let past = try await fixture.copy()
+            let entries = try await vault.summaries()
             try await vault.delete(entries[0].record)
             try await vault.rename(entries[1].record, name: "renamed", displayName: "")
-            try await vault.noteUse(for: try #require(entries[1].relyingParty), .signIn, .done)
-            let honest = try await Workbench.names(vault)
-            let honestCopy = try await bench.copy()
+            try await vault.recordUse(for: try #require(entries[1].relyingParty), .signIn, .done)
+            let honest = try await VaultFixture.names(vault)
+            let honestCopy = try await fixture.copy()
             var deeds: [String] = []
-            for _ in 0..<random.number(1...4) { deeds.append(try await Self.attack(bench.vault, past.vault, &random)) }
+            for _ in 0..<random.number(1...4) {
+                deeds.append(try await Self.attack(fixture.vault, past.vault, &random))
+            }
             let comment: Comment = "round \(round): \(deeds), \(random)"
             do {
-                let found = try await Workbench.names(bench.unlock())
-                // What opens is exactly what was there.
+                let found = try await VaultFixture.names(fixture.unlock())
+                // A vault that opens has exactly the original contents.
                 #expect(found == honest, comment)
             } catch let error as VaultError {
                 #expect(!error.sentence.isEmpty && !error.sentence.contains("\n"), comment)
             }
-            // Nothing that a hostile server did is remembered: with the honest files back, all is as before.
-            try await FileSystem.run("sh", "-c", "rm -rf \(bench.vault); cp -a \(honestCopy.vault) \(bench.vault)")
-            #expect(try await Workbench.names(bench.unlock()) == honest, comment)
+            // The attack leaves no trace: with the original files back, all is as before.
+            try await FileSystem.run("sh", "-c", "rm -rf \(fixture.vault); cp -a \(honestCopy.vault) \(fixture.vault)")
+            #expect(try await VaultFixture.names(fixture.unlock()) == honest, comment)
         }
     }
 
-    /// One deed of a server that can do everything but cryptography.
+    /// Performs one attack of a server that can do everything except break the cryptography.
     private static func attack(_ vault: String, _ past: String, _ random: inout SeededGenerator) async throws -> String
     {
         let files = try files(in: vault).filter { $0 != "vault.json" }

@@ -11,26 +11,26 @@ import Testing
 
 @testable import HybridVault
 
-/// What the real code writes is recorded, and every prefix of it is played onto an empty disk: all of it, as after
-/// `kill -9`, and only what was synced, as after a power cut.
+/// All writes are recorded, and every prefix is replayed on an empty disk: completely, as after `kill -9`, and only the
+/// synced part, as after a power cut.
 @Suite("Power cuts", .serialized)
 struct DurabilityTests {
     private let site: RelyingPartyID
 
     init() throws { site = try #require(RelyingPartyID("example.com")) }
 
-    @Test("Creating, adding, renaming, deleting, noting a use: whatever was confirmed is there")
+    @Test("Creating, adding, renaming, deleting, recording a use: everything confirmed persists")
     func records() async throws {
-        let bench = try Workbench()
-        let recording = Recording(bench)
-        _ = try recording.perform { try bench.createWithoutPIN() }
-        let files = try bench.open().files
+        let fixture = try VaultFixture()
+        let recording = Recording(fixture)
+        _ = try recording.perform { try fixture.createWithoutPIN() }
+        let files = try fixture.open().files
         recording.confirm { $0.vaultExists = true }
         for user in ["ada", "bob", "cy"] {
             let body = PasskeyBody(try .fresh(user: user), order: 1, created: 1)
             recording.begin { $0.undecided.insert(user) }
             try recording.perform {
-                try files.write(key: bench.key) { _ in
+                try files.write(key: fixture.key) { _ in
                     (.random(), RecordBody(kind: RecordBody.passkey, members: body.members))
                 }
             }
@@ -39,13 +39,13 @@ struct DurabilityTests {
                 $0.undecided = []
             }
         }
-        let all = try files.load(key: bench.key).passkeys
+        let all = try files.load(key: fixture.key).passkeys
         let bob = try #require(all.first { $0.body.user?.name == "bob" })
         var renamed = bob.body
         renamed.rename(name: "robert", displayName: "")
         recording.begin { $0.undecided.formUnion(["bob", "robert"]) }
         try recording.perform {
-            try files.write(key: bench.key) { _ in
+            try files.write(key: fixture.key) { _ in
                 (bob.id, RecordBody(kind: RecordBody.passkey, members: renamed.members))
             }
         }
@@ -56,27 +56,27 @@ struct DurabilityTests {
         }
         let cy = try #require(all.first { $0.body.user?.name == "cy" })
         recording.begin { $0.undecided.insert("cy") }
-        try recording.perform { try files.write(key: bench.key) { _ in (cy.id, .deletion) } }
+        try recording.perform { try files.write(key: fixture.key) { _ in (cy.id, .deletion) } }
         recording.confirm {
             $0.accounts.remove("cy")
             $0.undecided = []
         }
         let use = PasskeyUse(time: 1, relyingParty: site, operation: .signIn, outcome: .done, record: nil)
         for _ in 0..<3 {
-            try recording.perform { try files.append(use, key: bench.key) }
+            try recording.perform { try files.append(use, key: fixture.key) }
             recording.confirm { $0.uses += 1 }
         }
         try await recording.replay()
     }
 
-    @Test("Importing: each passkey is there or not, the vault opens at every step, and the same file goes on")
+    @Test("Importing: each passkey exists or not, the vault opens at every step, and a second import continues")
     func importing() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh(user: "ada"))
         let files = unlocked.files
-        let recording = try await Recording(bench, onTopOf: true)
+        let recording = try await Recording(fixture, onTopOf: true)
         recording.confirm {
             $0.vaultExists = true
             $0.accounts = ["ada"]
@@ -85,26 +85,26 @@ struct DurabilityTests {
         let credentials = new.map { Exchange.passkey(["credentialId": "\"\($0)\"", "username": "\"\($0)\""]) }
         let file = try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
         recording.begin { $0.undecided = Set(new) }
-        try recording.perform { _ = try files.add(file.passkeys, key: bench.key) }
+        try recording.perform { _ = try files.add(file.passkeys, key: fixture.key) }
         recording.confirm {
             $0.accounts.formUnion(new)
             $0.undecided = []
         }
-        try recording.perform { _ = try files.add(file.passkeys, key: bench.key) }
+        try recording.perform { _ = try files.add(file.passkeys, key: fixture.key) }
         try await recording.replay()
     }
 
-    @Test("A slot, a backup and a rekeying: the vault opens at every step, with one key or the other")
+    @Test("A slot, a backup and a rekey: the vault opens at every step, with one key or the other")
     func rekeying() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         for user in ["ada", "bob", "gone"] { try await unlocked.add(.fresh(user: user)) }
-        try await unlocked.delete(try #require(try await unlocked.entries().first).record)
-        try await unlocked.noteUse(for: site, .signIn, .done)
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        let files = try bench.open().files
-        let recording = try await Recording(bench, onTopOf: true)
+        try await unlocked.delete(try #require(try await unlocked.summaries().first).record)
+        try await unlocked.recordUse(for: site, .signIn, .done)
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        let files = try fixture.open().files
+        let recording = try await Recording(fixture, onTopOf: true)
         recording.confirm {
             $0.vaultExists = true
             $0.accounts = ["ada", "bob"]
@@ -114,24 +114,24 @@ struct DurabilityTests {
         let pin = try PIN.typed("123456")
         let next = try PortableSecret.passphrase(.typed("glider museum ochre tactful banjo"))
         let key = try recording.perform {
-            try files.rekey(key: bench.key, pin: pin, secrets: [next], scrypt: Workbench.scrypt)
+            try files.rekey(key: fixture.key, pin: pin, secrets: [next])
         }
-        try recording.perform { try files.changePIN(key: key, to: pin, scrypt: Workbench.scrypt) }
+        try recording.perform { try files.changePIN(key: key, to: pin) }
         try recording.perform { _ = try files.accept(key: key) }
         try await recording.replay()
     }
 }
 
-/// The steps of a piece of work, and what was confirmed before each.
+/// Recorded steps, and the state that was confirmed before each.
 private final class Recording: Sendable {
-    /// What somebody was told is safe.
+    /// State that was confirmed as durable.
     struct Promise: Sendable {
         var vaultExists = false
         var accounts: Set<String> = []
-        /// Accounts that may be there or not, because a change to them goes on.
+        /// Accounts that may exist or not, because a change is in progress.
         var undecided: Set<String> = []
         var uses = 0
-        /// The PIN; without one the vault is opened with its key.
+        /// The PIN; without one, the vault is opened with its key.
         var pin: String?
     }
 
@@ -140,27 +140,27 @@ private final class Recording: Sendable {
         var promise = Promise()
     }
 
-    private let bench: Workbench
+    private let fixture: VaultFixture
     private let before: String?
     private let content = Mutex(Content())
 
-    init(_ bench: Workbench) {
-        self.bench = bench
+    init(_ fixture: VaultFixture) {
+        self.fixture = fixture
         before = nil
     }
 
-    /// Starts from what is there.
-    init(_ bench: Workbench, onTopOf: Bool) async throws {
-        self.bench = bench
-        let path = bench.root + "-before"
-        try await FileSystem.run("cp", "-a", bench.root, path)
+    /// Starts from the present files.
+    init(_ fixture: VaultFixture, onTopOf: Bool) async throws {
+        self.fixture = fixture
+        let path = fixture.root + "-before"
+        try await FileSystem.run("cp", "-a", fixture.root, path)
         before = path
     }
 
     deinit { if let before { try? FileManager.default.removeItem(atPath: before) } }
 
     func perform<Value>(_ body: () throws -> Value) throws -> Value {
-        try FileJournal.$listener.withValue(
+        try FileStep.$recorder.withValue(
             { [self] step in content.withLock { $0.steps.append((step, $0.promise)) } },
             operation: body
         )
@@ -169,13 +169,13 @@ private final class Recording: Sendable {
     func begin(_ change: (inout Promise) -> Void) { content.withLock { change(&$0.promise) } }
     func confirm(_ change: (inout Promise) -> Void) { content.withLock { change(&$0.promise) } }
 
-    /// Plays every prefix, in four ways, and opens the vault each time.
+    /// Replays every prefix in four ways and opens the vault each time.
     func replay() async throws {
         var random = SeededGenerator()
         let (steps, last) = content.withLock { ($0.steps, $0.promise) }
         #expect(steps.count > 20)
         var opened = 0
-        // Each run begins at another step, so that in time all are played.
+        // Each run begins at another step, so that repeated runs cover all.
         let stride = Thoroughness.isFull ? 1 : last.pin == nil ? 5 : 12
         var lengths = Array(Swift.stride(from: random.number(0...(stride - 1)), through: steps.count, by: stride))
         if lengths.last != steps.count { lengths.append(steps.count) }
@@ -183,20 +183,20 @@ private final class Recording: Sendable {
             let promise = length < steps.count ? steps[length].promise : last
             for loss in Loss.allCases {
                 let disk = Disk(steps.prefix(length).map(\.step), loss, &random)
-                let place = try Workbench(key: bench.key)
+                let place = try VaultFixture(key: fixture.key)
                 if let before { try await FileSystem.run("sh", "-c", "cp -a \(before)/. \(place.root)/") }
-                try disk.write(from: bench.root, to: place.root)
+                try disk.write(from: fixture.root, to: place.root)
                 let comment: Comment = "after \(length) of \(steps.count) steps, \(loss), \(random)"
                 try await Self.check(place, promise, comment)
                 opened += 1
-                // scrypt and copies cost; with a PIN only the two extremes are played.
+                // scrypt and copies are slow; with a PIN only the two extremes are replayed.
                 if promise.pin != nil, loss == .everythingUnsynced { break }
             }
         }
         print("replayed \(steps.count) steps, \(opened) vaults opened")
     }
 
-    private static func check(_ place: Workbench, _ promise: Promise, _ comment: Comment) async throws {
+    private static func check(_ place: VaultFixture, _ promise: Promise, _ comment: Comment) async throws {
         let unlocked: UnlockedVault
         do {
             if let pin = promise.pin {
@@ -205,25 +205,25 @@ private final class Recording: Sendable {
                 unlocked = try place.unlock()
             }
         } catch {
-            // Until somebody was told that there is a vault, there may be none, or half of one.
+            // Until the vault was confirmed, there may be none or an incomplete one.
             #expect(!promise.vaultExists, "\(error) \(comment)")
             return
         }
-        let accounts = Set(try await unlocked.entries().map { $0.user?.name ?? "" })
+        let accounts = Set(try await unlocked.summaries().map { $0.user?.name ?? "" })
         #expect(promise.accounts.subtracting(promise.undecided).isSubset(of: accounts), comment)
-        // Nothing that was deleted, renamed or never asked for is there either.
+        // No deleted, renamed or unknown account exists either.
         #expect(accounts.isSubset(of: promise.accounts.union(promise.undecided)), "\(accounts) \(comment)")
         let uses = try await unlocked.uses().uses.count
         #expect(uses >= promise.uses, comment)
-        #expect(unlocked.notes.isEmpty, "\(unlocked.notes) \(comment)")
-        // The vault goes on working.
+        #expect(unlocked.warnings.isEmpty, "\(unlocked.warnings) \(comment)")
+        // The vault still works.
         if promise.pin == nil { try await unlocked.add(.fresh(user: "afterwards")) }
     }
 }
 
-/// What is lost of a prefix.
+/// Ways to lose a part of a prefix.
 private enum Loss: CaseIterable {
-    /// Nothing: the program was killed, the machine went on.
+    /// Nothing: the process was killed, the system continued.
     case nothing
     /// All names and contents that were not synced.
     case everythingUnsynced
@@ -233,7 +233,7 @@ private enum Loss: CaseIterable {
     case someNames
 }
 
-/// What is on the disk after a prefix of steps and a loss.
+/// Contents of the disk after a prefix of steps and a loss.
 private struct Disk {
     private struct Inode {
         var bytes: [UInt8] = []
@@ -246,7 +246,7 @@ private struct Disk {
     private var directories: [String] = []
 
     init(_ steps: [FileStep], _ loss: Loss, _ random: inout SeededGenerator) {
-        // Contents first: an inode is whatever a name led to when it was created.
+        // Contents first: an inode is whatever a name referred to when it was created.
         var current: [String: Int] = [:]
         for step in steps {
             switch step {
@@ -263,7 +263,7 @@ private struct Disk {
             case .madeDirectory, .syncedDirectory: break
             }
         }
-        // Then the names: a change of a directory is safe once that directory was synced after it.
+        // Then the names: a change of a directory is durable once that directory was synced afterwards.
         var inode = 0
         for (index, step) in steps.enumerated() {
             if case .created = step { inode += 1 }
@@ -310,7 +310,7 @@ private struct Disk {
         removed.insert(path)
     }
 
-    /// The directory that a step changes.
+    /// Directory that a step changes.
     private static func folder(of step: FileStep) -> String? {
         let path: String
         switch step {
@@ -321,11 +321,11 @@ private struct Disk {
         return path.lastIndex(of: "/").map { String(path[..<$0]) }
     }
 
-    /// Puts it onto a real file system.
+    /// Writes it to a real file system.
     func write(from root: String, to target: String) throws {
         for path in directories where path.hasPrefix(root) {
             let place = target + path.dropFirst(root.count)
-            // A directory whose own directory was lost is lost with it.
+            // A directory whose parent was lost is lost, too.
             mkdir(place, 0o700)
         }
         for path in removed where path.hasPrefix(root) { unlink(target + path.dropFirst(root.count)) }

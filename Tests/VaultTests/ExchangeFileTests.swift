@@ -21,11 +21,11 @@ struct ExchangeFileTests {
         Dictionary(uniqueKeysWithValues: file.skipped.map { ($0.what, $0.count) })
     }
 
-    @Test("another manager's file: what can be kept, and each thing that can't by its name")
+    @Test("another manager's file: passkeys that can be imported, and each skipped credential by its name")
     func otherManager() async throws {
         let file = try ExchangeFile(json: try Exchange.otherManager())
         #expect(
-            file.passkeys.map(\.name.relyingParty.text) == ["example.com", "shop.example.org", "login.example.net"]
+            file.passkeys.map(\.id.relyingParty.text) == ["example.com", "shop.example.org", "login.example.net"]
         )
         #expect(
             skipped(file) == [
@@ -50,16 +50,16 @@ struct ExchangeFileTests {
         for body in bodies { #expect(PasskeyBody(members: body).passkey != nil) }
     }
 
-    @Test("a file that is cut off anywhere is refused")
+    @Test("a truncated file is refused")
     func truncated() throws {
         let bytes = try Exchange.otherManager()
         let end = try #require(bytes.lastIndex(of: UInt8(ascii: "}")))
         for length in stride(from: 0, through: end, by: Thoroughness.isFull ? 1 : 37) {
-            #expect(throws: ExchangeFile.Refusal.self) { try ExchangeFile(json: Array(bytes.prefix(length))) }
+            #expect(throws: ExchangeFile.ParseError.self) { try ExchangeFile(json: Array(bytes.prefix(length))) }
         }
     }
 
-    @Test("whatever bits are turned over, every passkey that is taken is a whole one")
+    @Test("with any bits flipped, every imported passkey is valid")
     func flipped() throws {
         var random = SeededGenerator()
         let bytes = try Exchange.otherManager()
@@ -85,7 +85,7 @@ struct ExchangeFileTests {
     }
 
     @Test(
-        "a document of another shape is refused whole, and the place is named",
+        "a document of another structure is refused as a whole, with the place of the error",
         arguments: [
             ("", "not JSON"), ("{", "not JSON"), ("[]", "the document has the wrong type"),
             ("{}", "version is missing"),
@@ -101,15 +101,15 @@ struct ExchangeFileTests {
         ]
     )
     func shapes(json: String, words: String) throws {
-        do throws(ExchangeFile.Refusal) {
+        do throws(ExchangeFile.ParseError) {
             _ = try ExchangeFile(json: Array(json.utf8))
             Issue.record("\(json) was taken")
         } catch {
-            #expect(error.words.contains(words), "\(error.words)")
+            #expect(error.reason.contains(words), "\(error.reason)")
         }
     }
 
-    @Test("a later minor version and members that are not known change nothing")
+    @Test("a later minor version and unknown members change nothing")
     func later() throws {
         let json = Exchange.document(
             credentials: Exchange.passkey(["later": "[1,2]"]),
@@ -119,10 +119,10 @@ struct ExchangeFileTests {
         )
         let file = try ExchangeFile(json: json)
         #expect(file.count == 1 && file.skipped.isEmpty)
-        #expect(file.passkeys[0].body(order: 1, now: 1).members?["be"] == true, "the extension is somebody else's")
+        #expect(file.passkeys[0].body(order: 1, now: 1).members?["be"] == true, "the extension is another program's")
     }
 
-    @Test("nesting, repetition and size are bounded")
+    @Test("nesting, repetition and size are limited")
     func absurd() throws {
         for depth in [100, 10_000, 1_000_000] {
             let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -131,8 +131,8 @@ struct ExchangeFileTests {
             #expect((file != nil) == (depth == 100))
         }
         let deepItem = String(repeating: #"{"a":"#, count: 100_000)
-        #expect(throws: ExchangeFile.Refusal.self) { try ExchangeFile(json: Array(deepItem.utf8)) }
-        #expect(throws: ExchangeFile.Refusal(words: "it is longer than 16 MiB")) {
+        #expect(throws: ExchangeFile.ParseError.self) { try ExchangeFile(json: Array(deepItem.utf8)) }
+        #expect(throws: ExchangeFile.ParseError(reason: "it is longer than 16 MiB")) {
             try ExchangeFile(json: [UInt8](repeating: UInt8(ascii: " "), count: (16 << 20) + 1))
         }
         let types = (0..<200).map { #"{"type":"t\#($0)"}"# }.joined(separator: ",")
@@ -144,7 +144,7 @@ struct ExchangeFileTests {
         #expect(try read(empty).skipped.map(\.count) == [200_001])
     }
 
-    @Test("the number of values is bounded before any of them is decoded; what strings hold does not count")
+    @Test("the number of values is limited before any is decoded; contents of strings do not count")
     func values() throws {
         let (comma, limit) = (UInt8(ascii: ","), ExchangeFormat.maximumMarks)
         let marks: Set<UInt8> = [UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ":"), comma]
@@ -152,12 +152,12 @@ struct ExchangeFileTests {
         func zeros(_ count: Int) -> String { "0" + String(repeating: ",0", count: count) }
         func note(_ commas: Int) -> String { #"{"type":"note","later":[\#(zeros(commas))]}"# }
         #expect(try read(note(limit - others)).skipped.map(\.what) == [.otherType("note")])
-        let refusal = ExchangeFile.Refusal(words: "it has more than 1048576 values")
+        let refusal = ExchangeFile.ParseError(reason: "it has more than 1048576 values")
         for values in [
             note(limit - others + 1), String(repeating: "{},", count: limit / 2) + "0",
             #"{"a":""# + #"","":""#.repeated(limit / 2) + #""}"#,
             "[" + String(repeating: "[],", count: limit / 2) + "0]",
-            // Where a string ends is seen behind reverse solidi, too.
+            // The end of a string is also found after backslashes.
             #"{"a":"\\\\"},"# + zeros(limit),
         ] {
             #expect(throws: refusal) { try read(values) }
@@ -165,23 +165,23 @@ struct ExchangeFileTests {
         for text in [#",[{:"#.repeated(1 << 20), #"\","#.repeated(1 << 20), #"\\\","#.repeated(1 << 20)] {
             #expect(try read(#"{"type":"note","text":"\#(text)"}"#).skipped.map(\.what) == [.otherType("note")])
         }
-        // Nothing is left to guess what a quotation mark is.
+        // Encodings in which a quotation mark is ambiguous are refused.
         let json = String(decoding: Exchange.document(credentials: "0"), as: UTF8.self)
         for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf32BigEndian] {
             let bytes = Array(try #require(json.data(using: encoding)))
-            #expect(throws: ExchangeFile.Refusal(words: "it is not JSON")) { try ExchangeFile(json: bytes) }
+            #expect(throws: ExchangeFile.ParseError(reason: "it is not JSON")) { try ExchangeFile(json: bytes) }
         }
     }
 
-    @Test("of a member that comes twice the first counts, and nothing else happens")
+    @Test("of a duplicate member, only the first counts")
     func twice() throws {
         let doubled = Exchange.passkey().dropLast() + #","rpId":"evil.example","username":"eve"}"#
         let file = try read(String(doubled))
-        #expect(file.passkeys.map(\.name.relyingParty.text) == ["example.com"])
+        #expect(file.passkeys.map(\.id.relyingParty.text) == ["example.com"])
     }
 
     @Test(
-        "a member of another type or length costs this passkey alone",
+        "a member of the wrong type or length affects only its passkey",
         arguments: [
             ("credentialId", #""""#), ("credentialId", "7"), ("credentialId", #""A""#), ("credentialId", #""AB""#),
             ("credentialId", #""AQ=""#), ("credentialId", #""AQID=""#), ("credentialId", #""AQ+D""#), ("rpId", "null"),
@@ -199,7 +199,7 @@ struct ExchangeFileTests {
         }
     }
 
-    @Test("bounds: the longest that is taken, and one more")
+    @Test("limits: the longest value that is accepted, and one more")
     func bounds() throws {
         func taken(_ name: String, _ count: Int) throws -> Bool {
             try read(Exchange.passkey([name: "\"\(Base64URL.encode([UInt8](repeating: 1, count: count)))\""])).count
@@ -214,7 +214,7 @@ struct ExchangeFileTests {
         #expect(user?["displayName"]?.text?.utf8.count == 65_535)
     }
 
-    @Test("padding is taken where it is right")
+    @Test("correct padding is accepted")
     func padding() throws {
         for (text, bytes) in [("AQ==", [1]), ("AQI=", [1, 2]), ("AQID", [1, 2, 3]), ("AQ", [1]), ("", [])] {
             #expect(Base64URL.decodePadded(text, maximumLength: 9) == bytes.map { UInt8($0) }, "\(text)")
@@ -238,7 +238,7 @@ struct ExchangeFileTests {
         }
     }
 
-    @Test("what is not known of fido2Extensions is named, and the passkey is kept")
+    @Test("unknown members of fido2Extensions are named, and the passkey is imported")
     func extensions() throws {
         let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
         func incomplete(_ json: String) throws -> [String] {
@@ -264,7 +264,7 @@ struct ExchangeFileTests {
         )
     }
 
-    @Test("our extension speaks of the one passkey beside it, and of nothing that the format says")
+    @Test("this program's extension applies to the only passkey of its item, and never overrides members of the format")
     func ownExtension() throws {
         let rest: CBORMap = [
             "later": 1, "rp": "evil.example", "key": .bytes([1]), "alg": -8, "be": 7, "user": ["x": 1],

@@ -12,12 +12,12 @@ import TestSupport
 
 /// Documents of the Credential Exchange Format for tests.
 enum Exchange {
-    /// What another password manager might write, made by hand from the published structure.
+    /// A document as another password manager might write it, made by hand from the published structure.
     static func otherManager() throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/other-manager.json")))
     }
 
-    /// The public keys of the passkeys in it, as Python knows them, by credential ID.
+    /// Public keys of its passkeys, computed with Python, by credential ID.
     static func publicKeys() throws -> [String: String] {
         let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/other-manager.public.json"))
         return try JSONDecoder().decode([String: String].self, from: data)
@@ -25,7 +25,7 @@ enum Exchange {
 
     private static let folder = PackageFolder.path + "/Tests/CredentialExchange"
 
-    /// A document with one item that has these credentials.
+    /// Returns a document with one item that has these credentials.
     static func document(credentials: String, item: String = "", version: String = #"{"major":1,"minor":0}"#) -> [UInt8]
     {
         let items = #"[{"id":"AA","title":"",\#(item)"credentials":[\#(credentials)]}]"#
@@ -34,7 +34,7 @@ enum Exchange {
         return Array(#"{"version":\#(version),\#(header),"accounts":[\#(account)]}"#.utf8)
     }
 
-    /// A passkey as JSON, some of its members replaced or added as they are, one left out.
+    /// Returns a passkey in JSON, with some members replaced or added and one left out.
     static func passkey(
         _ changes: [String: String] = [:],
         leaving out: String? = nil,
@@ -52,7 +52,7 @@ enum Exchange {
         return "{" + members.filter { $0.0 != out }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
-    /// The bodies of all passkeys of a vault without their order, by credential ID.
+    /// Returns the bodies of all passkeys of a vault without their order, by credential ID.
     static func bodies(_ vault: UnlockedVault, _ key: SymmetricKey) throws -> [CredentialID: CBORMap] {
         var bodies: [CredentialID: CBORMap] = [:]
         for (_, body) in try vault.files.load(key: key).passkeys {
@@ -63,8 +63,7 @@ enum Exchange {
         return bodies
     }
 
-    /// A body as some version may have written it: members at random, names of all kinds, members that this version
-    /// does not know.
+    /// Returns a random body as any version may have written it: optional members, unusual names, unknown members.
     static func randomBody(_ random: inout SeededGenerator) -> CBORMap {
         func text() -> String {
             let kinds = [
@@ -111,7 +110,7 @@ enum Exchange {
 }
 
 extension UnlockedVault {
-    /// Puts a record into the vault as another version would.
+    /// Adds a record as another version would.
     func put(_ members: CBORMap) async throws {
         try await perform { key, files throws(VaultError) in
             try files.write(key: key) { _ in (.random(), RecordBody(kind: RecordBody.passkey, members: members)) }

@@ -11,104 +11,104 @@ import Testing
 
 @testable import HybridVault
 
-@Suite("Passkeys out of a vault and into another")
+@Suite("Export and import of passkeys")
 struct ExchangeTests {
-    private func exported(_ bench: Workbench, _ name: String = "export.json") async throws -> (String, [UInt8]) {
-        let path = bench.root + "/" + name
-        _ = try await bench.unlock().exportPasskeys(to: path)
+    private func exported(_ fixture: VaultFixture, _ name: String = "export.json") async throws -> (String, [UInt8]) {
+        let path = fixture.root + "/" + name
+        _ = try await fixture.unlock().exportPasskeys(to: path)
         return (path, Array(try Data(contentsOf: URL(fileURLWithPath: path))))
     }
 
-    @Test("every member of every record comes back, also those that this version does not know")
+    @Test("every member of every record survives, even those that this version does not know")
     func roundTrip() async throws {
         var random = SeededGenerator()
         for _ in 0..<Thoroughness.rounds(6, thorough: 100) {
-            let (bench, other) = (try Workbench(), try Workbench())
-            try bench.createWithoutPIN()
+            let (fixture, other) = (try VaultFixture(), try VaultFixture())
+            try fixture.createWithoutPIN()
             try other.createWithoutPIN()
-            let unlocked = try bench.unlock()
+            let unlocked = try fixture.unlock()
             for _ in 0..<random.number(1...8) { try await unlocked.put(Exchange.randomBody(&random)) }
-            let (path, first) = try await exported(bench)
+            let (path, first) = try await exported(fixture)
             let result = try await other.unlock().add(try await ExchangeFile.read(path))
-            let before = try Exchange.bodies(unlocked, bench.key)
+            let before = try Exchange.bodies(unlocked, fixture.key)
             #expect(result == PasskeyImport(added: before.count, present: 0), "\(random)")
             #expect(try Exchange.bodies(other.unlock(), other.key) == before, "\(random)")
             let (_, second) = try await exported(other)
-            // The identifiers of account and items are the vault's own.
+            // The IDs of account and items are those of the vault.
             let file = (try ExchangeFile(json: first), try ExchangeFile(json: second))
-            #expect(file.0.passkeys.map(\.name) == file.1.passkeys.map(\.name), "\(random): the order is kept")
+            #expect(file.0.passkeys.map(\.id) == file.1.passkeys.map(\.id), "\(random): the order is kept")
         }
     }
 
-    @Test("a file that is imported again adds nothing, and changes no byte")
+    @Test("importing a file again adds nothing and changes no byte")
     func again() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let file = try ExchangeFile(json: try Exchange.otherManager())
-        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 3, present: 0))
-        let entry = try #require(try await bench.unlock().entries().first)
-        try await bench.unlock().rename(entry.record, name: "renamed", displayName: "since")
-        let before = try bench.snapshot()
-        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 0, present: 3))
-        #expect(try bench.snapshot() == before)
-        let (path, _) = try await exported(bench)
-        #expect(try await bench.unlock().add(try await ExchangeFile.read(path)).added == 0)
-        #expect(try bench.snapshot() == before)
+        #expect(try await fixture.unlock().add(file) == PasskeyImport(added: 3, present: 0))
+        let entry = try #require(try await fixture.unlock().summaries().first)
+        try await fixture.unlock().rename(entry.record, name: "renamed", displayName: "since")
+        let before = try fixture.snapshot()
+        #expect(try await fixture.unlock().add(file) == PasskeyImport(added: 0, present: 3))
+        #expect(try fixture.snapshot() == before)
+        let (path, _) = try await exported(fixture)
+        #expect(try await fixture.unlock().add(try await ExchangeFile.read(path)).added == 0)
+        #expect(try fixture.snapshot() == before)
     }
 
-    @Test("the same credential ID at another site is another passkey; twice in one file is once")
+    @Test("the same credential ID at another site is another passkey; a duplicate in a file counts once")
     func identity() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let credentials = [
             Exchange.passkey(), Exchange.passkey(["username": #""second""#]),
             Exchange.passkey(["rpId": #""example.org""#]),
         ]
         let file = try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
-        #expect(try await bench.unlock().add(file) == PasskeyImport(added: 2, present: 0, different: 1))
-        #expect(try await bench.unlock().entries().map(\.user?.name) == ["ada", "ada"], "the first counts")
+        #expect(try await fixture.unlock().add(file) == PasskeyImport(added: 2, present: 0, different: 1))
+        #expect(try await fixture.unlock().summaries().map(\.user?.name) == ["ada", "ada"], "the first counts")
     }
 
-    @Test("what was deleted comes back when a person imports it, in a record of its own")
+    @Test("a deleted passkey that is imported again gets a new record")
     func deleted() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let file = try ExchangeFile(json: Exchange.document(credentials: Exchange.passkey()))
         var names: Set<RecordID> = []
         for _ in 0..<3 {
-            #expect(try await bench.unlock().add(file).added == 1)
-            let entry = try #require(try await bench.unlock().entries().first)
+            #expect(try await fixture.unlock().add(file).added == 1)
+            let entry = try #require(try await fixture.unlock().summaries().first)
             #expect(names.insert(entry.record).inserted, "a deleted record stays deleted")
-            try await bench.unlock().delete(entry.record)
+            try await fixture.unlock().delete(entry.record)
         }
-        #expect(try await bench.unlock().entries().isEmpty)
+        #expect(try await fixture.unlock().summaries().isEmpty)
     }
 
-    @Test("two devices that import one file before they hear of each other have each passkey once")
+    @Test("two devices that import one file before they sync have each passkey once")
     func union() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let other = try await bench.copy()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let other = try await fixture.copy()
         let there = try other.joinWithoutPIN()
         let file = try ExchangeFile(json: try Exchange.otherManager())
-        #expect(try await bench.unlock().add(file).added == 3)
+        #expect(try await fixture.unlock().add(file).added == 3)
         #expect(try await there.add(file).added == 3)
-        try await FileSystem.run("sh", "-c", "cp -rn \(other.vault)/. \(bench.vault)/")
-        #expect(try await bench.unlock().entries().count == 3)
-        #expect(try bench.unlock().notes.isEmpty)
+        try await FileSystem.run("sh", "-c", "cp -rn \(other.vault)/. \(fixture.vault)/")
+        #expect(try await fixture.unlock().summaries().count == 3)
+        #expect(try fixture.unlock().warnings.isEmpty)
     }
 
-    @Test("a passkey of another manager signs in here, and answers prf with the secret it had there")
+    @Test("a passkey of another manager signs in and returns the same prf results")
     func signIn() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        _ = try await bench.unlock().add(try ExchangeFile(json: try Exchange.otherManager()))
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        _ = try await fixture.unlock().add(try ExchangeFile(json: try Exchange.otherManager()))
         let known = try Exchange.publicKeys()
         let hash = try #require(ClientDataHash(bytes: Array(SHA256.hash(data: Array("client data".utf8)))))
         let salt = Array(SHA256.hash(data: Array("salt".utf8)))
         for site in ["example.com", "shop.example.org", "login.example.net"] {
             let party = try #require(RelyingPartyID(site))
-            let authenticator = Authenticator(store: OpenStore(bench: bench), user: Yes())
+            let authenticator = Authenticator(store: OpenStore(fixture: fixture), user: Yes())
             let request = GetAssertionRequest(
                 relyingPartyID: party,
                 clientDataHash: hash,
@@ -126,7 +126,7 @@ struct ExchangeTests {
             #expect(response.authenticatorData.relyingPartyIDHash == party.hash)
             #expect(response.authenticatorData.signatureCount == 0)
             #expect(response.authenticatorData.flags.contains(.backupEligible))
-            #expect(!response.authenticatorData.flags.contains(.backedUp), "no backup of ours has it")
+            #expect(!response.authenticatorData.flags.contains(.backedUp), "no backup contains it")
             let secret = SymmetricKey(data: Array(SHA256.hash(data: Array("with".utf8))))
             let expected = Array(HMAC<SHA256>.authenticationCode(for: salt, using: secret))
             let outputs = response.unsignedExtensionOutputs?["prf"]?.map?["results"]?.map?["first"]?.bytes
@@ -134,26 +134,26 @@ struct ExchangeTests {
         }
     }
 
-    @Test("an export is a new file of ours alone, and holds what can be used")
+    @Test("an export is a new private file and contains the usable passkeys")
     func file() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
         try await unlocked.put(["id": .bytes([1]), "rp": "example.com", "alg": -8, "key": .bytes([1]), "order": 9])
-        let path = bench.root + "/export.json"
+        let path = fixture.root + "/export.json"
         #expect(try await unlocked.exportPasskeys(to: path) == PasskeyExport(exported: 1, unusable: 1))
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         let before = try FileSystem.read(path)
         await #expect(throws: VaultError.fileExists(path: path)) { try await unlocked.exportPasskeys(to: path) }
         #expect(try FileSystem.read(path) == before)
-        let link = bench.root + "/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.root + "/elsewhere")
+        let link = fixture.root + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.root + "/elsewhere")
         await #expect(throws: VaultError.fileExists(path: link)) { try await unlocked.exportPasskeys(to: link) }
-        let nowhere = bench.root + "/none/export.json"
+        let nowhere = fixture.root + "/none/export.json"
         await #expect(throws: VaultError.self) { try await unlocked.exportPasskeys(to: nowhere) }
-        #expect(try FileSystem.names(bench.root).sorted() == ["export.json", "link", "state", "vault"])
+        #expect(try FileSystem.names(fixture.root).sorted() == ["export.json", "link", "state", "vault"])
         await unlocked.lock()
         await #expect(throws: VaultError.locked) { try await unlocked.exportPasskeys(to: path + "2") }
         await #expect(throws: VaultError.locked) {
@@ -161,37 +161,38 @@ struct ExchangeTests {
         }
     }
 
-    @Test("an export goes nowhere into the vault and to no directory, and leaves nothing there")
+    @Test("an export into the vault or onto a directory is refused and leaves nothing behind")
     func place() async throws {
-        let bench = try Workbench()
-        let vault = try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        let link = bench.root + "/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.vault + "/records")
-        let before = try FileSystem.names(bench.vault).sorted() + FileSystem.names(bench.vault + "/records").sorted()
-        for path in [bench.vault + "/export.json", bench.vault + "/records/export.json", link + "/export.json"] {
+        let link = fixture.root + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.vault + "/records")
+        let before =
+            try FileSystem.names(fixture.vault).sorted() + FileSystem.names(fixture.vault + "/records").sorted()
+        for path in [fixture.vault + "/export.json", fixture.vault + "/records/export.json", link + "/export.json"] {
             await #expect(throws: VaultError.exportIntoVault(path: path)) {
                 try await unlocked.exportPasskeys(to: path)
             }
             #expect(throws: VaultError.exportIntoVault(path: path)) { try vault.checkExport(to: path) }
         }
-        for path in ["/", "", ".", bench.root, bench.root + "/", bench.root + "/none/", bench.vault, link] {
+        for path in ["/", "", ".", fixture.root, fixture.root + "/", fixture.root + "/none/", fixture.vault, link] {
             await #expect(throws: VaultError.exportNamesDirectory(path: path)) {
                 try await unlocked.exportPasskeys(to: path)
             }
         }
-        #expect(try FileSystem.names(bench.root).sorted() == ["link", "state", "vault"])
-        let after = try FileSystem.names(bench.vault).sorted() + FileSystem.names(bench.vault + "/records").sorted()
+        #expect(try FileSystem.names(fixture.root).sorted() == ["link", "state", "vault"])
+        let after = try FileSystem.names(fixture.vault).sorted() + FileSystem.names(fixture.vault + "/records").sorted()
         #expect(after == before)
         // A name that only begins like the vault's.
-        #expect(throws: Never.self) { try vault.checkExport(to: bench.vault + "-export.json") }
+        #expect(throws: Never.self) { try vault.checkExport(to: fixture.vault + "-export.json") }
     }
 
-    @Test("other members that make a record unreadable cost that passkey")
+    @Test("a passkey is skipped if its other members make the record unreadable")
     func unreadableRest() throws {
         let limit = CBORLimits().items
-        // That many can be read as they are; with the other members of the record they can not.
+        // That many can be read on their own, but not together with the record's other members.
         for (count, kept) in [(10, 1), (limit - 3, 0)] {
             let rest: CBORMap = ["zz-later": .array([CBORValue](repeating: .unsigned(1), count: count))]
             let text = Base64URL.encode(CBOREncoder.encode(.map(rest)))
@@ -202,7 +203,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("extensions of another kind are told as lost")
+    @Test("extensions of another type are reported as lost")
     func lostExtensions() throws {
         let secret = Base64URL.encode([UInt8](repeating: 1, count: 32))
         let hmac = #""hmacCredentials":{"algorithm":"hmac-sha256","credWithUV":"\#(secret)","credWithoutUV":"AQ"}"#
@@ -217,52 +218,52 @@ struct ExchangeTests {
         }
     }
 
-    @Test("two exports say the same of the secret that is made for others")
+    @Test("two exports contain the same derived secret")
     func madeSecret() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         var body = PasskeyBody(try Passkey.fresh(), order: 1, created: 1).members
         body["prf"] = .bytes([UInt8](repeating: 7, count: 32))
-        try await bench.unlock().put(body)
-        #expect(try await exported(bench, "one").1 == exported(bench, "two").1)
+        try await fixture.unlock().put(body)
+        #expect(try await exported(fixture, "one").1 == exported(fixture, "two").1)
     }
 
-    @Test("a vault is not filled beyond what it can hold, and then nothing is added")
+    @Test("an import beyond the limit of the vault adds nothing")
     func full() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let credentials = (0...10_000).map { number in
             Exchange.passkey(["credentialId": "\"\(Base64URL.encode(Array("\(number)".utf8)))\""], key: Self.key)
         }
-        #expect(throws: ExchangeFile.Refusal.self) {
+        #expect(throws: ExchangeFile.ParseError.self) {
             try ExchangeFile(json: Exchange.document(credentials: credentials.joined(separator: ",")))
         }
         let most = credentials.dropLast().joined(separator: ",")
         let file = try ExchangeFile(json: Exchange.document(credentials: most))
         #expect(file.count == 10_000)
-        try await bench.unlock().add(.fresh())
-        let before = try bench.snapshot()
-        await #expect(throws: VaultError.self) { try await bench.unlock().add(file) }
-        #expect(try bench.snapshot() == before)
+        try await fixture.unlock().add(.fresh())
+        let before = try fixture.snapshot()
+        await #expect(throws: VaultError.self) { try await fixture.unlock().add(file) }
+        #expect(try fixture.snapshot() == before)
     }
 
     private static let key = P256.Signing.PrivateKey()
 }
 
-/// A vault that needs no PIN, because stretching one takes long.
+/// A vault that needs no PIN, because key derivation is slow.
 private struct OpenStore: CredentialStore {
-    let bench: Workbench
+    let fixture: VaultFixture
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         do {
-            return try bench.unlock()
+            return try fixture.unlock()
         } catch {
             throw .unusable(error.sentence)
         }
     }
 }
 
-/// A person who agrees.
+/// A user who consents.
 private struct Yes: UserInteraction {
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
         guard let pin = Array("1234".utf8).withUnsafeBytes({ PIN(utf8: $0) }) else { throw .declined }
@@ -271,5 +272,5 @@ private struct Yes: UserInteraction {
 
     func confirmCreation(of: UserEntity, for: RelyingPartyID, replacing: [UserEntity]) async throws(UserRefusal) {}
     func chooseAccount(_: [UserEntity], for: RelyingPartyID) async throws(UserRefusal) -> Int { 0 }
-    func tell(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
+    func show(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
 }

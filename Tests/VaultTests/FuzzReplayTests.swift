@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+/// Replays the fuzzers' seeds and former crashes through the fuzz targets, whose sources are linked here.
 @Suite("The vault's fuzz corpus")
 struct VaultFuzzReplayTests {
     @Test("Files")
@@ -15,10 +15,10 @@ struct VaultFuzzReplayTests {
     @Test("Links between keys")
     func links() throws { try replay("vault-link", taking: 5, refusing: 3, fuzzVaultLink) }
 
-    @Test("Marks of a rekeying")
+    @Test("Pending keys")
     func pending() throws { try replay("vault-pending", taking: 5, refusing: 3, fuzzVaultPending) }
 
-    @Test("Files of other programs")
+    @Test("Files to import")
     func exchange() throws { try replay("exchange", taking: 2, refusing: 5, fuzzExchange) }
 
     @Test("Recovery codes and passphrases")
@@ -27,10 +27,10 @@ struct VaultFuzzReplayTests {
     @Test("Slots")
     func slots() throws { try replay("vault-slot", taking: 5, refusing: 3, fuzzVaultSlot) }
 
-    @Test("Histories of use")
+    @Test("Usage histories")
     func uses() throws { try replay("vault-uses", taking: 6, refusing: 6, fuzzVaultUses) }
 
-    /// Runs a target's inputs; some are of the right form, and some are not, on purpose.
+    /// Runs a target's inputs, of which some must be accepted and some refused.
     private func replay(
         _ target: String,
         taking fewestTaken: Int,

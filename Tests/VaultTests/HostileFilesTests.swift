@@ -8,22 +8,22 @@ import Testing
 
 @testable import HybridVault
 
-@Suite("Files that a hostile or clumsy sync brings")
+@Suite("Hostile and accidental files from a sync tool")
 struct HostileFilesTests {
-    @Test("Every flipped byte of a record is one clear refusal that names the file")
+    @Test("Any flipped byte of a record is refused with a sentence that names the file")
     func flipped() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let passkey = try Passkey.fresh()
         try await unlocked.add(passkey)
         try await unlocked.add(.fresh(rp: "example.org"))
-        let path = try #require(try bench.recordFiles().first)
-        let name = String(path.dropFirst(bench.vault.count + 1))
+        let path = try #require(try fixture.recordFiles().first)
+        let name = String(path.dropFirst(fixture.vault.count + 1))
         for index in 0..<(try FileSystem.read(path).count) {
             try await FileSystem.flipping(path, at: index, by: 0x40) {
                 await #expect(
-                    throws: StoreFailure.damaged(VaultError.damaged("\(name) is not what was written").sentence)
+                    throws: StoreFailure.damaged(VaultError.damaged("\(name) is not authentic").sentence)
                 ) {
                     try await unlocked.passkeys(for: passkey.relyingParty)
                 }
@@ -32,210 +32,210 @@ struct HostileFilesTests {
         #expect(try await unlocked.passkeys(for: passkey.relyingParty).count == 1)
     }
 
-    @Test("A damaged record stops the unlocking, whose PIN is not counted as wrong")
+    @Test("A damaged record prevents unlocking, and the PIN is not counted as wrong")
     func damagedAtUnlock() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        try await bench.unlock().add(.fresh())
-        let path = try #require(try bench.recordFiles().first)
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        try await fixture.unlock().add(.fresh())
+        let path = try #require(try fixture.recordFiles().first)
         try FileSystem.write(path, Array(FileSystem.read(path).dropLast(100)))
-        let name = path.dropFirst(bench.vault.count + 1)
-        let error = VaultError.damaged("\(name) is not what was written")
-        #expect(bench.unlockError() == error)
-        #expect(try await bench.unlockFailure() == .unusable(error.sentence))
-        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
+        let name = path.dropFirst(fixture.vault.count + 1)
+        let error = VaultError.damaged("\(name) is not authentic")
+        #expect(fixture.unlockError() == error)
+        #expect(try await fixture.unlockFailure() == .unusable(error.sentence))
+        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
     }
 
     @Test("An empty file with the name of a revision is damage")
     func emptied() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        try FileSystem.write(try #require(try bench.recordFiles().first), [])
-        guard case .damaged? = bench.unlockError() else {
-            Issue.record("an empty record was taken")
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        try FileSystem.write(try #require(try fixture.recordFiles().first), [])
+        guard case .damaged? = fixture.unlockError() else {
+            Issue.record("an empty record was accepted")
             return
         }
     }
 
-    @Test("Files that were renamed or swapped are known by their headers")
+    @Test("Renamed or swapped files are identified by their headers")
     func swapped() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         for user in ["one", "two"] { try await unlocked.add(.fresh(user: user)) }
-        let record = try #require(try await unlocked.entries().first?.record)
+        let record = try #require(try await unlocked.summaries().first?.record)
         try await unlocked.rename(record, name: "TWO", displayName: "")
-        let files = try bench.recordFiles()
+        let files = try fixture.recordFiles()
         #expect(files.count == 3)
         let contents = try files.map { try FileSystem.read($0) }
         for (index, path) in files.enumerated() { try FileSystem.write(path, contents[(index + 1) % files.count]) }
-        #expect(try await bench.unlock().entries().map(\.user?.name) == ["TWO", "one"])
+        #expect(try await fixture.unlock().summaries().map(\.user?.name) == ["TWO", "one"])
     }
 
-    @Test("A conflict copy is read by its header, also when it is all that is left")
+    @Test("A conflict copy is identified by its header, even if it is the only file left")
     func conflictCopy() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        let path = try #require(try bench.recordFiles().first)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        let path = try #require(try fixture.recordFiles().first)
         try await FileSystem.run("cp", path, path + ".sync-conflict-20260101-101010-ABCDEFG")
-        #expect(try await bench.unlock().entries().count == 1)
+        #expect(try await fixture.unlock().summaries().count == 1)
         try await FileSystem.run("rm", path)
-        let unlocked = try bench.unlock()
-        #expect(try await unlocked.entries().count == 1)
-        #expect(unlocked.notes.isEmpty)
+        let unlocked = try fixture.unlock()
+        #expect(try await unlocked.summaries().count == 1)
+        #expect(unlocked.warnings.isEmpty)
     }
 
-    @Test("A conflict copy that is not genuine is noted and nothing else")
+    @Test("A conflict copy that is not authentic only causes a warning")
     func falseCopy() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        let path = try #require(try bench.recordFiles().first)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        let path = try #require(try fixture.recordFiles().first)
         try FileSystem.write(path + " (conflicted copy)", [1, 2, 3])
-        let unlocked = try bench.unlock()
-        #expect(unlocked.notes.map(\.reason) == ["a copy that is not genuine"])
-        #expect(try await unlocked.entries().count == 1)
+        let unlocked = try fixture.unlock()
+        #expect(unlocked.warnings.map(\.reason) == ["a copy that is not authentic"])
+        #expect(try await unlocked.summaries().count == 1)
     }
 
     @Test(
-        "Strange files among the records are noted, skipped and never waited for",
+        "Unexpected files among the records cause warnings and never block",
         arguments: [
             "mkfifo", "ln -s /etc/passwd", "ln -s /dev/zero", "ln -s .", "mkdir", "truncate -s 262145",
             "truncate -s 100G",
         ]
     )
     func strange(command: String) async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        let path = try #require(try bench.recordFiles().first)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        let path = try #require(try fixture.recordFiles().first)
         let directory = String(path.prefix(through: try #require(path.lastIndex(of: "/"))))
         try await FileSystem.run("sh", "-c", "\(command) \(directory)9-0011223344556677")
         try await FileSystem.run(
             "sh",
             "-c",
-            "\(command) \(bench.vault)/records/00112233445566778899aabbccddeeff || true"
+            "\(command) \(fixture.vault)/records/00112233445566778899aabbccddeeff || true"
         )
-        let unlocked = try bench.unlock()
-        #expect(try await unlocked.entries().count == 1)
-        #expect(unlocked.notes.contains { $0.path.hasSuffix("9-0011223344556677") })
+        let unlocked = try fixture.unlock()
+        #expect(try await unlocked.summaries().count == 1)
+        #expect(unlocked.warnings.contains { $0.path.hasSuffix("9-0011223344556677") })
     }
 
-    @Test("Sockets and devices are noted too", .enabled(if: geteuid() == 0, "only root can make devices"))
+    @Test("Sockets and devices cause warnings, too", .enabled(if: geteuid() == 0, "only root can make devices"))
     func device() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        let path = try #require(try bench.recordFiles().first)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        let path = try #require(try fixture.recordFiles().first)
         let directory = String(path.prefix(through: try #require(path.lastIndex(of: "/"))))
         try? await FileSystem.run("mknod", directory + "9-0011223344556677", "c", "1", "5")
         try await FileSystem.run("chmod", "600", path)
-        #expect(try await bench.unlock().entries().count == 1)
+        #expect(try await fixture.unlock().summaries().count == 1)
     }
 
     @Test(
-        "A record of another user is noted, and missed",
+        "A record of another user causes a warning and is missing",
         .enabled(if: geteuid() == 0, "only root can give files away")
     )
     func otherOwner() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        try await FileSystem.run("chown", "12345", try #require(try bench.recordFiles().first))
-        #expect(bench.unlockError() == .rolledBack)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        try await FileSystem.run("chown", "12345", try #require(try fixture.recordFiles().first))
+        #expect(fixture.unlockError() == .rolledBack)
     }
 
-    @Test("Modes inside the vault don't matter, as sync tools set their own")
+    @Test("Modes inside the vault do not matter, because sync tools set their own")
     func modes() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
-        try await FileSystem.run("chmod", "-R", "go+rX", bench.vault + "/records", bench.vault + "/vault.json")
-        #expect(try await bench.unlock().entries().count == 1)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
+        try await FileSystem.run("chmod", "-R", "go+rX", fixture.vault + "/records", fixture.vault + "/vault.json")
+        #expect(try await fixture.unlock().summaries().count == 1)
     }
 
-    @Test("Other names are noted with nothing a terminal could obey, dot files not at all")
+    @Test("Other names cause warnings without terminal control characters; dot files do not")
     func otherNames() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let records = bench.vault + "/records"
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let records = fixture.vault + "/records"
         try await FileSystem.run("mkdir", records + "/\u{1B}[31mred", records + "/README", records + "/.stfolder")
         try FileSystem.write(records + "/.hybrid-tmp-0011223344556677", [1])
-        let notes = try bench.unlock().notes
+        let notes = try fixture.unlock().warnings
         #expect(notes.map(\.path).sorted() == ["records/?[31mred", "records/README"])
     }
 
-    @Test("Missing records and slots directories are an empty vault's, as git leaves them")
+    @Test("Missing records and slots directories mean an empty vault, as git leaves them")
     func noDirectories() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await FileSystem.run("rmdir", bench.vault + "/records", bench.vault + "/slots")
-        let unlocked = try bench.unlock()
-        #expect(try await unlocked.entries().isEmpty)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("rmdir", fixture.vault + "/records", fixture.vault + "/slots")
+        let unlocked = try fixture.unlock()
+        #expect(try await unlocked.summaries().isEmpty)
         try await unlocked.add(.fresh())
-        #expect(try await bench.unlock().entries().count == 1)
+        #expect(try await fixture.unlock().summaries().count == 1)
     }
 
     @Test("records as a symbolic link is refused")
     func linkedRecords() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await FileSystem.run("mv", bench.vault + "/records", bench.root + "/records")
-        try await FileSystem.run("ln", "-s", bench.root + "/records", bench.vault + "/records")
-        #expect(bench.unlockError() == .damaged("records: it is a symbolic link"))
-        #expect(try FileSystem.names(bench.root + "/records").isEmpty)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("mv", fixture.vault + "/records", fixture.root + "/records")
+        try await FileSystem.run("ln", "-s", fixture.root + "/records", fixture.vault + "/records")
+        #expect(fixture.unlockError() == .damaged("records: it is a symbolic link"))
+        #expect(try FileSystem.names(fixture.root + "/records").isEmpty)
     }
 
     @Test(
-        "A full disk is told as such, and nothing is changed",
+        "A full disk is reported, and nothing is changed",
         .enabled("only root with its own mounts can fill a disk") { await Self.canMount() }
     )
     func fullDisk() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
-        try await FileSystem.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", bench.vault)
-        defer { _ = umount(bench.vault) }
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        try await FileSystem.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", fixture.vault)
+        defer { _ = umount(fixture.vault) }
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        try? await FileSystem.run("sh", "-c", "cat /dev/zero > \(bench.vault)/filler 2> /dev/null")
-        let before = try bench.snapshot()
+        try? await FileSystem.run("sh", "-c", "cat /dev/zero > \(fixture.vault)/filler 2> /dev/null")
+        let before = try fixture.snapshot()
         do {
             try await unlocked.add(.fresh())
-            Issue.record("a full disk was written")
+            Issue.record("the write succeeded on a full disk")
         } catch {
             guard (error as? StoreFailure)?.kind == .notWritten else {
                 Issue.record("\(error)")
                 return
             }
         }
-        #expect(try bench.snapshot() == before)
-        try await FileSystem.run("rm", bench.vault + "/filler")
-        #expect(try await bench.unlock().entries().count == 1)
+        #expect(try fixture.snapshot() == before)
+        try await FileSystem.run("rm", fixture.vault + "/filler")
+        #expect(try await fixture.unlock().summaries().count == 1)
     }
 
     private static func canMount() async -> Bool {
-        guard let bench = try? Workbench() else { return false }
-        guard (try? await FileSystem.run("sh", "-c", "mount -t tmpfs none \(bench.root) 2> /dev/null")) != nil else {
+        guard let fixture = try? VaultFixture() else { return false }
+        guard (try? await FileSystem.run("sh", "-c", "mount -t tmpfs none \(fixture.root) 2> /dev/null")) != nil else {
             return false
         }
-        return (try? await FileSystem.run("umount", bench.root)) != nil
+        return (try? await FileSystem.run("umount", fixture.root)) != nil
     }
 
-    @Test("What a file sync unites of two full vaults opens, and passkeys can be deleted; none is added")
+    @Test("The union of two full vaults opens, and passkeys can be deleted but not added")
     func unitedBeyond() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await bench.unlock().add(.fresh())
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh())
         try await FileSystem.run(
             "sh",
             "-c",
-            "cd \(bench.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700"
+            "cd \(fixture.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700"
         )
-        let unlocked = try bench.unlock()
-        let entry = try #require(try await unlocked.entries().first)
+        let unlocked = try fixture.unlock()
+        let entry = try #require(try await unlocked.summaries().first)
         do {
             try await unlocked.add(.fresh())
             Issue.record("more than 10,000 records were written")
@@ -243,17 +243,17 @@ struct HostileFilesTests {
             guard (error as? StoreFailure)?.kind == .notWritten else { throw error }
         }
         try await unlocked.delete(entry.record)
-        #expect(try await bench.unlock().entries().isEmpty)
+        #expect(try await fixture.unlock().summaries().isEmpty)
     }
 
     @Test("Too many records are refused")
     func tooMany() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let script = "cd \(bench.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir"
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let script = "cd \(fixture.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir"
         try await FileSystem.run("sh", "-c", script)
-        guard case .tooLarge? = bench.unlockError() else {
-            Issue.record("15,001 records were taken")
+        guard case .tooLarge? = fixture.unlockError() else {
+            Issue.record("15,001 records were accepted")
             return
         }
     }

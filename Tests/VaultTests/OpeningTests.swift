@@ -10,127 +10,125 @@ import Testing
 struct OpeningTests {
     @Test("A missing or empty directory that was never known may become a vault")
     func doesNotExist() async throws {
-        let bench = try Workbench()
-        #expect(bench.refusal() == .doesNotExist(path: bench.vault))
-        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
-        #expect(bench.refusal() == .doesNotExist(path: bench.vault))
-        try bench.createWithoutPIN()
-        #expect(bench.refusal() == nil)
+        let fixture = try VaultFixture()
+        #expect(fixture.refusal() == .doesNotExist(path: fixture.vault))
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        #expect(fixture.refusal() == .doesNotExist(path: fixture.vault))
+        try fixture.createWithoutPIN()
+        #expect(fixture.refusal() == nil)
     }
 
     @Test("A new vault has modes 0700 and 0600 and exactly these files")
     func layout() async throws {
-        let bench = try Workbench()
-        let vault = try await bench.create()
-        #expect(try FileSystem.names(bench.vault) == ["records", "slots", "vault.json"])
-        #expect(try FileSystem.names(bench.state) == [vault.id, "known"].sorted())
-        let state = bench.state + "/" + vault.id
+        let fixture = try VaultFixture()
+        let vault = try await fixture.create()
+        #expect(try FileSystem.names(fixture.vault) == ["records", "slots", "vault.json"])
+        #expect(try FileSystem.names(fixture.state) == [vault.id, "known"].sorted())
+        let state = fixture.state + "/" + vault.id
         #expect(try FileSystem.names(state) == ["attempts", "device", "pin", "seen"])
-        for directory in [bench.vault, bench.vault + "/records", bench.vault + "/slots", bench.state, state] {
+        for directory in [fixture.vault, fixture.vault + "/records", fixture.vault + "/slots", fixture.state, state] {
             #expect(try Self.mode(directory) == 0o700, "\(directory)")
         }
         for file in [
-            bench.vault + "/vault.json", state + "/pin", state + "/device", state + "/seen", state + "/attempts",
+            fixture.vault + "/vault.json", state + "/pin", state + "/device", state + "/seen", state + "/attempts",
         ] {
             #expect(try Self.mode(file) == 0o600, "\(file)")
         }
     }
 
-    @Test("Missing parents are made, closed to others")
+    @Test("Missing parents are created without access for others")
     func parents() async throws {
-        let bench = try Workbench()
-        _ = try await Vault.create(
-            directory: bench.root + "/a/b/vault",
-            stateDirectory: bench.root + "/c/state",
-            pin: .typed("1234"),
-            test: false,
-            scrypt: Workbench.scrypt,
-            clock: bench.clock
-        )
-        #expect(try Self.mode(bench.root + "/a/b") == 0o700)
+        let fixture = try VaultFixture()
+        var location = VaultLocation(directory: fixture.root + "/a/b/vault", stateDirectory: fixture.root + "/c/state")
+        location.scrypt = VaultFixture.scrypt
+        _ = try await Vault.create(at: location, pin: .typed("1234"), isTest: false)
+        #expect(try Self.mode(fixture.root + "/a/b") == 0o700)
     }
 
     @Test("A known path that is missing or empty is an unmounted disk, not a first start")
     func wasHere() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await FileSystem.run("mv", bench.vault, bench.root + "/elsewhere")
-        #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
-        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
-        #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
-        try await FileSystem.run("mkdir", bench.vault + "/lost+found")
-        #expect(bench.refusal() == .wasHereButIsEmpty(path: bench.vault))
-        await #expect(throws: VaultError.wasHereButIsEmpty(path: bench.vault)) { try await bench.create() }
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("mv", fixture.vault, fixture.root + "/elsewhere")
+        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
+        try await FileSystem.run("mkdir", fixture.vault + "/lost+found")
+        #expect(fixture.refusal() == .wasHereButIsEmpty(path: fixture.vault))
+        await #expect(throws: VaultError.wasHereButIsEmpty(path: fixture.vault)) { try await fixture.create() }
     }
 
-    @Test("A path known by its symbolic link is known by its target too")
+    @Test("A path known by its symbolic link is also known by its target")
     func knownByLink() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-m", "700", bench.root + "/real")
-        try await FileSystem.run("ln", "-s", bench.root + "/real", bench.vault)
-        try bench.createWithoutPIN()
-        try await FileSystem.run("sh", "-c", "rm -rf \(bench.root)/real/*")
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-m", "700", fixture.root + "/real")
+        try await FileSystem.run("ln", "-s", fixture.root + "/real", fixture.vault)
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("sh", "-c", "rm -rf \(fixture.root)/real/*")
         let refusal = #expect(throws: VaultError.self) {
-            try Vault.open(directory: bench.root + "/real", stateDirectory: bench.state, virtualRadio: false)
+            try Vault.open(
+                at: VaultLocation(directory: fixture.root + "/real", stateDirectory: fixture.state),
+                virtualRadio: false
+            )
         }
-        #expect(refusal == .wasHereButIsEmpty(path: bench.root + "/real"))
+        #expect(refusal == .wasHereButIsEmpty(path: fixture.root + "/real"))
     }
 
     @Test("A moved vault opens and is known at its new path")
     func moved() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let new = bench.root + "/moved"
-        try await FileSystem.run("mv", bench.vault, new)
-        _ = try Vault.open(directory: new, stateDirectory: bench.state, virtualRadio: false)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let new = fixture.root + "/moved"
+        try await FileSystem.run("mv", fixture.vault, new)
+        _ = try Vault.open(at: VaultLocation(directory: new, stateDirectory: fixture.state), virtualRadio: false)
         try await FileSystem.run("rm", "-rf", new)
         #expect(throws: VaultError.wasHereButIsEmpty(path: new)) {
-            try Vault.open(directory: new, stateDirectory: bench.state, virtualRadio: false)
+            try Vault.open(at: VaultLocation(directory: new, stateDirectory: fixture.state), virtualRadio: false)
         }
     }
 
-    @Test("Records or slots without vault.json are a half-finished sync", arguments: ["records", "slots"])
+    @Test("Records or slots without vault.json mean an incomplete sync", arguments: ["records", "slots"])
     func incomplete(name: String) async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-p", "-m", "700", bench.vault)
-        try await FileSystem.run("mkdir", "-p", "-m", "700", bench.vault + "/" + name)
-        #expect(bench.refusal() == .incomplete(path: bench.vault))
-        await #expect(throws: VaultError.incomplete(path: bench.vault)) { try await bench.create() }
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-p", "-m", "700", fixture.vault)
+        try await FileSystem.run("mkdir", "-p", "-m", "700", fixture.vault + "/" + name)
+        #expect(fixture.refusal() == .incomplete(path: fixture.vault))
+        await #expect(throws: VaultError.incomplete(path: fixture.vault)) { try await fixture.create() }
     }
 
-    @Test("A directory with other things is no vault and does not become one")
+    @Test("A directory with other files is not a vault and does not become one")
     func notAVault() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
-        try FileSystem.write(bench.vault + "/letter.txt", [1])
-        #expect(bench.refusal() == .notAVault(path: bench.vault))
-        await #expect(throws: VaultError.notAVault(path: bench.vault)) { try await bench.create() }
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        try FileSystem.write(fixture.vault + "/letter.txt", [1])
+        #expect(fixture.refusal() == .notAVault(path: fixture.vault))
+        await #expect(throws: VaultError.notAVault(path: fixture.vault)) { try await fixture.create() }
     }
 
-    @Test("What a creation that was cut short left behind does not stop the next")
+    @Test("Leftovers of an interrupted creation do not prevent the next one")
     func leftovers() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-m", "700", bench.vault)
-        try FileSystem.write(bench.vault + "/.hybrid-tmp-0011223344556677", [1])
-        _ = try await bench.create()
-        #expect(try await bench.unlockFailure() == nil)
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-m", "700", fixture.vault)
+        try FileSystem.write(fixture.vault + "/.hybrid-tmp-0011223344556677", [1])
+        _ = try await fixture.create()
+        #expect(try await fixture.unlockFailure() == nil)
     }
 
     @Test("A file is not a directory")
     func file() throws {
-        let bench = try Workbench()
-        try FileSystem.write(bench.vault, [1])
-        #expect(bench.refusal() == .notADirectory(path: bench.vault))
+        let fixture = try VaultFixture()
+        try FileSystem.write(fixture.vault, [1])
+        #expect(fixture.refusal() == .notADirectory(path: fixture.vault))
     }
 
     @Test("A vault is not created twice")
     func twice() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let before = try bench.snapshot()
-        await #expect(throws: VaultError.alreadyExists(path: bench.vault)) { try await bench.create(pin: "000000") }
-        #expect(try bench.snapshot() == before)
-        #expect(try await bench.unlockFailure() == nil)
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let before = try fixture.snapshot()
+        await #expect(throws: VaultError.alreadyExists(path: fixture.vault)) { try await fixture.create(pin: "000000") }
+        #expect(try fixture.snapshot() == before)
+        #expect(try await fixture.unlockFailure() == nil)
     }
 
     @Test(
@@ -138,75 +136,77 @@ struct OpeningTests {
         arguments: ["750", "705", "770", "707", "755", "777", "710", "701"]
     )
     func loose(mode: String) async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await FileSystem.run("chmod", mode, bench.vault)
-        let refusal = bench.refusal()
-        #expect(refusal == .loosePermissions(path: bench.vault, mode: UInt32(mode, radix: 8) ?? 0))
-        #expect(refusal?.sentence.contains("chmod 700 \(bench.vault)") == true)
-        try await FileSystem.run("chmod", "700", bench.vault)
-        #expect(bench.refusal() == nil)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("chmod", mode, fixture.vault)
+        let refusal = fixture.refusal()
+        #expect(refusal == .loosePermissions(path: fixture.vault, mode: UInt32(mode, radix: 8) ?? 0))
+        #expect(refusal?.sentence.contains("chmod 700 \(fixture.vault)") == true)
+        try await FileSystem.run("chmod", "700", fixture.vault)
+        #expect(fixture.refusal() == nil)
     }
 
     @Test("Loose permissions of the local state are refused")
     func looseState() async throws {
-        let bench = try Workbench()
-        let state = try bench.state + "/" + bench.createWithoutPIN().id
+        let fixture = try VaultFixture()
+        let state = try fixture.state + "/" + fixture.createWithoutPIN().id
         try await FileSystem.run("chmod", "755", state)
-        #expect(bench.refusal() == .loosePermissions(path: state, mode: 0o755))
+        #expect(fixture.refusal() == .loosePermissions(path: state, mode: 0o755))
     }
 
-    @Test("No vault is made in a directory that others may look into")
+    @Test("No vault is created in a directory that other users can access")
     func looseBefore() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("mkdir", "-m", "755", bench.vault)
-        await #expect(throws: VaultError.loosePermissions(path: bench.vault, mode: 0o755)) { try await bench.create() }
-        #expect(try FileSystem.names(bench.vault).isEmpty)
+        let fixture = try VaultFixture()
+        try await FileSystem.run("mkdir", "-m", "755", fixture.vault)
+        await #expect(throws: VaultError.loosePermissions(path: fixture.vault, mode: 0o755)) {
+            try await fixture.create()
+        }
+        #expect(try FileSystem.names(fixture.vault).isEmpty)
     }
 
     @Test("Another user's directory is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
     func otherOwner() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try await FileSystem.run("chown", "12345", bench.vault)
-        #expect(bench.refusal() == .notOwned(path: bench.vault))
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await FileSystem.run("chown", "12345", fixture.vault)
+        #expect(fixture.refusal() == .notOwned(path: fixture.vault))
     }
 
-    @Test("Real vaults and test vaults open only under their own kind of radio")
+    @Test("Real and test vaults open only with their own kind of radio")
     func radios() async throws {
-        let (real, test) = (try Workbench(), try Workbench())
+        let (real, test) = (try VaultFixture(), try VaultFixture())
         _ = try await real.create()
-        _ = try await test.create(test: true)
+        _ = try await test.create(isTest: true)
         #expect(real.refusal(virtualRadio: true) == .realVaultRefusesVirtualRadio)
         #expect(test.refusal(virtualRadio: false) == .testVaultNeedsVirtualRadio)
         #expect(real.refusal(virtualRadio: false) == nil)
         #expect(test.refusal(virtualRadio: true) == nil)
     }
 
-    @Test("Flipping the test flag in vault.json opens neither way")
+    @Test("A vault with a flipped test flag in vault.json opens with no radio")
     func flippedTestFlag() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let text = String(decoding: try FileSystem.read(bench.vault + "/vault.json"), as: UTF8.self)
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let text = String(decoding: try FileSystem.read(fixture.vault + "/vault.json"), as: UTF8.self)
         let pieces = text.split(separator: "false", maxSplits: 1)
-        try FileSystem.write(bench.vault + "/vault.json", Array((pieces[0] + "true" + pieces[1]).utf8))
-        #expect(bench.refusal(virtualRadio: false) == .testVaultNeedsVirtualRadio)
-        guard case .damaged? = bench.refusal(virtualRadio: true) else {
-            Issue.record("a flipped test flag was taken")
+        try FileSystem.write(fixture.vault + "/vault.json", Array((pieces[0] + "true" + pieces[1]).utf8))
+        #expect(fixture.refusal(virtualRadio: false) == .testVaultNeedsVirtualRadio)
+        guard case .damaged? = fixture.refusal(virtualRadio: true) else {
+            Issue.record("a flipped test flag was accepted")
             return
         }
     }
 
-    @Test("Every flipped bit of vault.json is refused")
+    @Test("Any flipped bit of vault.json is refused")
     func flippedIdentity() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let path = bench.vault + "/vault.json"
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let path = fixture.vault + "/vault.json"
         for index in 0..<(try FileSystem.read(path).count) {
             for bit in UInt8(0)..<8 {
                 try await FileSystem.flipping(path, at: index, by: 1 << bit) {
                     for radio in [false, true] {
-                        switch bench.refusal(virtualRadio: radio) {
+                        switch fixture.refusal(virtualRadio: radio) {
                         case .damaged, .anotherVault, .unsupportedFormat: break
                         case let other: Issue.record("byte \(index) bit \(bit): \(String(describing: other))")
                         }
@@ -214,44 +214,44 @@ struct OpeningTests {
                 }
             }
         }
-        #expect(bench.refusal() == nil)
+        #expect(fixture.refusal() == nil)
     }
 
-    @Test("A later format is refused as such")
+    @Test("A later format is refused by name")
     func laterFormat() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        try FileSystem.write(bench.vault + "/vault.json", Array("{\"format\":2}\n".utf8))
-        #expect(bench.refusal() == .unsupportedFormat(2))
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try FileSystem.write(fixture.vault + "/vault.json", Array("{\"format\":2}\n".utf8))
+        #expect(fixture.refusal() == .unsupportedFormat(2))
     }
 
     @Test("vault.json as a symbolic link, a pipe or a directory is refused at once")
     func strangeIdentity() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let path = bench.vault + "/vault.json"
-        try await FileSystem.run("mv", path, bench.root + "/kept.json")
-        for command in ["ln -s \(bench.root)/kept.json", "mkfifo", "mkdir", "truncate -s 300000"] {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let path = fixture.vault + "/vault.json"
+        try await FileSystem.run("mv", path, fixture.root + "/kept.json")
+        for command in ["ln -s \(fixture.root)/kept.json", "mkfifo", "mkdir", "truncate -s 300000"] {
             try await FileSystem.run("sh", "-c", "\(command) \(path)")
-            guard case .damaged? = bench.refusal() else {
-                Issue.record("\(command): \(String(describing: bench.refusal()))")
+            guard case .damaged? = fixture.refusal() else {
+                Issue.record("\(command): \(String(describing: fixture.refusal()))")
                 continue
             }
             try await FileSystem.run("rm", "-r", path)
         }
     }
 
-    @Test("A vault that was made on another device has no PIN here")
+    @Test("A vault from another device has no PIN here")
     func otherDevice() async throws {
-        let bench = try Workbench()
-        let id = try bench.createWithoutPIN().id
-        let other = bench.root + "/other-state"
+        let fixture = try VaultFixture()
+        let id = try fixture.createWithoutPIN().id
+        let other = fixture.root + "/other-state"
         #expect(throws: VaultError.noPINSlotHere(path: other + "/" + id)) {
-            try Vault.open(directory: bench.vault, stateDirectory: other, virtualRadio: false)
+            try Vault.open(at: VaultLocation(directory: fixture.vault, stateDirectory: other), virtualRadio: false)
         }
     }
 
-    @Test("Every sentence is one line and says something")
+    @Test("Every sentence is one non-empty line")
     func sentences() {
         let errors: [VaultError] = [
             .doesNotExist(path: "/v"), .wasHereButIsEmpty(path: "/v"), .incomplete(path: "/v"), .notAVault(path: "/v"),

@@ -11,43 +11,43 @@ import Testing
 struct PINTests {
     @Test("The right PIN opens the vault")
     func right() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        #expect(try await bench.unlockFailure() == nil)
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        #expect(try await fixture.unlockFailure() == nil)
     }
 
-    @Test("Wrong PINs are counted over restarts, the fifth costs a wait, and the right one clears them")
+    @Test("Wrong PINs are counted across restarts, the fifth causes a wait, and the right one resets the count")
     func counting() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
         for left in [4, 3, 2, 1, 0] {
-            #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: left))
+            #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: left))
         }
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
-        bench.wait(29)
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 1))
-        bench.wait(1)
-        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0))
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 60))
-        bench.wait(60)
-        #expect(try await bench.unlockFailure() == nil)
-        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 30))
+        fixture.wait(29)
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 1))
+        fixture.wait(1)
+        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 0))
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 60))
+        fixture.wait(60)
+        #expect(try await fixture.unlockFailure() == nil)
+        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
     }
 
-    @Test("A clock set back neither opens the vault nor makes the wait longer")
+    @Test("A clock set back neither opens the vault nor extends the wait")
     func clockSetBack() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
-        bench.setBack(1_000_000)
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
-        bench.wait(10)
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 20))
-        bench.wait(20)
-        #expect(try await bench.unlockFailure() == nil)
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        for _ in 0..<5 { _ = try await fixture.unlockFailure(pin: "000000") }
+        fixture.setBack(1_000_000)
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 30))
+        fixture.wait(10)
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 20))
+        fixture.wait(20)
+        #expect(try await fixture.unlockFailure() == nil)
     }
 
-    @Test("The attempt stands on disk before the PIN is judged")
+    @Test("The attempt is on disk before the PIN is tried")
     func countedFirst() throws {
         var attempts = AttemptCounter()
         attempts.begin(now: 7)
@@ -56,14 +56,14 @@ struct PINTests {
         #expect(read.last == 7)
     }
 
-    @Test("An attempt that was cut short stays counted")
+    @Test("An interrupted attempt stays counted")
     func cutShort() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
         var attempts = AttemptCounter()
         for _ in 0..<5 { attempts.begin(now: 1_700_000_000) }
-        try FileSystem.write(bench.stateOfVault() + "/attempts", attempts.bytes)
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
+        try FileSystem.write(fixture.stateOfVault() + "/attempts", attempts.bytes)
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 30))
     }
 
     @Test(
@@ -81,20 +81,24 @@ struct PINTests {
         #expect(attempts.remaining(now: 100 + UInt64(wait)) == 0)
     }
 
-    @Test("Every flipped byte of the slot, the device and the count is damage, not a wrong PIN, and costs no attempt")
+    @Test("Any flipped byte of the slot, the device or the counter is damage, not a wrong PIN, and costs no attempt")
     func flippedState() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let vault = try bench.open()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let vault = try fixture.open()
         let pin = try PIN.typed("123456")
-        let state = try bench.stateOfVault()
+        let state = try fixture.stateOfVault()
         for name in ["pin", "device", "attempts"] {
             let count = try FileSystem.read(state + "/" + name).count
             for index in 0..<count {
                 let error = try await FileSystem.flipping(state + "/" + name, at: index, by: 0x10) {
                     () -> VaultError? in
-                    _ = try? await vault.unlock(with: pin)
-                    return vault.lastFailure
+                    do throws(UnlockFailure) {
+                        _ = try await vault.unlock(with: pin)
+                        return nil
+                    } catch {
+                        return error.underlying as? VaultError
+                    }
                 }
                 guard case .damaged? = error else {
                     Issue.record("\(name), byte \(index): \(String(describing: error))")
@@ -102,24 +106,24 @@ struct PINTests {
                 }
             }
         }
-        #expect(try await bench.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
+        #expect(try await fixture.unlockFailure(pin: "000000") == .wrongPIN(attemptsLeft: 4))
     }
 
-    @Test("Every flipped byte of what was seen is damage")
+    @Test("Any flipped byte of the seen revisions is damage")
     func flippedSeen() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        let path = try bench.stateOfVault() + "/seen"
+        let path = try fixture.stateOfVault() + "/seen"
         for index in 0..<(try FileSystem.read(path).count) {
             try await FileSystem.flipping(path, at: index, by: 1) {
-                await #expect(throws: VaultError.damaged(path)) { try await unlocked.entries() }
+                await #expect(throws: VaultError.damaged(path)) { try await unlocked.summaries() }
             }
         }
     }
 
-    @Test("A field of the slot changed along with its checksum does not give the key")
+    @Test("A changed field of the slot with a correct checksum does not yield the key")
     func slotIsAuthenticated() async throws {
         let device = try #require(Device(bytes: Vectors.device))
         let pin = try PIN.typed("123456")
@@ -134,7 +138,7 @@ struct PINTests {
         }
     }
 
-    @Test("Costs outside the bounds are refused before any work is done")
+    @Test("Costs outside the limits are refused before any work is done")
     func costs() {
         for (logN, r, p) in [
             (14, 8, 1), (21, 8, 1), (63, 8, 1), (17, 7, 1), (17, 9, 1), (17, 8, 0), (17, 8, 5), (255, 255, 255),
@@ -158,9 +162,9 @@ struct PINTests {
         #expect(PINSlot(bytes: body + [0] + Sealing.checksum(body + [0])) == nil)
     }
 
-    @Test("The slot of another vault, under this vault's name, is refused")
+    @Test("The slot of another vault under this vault's name is refused")
     func foreignSlot() async throws {
-        let (one, two) = (try Workbench(), try Workbench())
+        let (one, two) = (try VaultFixture(), try VaultFixture())
         _ = try await one.create()
         _ = try await two.create()
         try FileSystem.write(one.stateOfVault() + "/pin", try FileSystem.read(two.stateOfVault() + "/pin"))
@@ -172,57 +176,53 @@ struct PINTests {
 
     @Test("Without the device's secret the right PIN is not enough")
     func deviceSecret() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let path = try bench.stateOfVault() + "/device"
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let path = try fixture.stateOfVault() + "/device"
         let device = try #require(Device(bytes: try FileSystem.read(path)))
         var body = Array(device.bytes.dropLast(32))
         body[20] ^= 1
         try FileSystem.write(path, body + Sealing.checksum(body))
-        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+        #expect(try await fixture.unlockFailure() == .wrongPIN(attemptsLeft: 4))
     }
 
-    @Test("A changed PIN opens, the one before does not")
+    @Test("A changed PIN opens the vault, the old one does not")
     func changed() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        try await unlocked.changePIN(to: .typed("abcdef"), scrypt: Workbench.scrypt)
-        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
-        #expect(try await bench.open().open(with: .typed("abcdef")).entries().count == 1)
+        try await unlocked.changePIN(to: .typed("abcdef"))
+        #expect(try await fixture.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+        #expect(try await fixture.open().open(with: .typed("abcdef")).summaries().count == 1)
     }
 
-    @Test("A short PIN makes no vault and changes none")
+    @Test("A short PIN is refused for new and existing vaults")
     func short() async throws {
-        let bench = try Workbench()
-        await #expect(throws: VaultError.pinTooShort) { try await bench.create(pin: "123") }
-        #expect(bench.refusal() == .doesNotExist(path: bench.vault))
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        await #expect(throws: VaultError.pinTooShort) { try await fixture.create(pin: "123") }
+        #expect(fixture.refusal() == .doesNotExist(path: fixture.vault))
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         await #expect(throws: VaultError.pinTooShort) { try await unlocked.changePIN(to: .typed("äöü")) }
-        #expect(try await bench.unlockFailure() == nil)
+        #expect(try await fixture.unlockFailure() == nil)
     }
 
-    @Test("What is written by default is N 2^17, r 8, p 1")
+    @Test("The default cost is N = 2^17, r = 8, p = 1")
     func defaultCost() async throws {
-        let bench = try Workbench()
-        let vault = try await Vault.create(
-            directory: bench.vault,
-            stateDirectory: bench.state,
-            pin: .typed("1234"),
-            test: false
-        )
-        let slot = try #require(PINSlot(bytes: try FileSystem.read(bench.state + "/" + vault.id + "/pin")))
+        let fixture = try VaultFixture()
+        let location = VaultLocation(directory: fixture.vault, stateDirectory: fixture.state)
+        let vault = try await Vault.create(at: location, pin: .typed("1234"), isTest: false)
+        let slot = try #require(PINSlot(bytes: try FileSystem.read(fixture.state + "/" + vault.id + "/pin")))
         #expect((slot.scrypt.logN, slot.scrypt.r, slot.scrypt.p) == (17, 8, 1))
-        #expect(try await bench.unlockFailure(pin: "1234") == nil)
+        #expect(try await fixture.unlockFailure(pin: "1234") == nil)
     }
 
-    @Test("Two requests at once count both attempts")
+    @Test("Two simultaneous attempts are both counted")
     func concurrent() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let vault = try bench.open()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let vault = try fixture.open()
         let failures = await withTaskGroup(of: UnlockFailure?.self) { group in
             for _ in 0..<3 {
                 group.addTask {

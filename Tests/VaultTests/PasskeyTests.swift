@@ -11,13 +11,13 @@ import Testing
 
 @Suite("Passkeys in a vault")
 struct PasskeyTests {
-    @Test("A passkey comes back whole after the vault was closed")
+    @Test("A passkey survives closing the vault")
     func roundTrip() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let passkey = try Passkey.fresh(user: "ada", isBackupEligible: false)
-        try await bench.unlock().add(passkey)
-        let found = try await bench.unlock().passkeys(for: passkey.relyingParty)
+        try await fixture.unlock().add(passkey)
+        let found = try await fixture.unlock().passkeys(for: passkey.relyingParty)
         #expect(found.count == 1)
         let again = try #require(found.first)
         #expect(again.id == passkey.id)
@@ -27,62 +27,62 @@ struct PasskeyTests {
         #expect(again.isBackupEligible == false)
     }
 
-    @Test("Only the relying party's passkeys are given, the last created first, whatever the clock says")
+    @Test("Only the relying party's passkeys are returned, the newest first, whatever the clock says")
     func order() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         for user in ["one", "two", "three"] {
             try await unlocked.add(.fresh(user: user))
-            bench.setBack(1000)
+            fixture.setBack(1000)
             try await unlocked.add(.fresh(rp: "example.org", user: user))
         }
         let party = try #require(RelyingPartyID("example.com"))
         #expect(try await unlocked.passkeys(for: party).map(\.user.name) == ["three", "two", "one"])
-        #expect(try await unlocked.entries().count == 6)
+        #expect(try await unlocked.summaries().count == 6)
         #expect(try await unlocked.passkeys(for: try #require(RelyingPartyID("com"))).isEmpty)
     }
 
-    @Test("A locked vault gives and takes nothing")
+    @Test("A locked vault can be neither read nor written")
     func locked() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let passkey = try Passkey.fresh()
         try await unlocked.add(passkey)
         await unlocked.lock()
         await #expect(throws: StoreFailure.locked) { try await unlocked.passkeys(for: passkey.relyingParty) }
         await #expect(throws: StoreFailure.locked) { try await unlocked.add(.fresh()) }
-        await #expect(throws: VaultError.locked) { try await unlocked.entries() }
+        await #expect(throws: VaultError.locked) { try await unlocked.summaries() }
         await #expect(throws: VaultError.locked) { try await unlocked.delete(.random()) }
         await #expect(throws: VaultError.locked) { try await unlocked.changePIN(to: .typed("abcd")) }
-        #expect(try bench.recordFiles().count == 1)
+        #expect(try fixture.recordFiles().count == 1)
     }
 
-    @Test("A rename writes the next revision and keeps the one before")
+    @Test("A rename writes the next revision and keeps the previous one")
     func rename() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh(user: "ada"))
-        let record = try #require(try await unlocked.entries().first?.record)
-        let before = try bench.snapshot()
+        let record = try #require(try await unlocked.summaries().first?.record)
+        let before = try fixture.snapshot()
         try await unlocked.rename(record, name: "lovelace", displayName: "Ada Lovelace")
-        let after = try bench.snapshot()
+        let after = try fixture.snapshot()
         #expect(after.count == before.count + 1)
         for (path, bytes) in before { #expect(after[path] == bytes) }
-        let entry = try #require(try await unlocked.entries().first)
+        let entry = try #require(try await unlocked.summaries().first)
         #expect(entry.user?.name == "lovelace")
         #expect(entry.user?.displayName == "Ada Lovelace")
         #expect(entry.user?.id.bytes == Array("ada".utf8))
         #expect(entry.isUsable)
     }
 
-    @Test("What a passkey may do besides signing is kept, and read from files that know nothing of it")
+    @Test("Options of a passkey are kept, and have defaults for files without them")
     func optionalMembers() async throws {
-        let bench = try Workbench()
-        _ = try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let plain = try Passkey.fresh()
         let full = Passkey(
             id: try #require(CredentialID(bytes: RandomBytes.make(16))),
@@ -101,7 +101,7 @@ struct PasskeyTests {
         #expect(read[1].prfSecret == nil)
 
         let members = PasskeyBody(plain, order: 1, created: 1).members
-        #expect(members["rk"] == nil && members["prf"] == nil, "files are what they were")
+        #expect(members["rk"] == nil && members["prf"] == nil, "the format is unchanged")
         for (name, value) in [("prf", CBORValue.bytes([1])), ("prf", 7), ("rk", 0), ("rk", true)] {
             var changed = members
             changed[.text(name)] = value
@@ -110,11 +110,11 @@ struct PasskeyTests {
         }
     }
 
-    @Test("Those passkeys are deleted that are named, and only those")
+    @Test("Only the named passkeys are deleted")
     func deletion() async throws {
-        let bench = try Workbench()
-        _ = try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let passkeys = try ["one", "two", "three"].map { try Passkey.fresh(user: $0) }
         for passkey in passkeys { try await unlocked.add(passkey) }
         let new = try Passkey.fresh(user: "one")
@@ -124,14 +124,14 @@ struct PasskeyTests {
         try await unlocked.delete([passkeys[0].id, absent, passkeys[1].id], of: new.relyingParty)
         let left = try await unlocked.passkeys(for: new.relyingParty)
         #expect(left.map(\.id) == [new.id, passkeys[2].id])
-        #expect(try await bench.unlock().passkeys(for: new.relyingParty).map(\.id) == left.map(\.id))
+        #expect(try await fixture.unlock().passkeys(for: new.relyingParty).map(\.id) == left.map(\.id))
     }
 
-    @Test("Two sites' passkeys with one ID are two: one is deleted or used, the other is not")
+    @Test("Passkeys of two sites with one ID are independent")
     func sameID() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let key = P256.Signing.PrivateKey()
         let id = try #require(CredentialID(bytes: [1, 2, 3, 4]))
         for site in ["one.example", "two.example"] {
@@ -140,26 +140,26 @@ struct PasskeyTests {
             members["key"] = .bytes(Array(key.rawRepresentation))
             try await unlocked.put(members)
         }
-        let entries = try await unlocked.entries()
+        let entries = try await unlocked.summaries()
         for entry in entries {
             let party = try #require(entry.relyingParty)
-            try await unlocked.noteUse(for: party, .signIn, .done, credential: id)
+            try await unlocked.recordUse(for: party, .signIn, .done, credential: id)
             #expect(try await unlocked.uses().uses.first { $0.relyingParty == party }?.record == entry.record)
         }
         let first = try #require(entries.first?.relyingParty)
         let last = try #require(entries.last?.relyingParty)
         try await unlocked.delete([id], of: last)
-        #expect(try await unlocked.entries().map(\.relyingParty) == [first])
+        #expect(try await unlocked.summaries().map(\.relyingParty) == [first])
         try await unlocked.delete([id], of: last)
-        #expect(try await unlocked.entries().map(\.relyingParty) == [first])
+        #expect(try await unlocked.summaries().map(\.relyingParty) == [first])
     }
 
-    @Test("Members of a later version survive a rewrite, also inside the account")
+    @Test("Members of a later version survive a rewrite, even inside the account")
     func unknownMembers() async throws {
-        let bench = try Workbench()
-        let vault = try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
-        let key = bench.key
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        let key = fixture.key
         var members = PasskeyBody(try .fresh(), order: 1, created: 1).members
         members["zz-later"] = ["deep": [1, 2, 3]]
         var user = try #require(members["user"]?.map)
@@ -167,7 +167,7 @@ struct PasskeyTests {
         members["user"] = .map(user)
         let record = try await Self.plant(
             .init(kind: RecordBody.passkey, members: members),
-            in: bench,
+            in: fixture,
             vault: vault,
             key: key
         )
@@ -181,78 +181,78 @@ struct PasskeyTests {
         #expect(body["key"] == members["key"])
     }
 
-    @Test("Passkeys that can't be used are noted, listed and kept")
+    @Test("Unusable passkeys cause warnings, are listed and kept")
     func unusable() async throws {
-        let bench = try Workbench()
-        let vault = try bench.createWithoutPIN()
-        let key = bench.key
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let key = fixture.key
         var members = PasskeyBody(try .fresh(), order: 1, created: 1).members
         members["alg"] = -8
         let record = try await Self.plant(
             .init(kind: RecordBody.passkey, members: members),
-            in: bench,
+            in: fixture,
             vault: vault,
             key: key
         )
-        let before = try bench.snapshot()
-        let unlocked = try bench.unlock()
-        #expect(unlocked.notes.map(\.reason) == ["a passkey that this version can't use"])
+        let before = try fixture.snapshot()
+        let unlocked = try fixture.unlock()
+        #expect(unlocked.warnings.map(\.reason) == ["a passkey that this version can't use"])
         #expect(try await unlocked.passkeys(for: try #require(RelyingPartyID("example.com"))).isEmpty)
-        #expect(try await unlocked.entries().map(\.isUsable) == [false])
+        #expect(try await unlocked.summaries().map(\.isUsable) == [false])
         try await unlocked.add(.fresh())
-        #expect(try bench.snapshot().filter { before[$0.key] != nil } == before)
+        #expect(try fixture.snapshot().filter { before[$0.key] != nil } == before)
         try await unlocked.delete(record)
-        #expect(try await unlocked.entries().count == 1)
+        #expect(try await unlocked.summaries().count == 1)
     }
 
-    @Test("Kinds of a later version are noted and kept")
+    @Test("Record kinds of a later version cause warnings and are kept")
     func laterKind() async throws {
-        let bench = try Workbench()
-        let vault = try bench.createWithoutPIN()
-        let key = bench.key
-        _ = try await Self.plant(.init(kind: 77, members: ["what": "ever"]), in: bench, vault: vault, key: key)
-        let unlocked = try bench.unlock()
-        #expect(unlocked.notes.map(\.reason) == ["made by a later version of this program"])
-        #expect(try await unlocked.entries().isEmpty)
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let key = fixture.key
+        _ = try await Self.plant(.init(kind: 77, members: ["what": "ever"]), in: fixture, vault: vault, key: key)
+        let unlocked = try fixture.unlock()
+        #expect(unlocked.warnings.map(\.reason) == ["made by a later version of this program"])
+        #expect(try await unlocked.summaries().isEmpty)
     }
 
-    @Test("A deleted passkey is gone for ever, and can't be renamed or deleted again")
+    @Test("A deleted passkey is gone permanently and can be neither renamed nor deleted again")
     func delete() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        let record = try #require(try await unlocked.entries().first?.record)
+        let record = try #require(try await unlocked.summaries().first?.record)
         try await unlocked.delete(record)
-        #expect(try await unlocked.entries().isEmpty)
-        #expect(try await bench.unlock().entries().isEmpty)
+        #expect(try await unlocked.summaries().isEmpty)
+        #expect(try await fixture.unlock().summaries().isEmpty)
         await #expect(throws: VaultError.noSuchRecord) { try await unlocked.delete(record) }
         await #expect(throws: VaultError.noSuchRecord) { try await unlocked.rename(record, name: "", displayName: "") }
         await #expect(throws: VaultError.noSuchRecord) { try await unlocked.delete(.random()) }
     }
 
-    @Test("Names too long for a record are refused and nothing is written")
+    @Test("Names too long for a record are refused, and nothing is written")
     func tooLong() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        let record = try #require(try await unlocked.entries().first?.record)
-        let before = try bench.snapshot()
+        let record = try #require(try await unlocked.summaries().first?.record)
+        let before = try fixture.snapshot()
         let name = String(repeating: "x", count: 300_000)
         await #expect(throws: VaultError.self) { try await unlocked.rename(record, name: name, displayName: "") }
-        #expect(try bench.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
     }
 
-    @Test("Secrets don't print")
+    @Test("Secrets are never printed")
     func secrets() async throws {
-        let bench = try Workbench()
-        let vault = try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh(user: "lovelace"))
         var text = "\(unlocked) \(String(reflecting: unlocked)) \(vault)"
         dump(unlocked, to: &text)
-        let key = bench.key
+        let key = fixture.key
         let hex = key.withUnsafeBytes { Hex.encode(Array($0)) }
         #expect(text.contains("UnlockedVault(hidden)"))
         #expect(!text.contains("lovelace"))
@@ -263,7 +263,7 @@ struct PasskeyTests {
     @discardableResult
     static func plant(
         _ body: RecordBody,
-        in bench: Workbench,
+        in fixture: VaultFixture,
         vault: Vault,
         key: SymmetricKey,
         id: RecordID = .random(),
@@ -273,7 +273,7 @@ struct PasskeyTests {
         let revision = Revision(counter: counter, device: try #require(DeviceID(bytes: device)))
         let sealed = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: vault.files.identity)
         let file = try #require(sealed)
-        let directory = bench.vault + "/records/" + id.description
+        let directory = fixture.vault + "/records/" + id.description
         try await FileSystem.run("mkdir", "-p", "-m", "700", directory)
         try FileSystem.write(directory + "/" + revision.fileName, file.bytes)
         return id

@@ -10,7 +10,7 @@ import Testing
 struct PrivateKeyInfoTests {
     private let key = P256.Signing.PrivateKey()
 
-    private func read(_ der: [UInt8]) throws(PrivateKeyInfo.Refusal) -> [UInt8] {
+    private func read(_ der: [UInt8]) throws(PrivateKeyInfo.ParseError) -> [UInt8] {
         Array(try PrivateKeyInfo.p256(der).rawRepresentation)
     }
 
@@ -25,7 +25,7 @@ struct PrivateKeyInfoTests {
         0x07,
     ]
 
-    /// A key with each part as it is given.
+    /// Returns a key with the given parts.
     private func der(
         version: [UInt8] = [2, 1, 0],
         algorithm: [UInt8] = p256,
@@ -40,7 +40,7 @@ struct PrivateKeyInfoTests {
         return element(0x30, version + element(0x30, algorithm) + element(4, element(0x30, content)) + tail)
     }
 
-    @Test("ours, and every form that RFC 5958 and RFC 5915 leave open")
+    @Test("this program's keys, and every form that RFC 5958 and RFC 5915 allow")
     func good() throws {
         let raw = Array(key.rawRepresentation)
         #expect(try read(Array(key.derRepresentation)) == raw)
@@ -53,17 +53,17 @@ struct PrivateKeyInfoTests {
         #expect(try read(der(version: [2, 1, 1], tail: element(0x81, [0] + point))) == raw)
     }
 
-    @Test("keys of other algorithms and curves are told from broken ones")
+    @Test("keys of other algorithms and curves are distinguished from malformed ones")
     func others() {
         let rsa: [UInt8] = [6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1, 5, 0]
         let p384: [UInt8] = [6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1, 6, 5, 0x2B, 0x81, 4, 0, 0x22]
         let explicit: [UInt8] = Array(Self.p256.prefix(9)) + [0x30, 0]
         for algorithm in [rsa, p384, [6, 3, 0x2B, 0x65, 0x70], explicit] {
-            #expect(throws: PrivateKeyInfo.Refusal.otherAlgorithm) { try read(der(algorithm: algorithm)) }
+            #expect(throws: PrivateKeyInfo.ParseError.otherAlgorithm) { try read(der(algorithm: algorithm)) }
         }
     }
 
-    @Test("anything else is broken")
+    @Test("anything else is malformed")
     func bad() throws {
         let order: [UInt8] = try #require(
             Hexadecimal.bytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
@@ -81,21 +81,21 @@ struct PrivateKeyInfoTests {
             element(0x30, [2, 1, 1] + element(4, raw) + element(0xA0, Array(Self.p256.suffix(10)))),
         ]
         for (index, der) in cases.enumerated() {
-            #expect(throws: PrivateKeyInfo.Refusal.malformed, "\(index)") { try read(der) }
+            #expect(throws: PrivateKeyInfo.ParseError.malformed, "\(index)") { try read(der) }
         }
         let long = der()
-        // A length in more bytes than it needs.
-        #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read([0x30, 0x81] + long.dropFirst()) }
-        #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read([0x30, 0x82, 0] + long.dropFirst()) }
+        // A length in more bytes than necessary.
+        #expect(throws: PrivateKeyInfo.ParseError.malformed) { try read([0x30, 0x81] + long.dropFirst()) }
+        #expect(throws: PrivateKeyInfo.ParseError.malformed) { try read([0x30, 0x82, 0] + long.dropFirst()) }
     }
 
-    @Test("no truncation is a key, and no turned bit makes another")
+    @Test("no truncated key is accepted, and no flipped bit yields another key")
     func damaged() {
         let whole = Array(key.derRepresentation)
         for part in Damage.truncations(of: whole) {
-            #expect(throws: PrivateKeyInfo.Refusal.malformed) { try read(part) }
+            #expect(throws: PrivateKeyInfo.ParseError.malformed) { try read(part) }
         }
-        // The public key inside holds the private one to account; of the version, two are right.
+        // The public key inside protects the private one; two values of the version are valid.
         let others = Damage.bitFlips(of: whole).compactMap { try? read($0) }.filter {
             $0 != Array(key.rawRepresentation)
         }

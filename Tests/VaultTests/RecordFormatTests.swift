@@ -11,7 +11,7 @@ import Testing
 @Suite("The format of records")
 struct RecordFormatTests {
     private let key = SymmetricKey(data: Vectors.counting(from: 0, 32))
-    private let identity = VaultIdentity(id: Vectors.counting(from: 0x20, 16), test: false)
+    private let identity = VaultIdentity(id: Vectors.counting(from: 0x20, 16), isTest: false)
 
     @Test("vault.json has one spelling")
     func identityText() throws {
@@ -20,7 +20,7 @@ struct RecordFormatTests {
         #expect(try VaultIdentity.read(Array(text.utf8)) == identity)
     }
 
-    @Test("The passkey vector opens and gives its passkey")
+    @Test("The passkey vector opens to its passkey")
     func passkeyVector() throws {
         let file = try #require(RecordFile(bytes: Vectors.passkey))
         #expect(file.id.bytes == Vectors.counting(from: 0x30, 16))
@@ -73,7 +73,7 @@ struct RecordFormatTests {
         #expect(again?.bytes == Vectors.tombstone)
     }
 
-    @Test("The PIN slot vector gives the vault key")
+    @Test("The PIN slot vector yields the vault key")
     func slotVector() throws {
         let slot = try #require(PINSlot(bytes: Vectors.slot))
         let device = try #require(Device(bytes: Vectors.device))
@@ -95,7 +95,7 @@ struct RecordFormatTests {
         #expect(attempts.bytes == Vectors.attempts)
     }
 
-    @Test("Every flipped bit of a record is refused")
+    @Test("A record with any flipped bit is refused")
     func flippedBits() {
         for index in Vectors.passkey.indices {
             for bit in 0..<8 {
@@ -106,7 +106,7 @@ struct RecordFormatTests {
         }
     }
 
-    @Test("Every shorter record is refused, and longer ones too")
+    @Test("Shorter and longer records are refused")
     func lengths() {
         for length in 0..<Vectors.passkey.count {
             let file = RecordFile(bytes: Array(Vectors.passkey.prefix(length)))
@@ -122,12 +122,12 @@ struct RecordFormatTests {
     @Test("A record does not open in another vault, as a test vault, or under another key")
     func otherVaults() throws {
         let file = try #require(RecordFile(bytes: Vectors.passkey))
-        #expect(file.open(key: key, identity: VaultIdentity(id: identity.id, test: true)) == nil)
-        #expect(file.open(key: key, identity: .random(test: false)) == nil)
+        #expect(file.open(key: key, identity: VaultIdentity(id: identity.id, isTest: true)) == nil)
+        #expect(file.open(key: key, identity: .random(isTest: false)) == nil)
         #expect(file.open(key: SymmetricKey(size: .bits256), identity: identity) == nil)
     }
 
-    @Test("Padding other than zeros, or a block too many, is refused")
+    @Test("Padding other than zeros, or an extra block, is refused")
     func padding() {
         let good = RecordBody(kind: RecordBody.passkey, members: ["rp": "example.com"]).padded
         #expect(good.count == 512)
@@ -144,7 +144,7 @@ struct RecordFormatTests {
     }
 
     @Test(
-        "Bodies around a block's end are padded to the next block",
+        "Bodies near a block boundary are padded to the next block",
         arguments: [0, 1, 480, 495, 500, 505, 506, 507, 508, 510, 1000, 1012, 1020]
     )
     func blockEnds(length: Int) {
@@ -169,7 +169,7 @@ struct RecordFormatTests {
         #expect(file == nil)
     }
 
-    @Test("Revision names are told from conflict copies and from anything else")
+    @Test("Revision names are distinguished from conflict copies and other names")
     func names() {
         #expect(Revision.nameKind("1-4041424344454647") == .proper)
         #expect(Revision.nameKind("18446744073709551615-4041424344454647") == .proper)
@@ -184,7 +184,7 @@ struct RecordFormatTests {
     }
 
     @Test(
-        "vault.json with anything changed is refused",
+        "vault.json with any change is refused",
         arguments: [
             "", "{}", "{\"format\":1}", "{\"format\":1,\"vault\":\"\",\"test\":false}\n",
             "{\"format\":1,\"vault\":\"202122232425262728292a2b2c2d2e2f\",\"test\":false}",
@@ -196,12 +196,12 @@ struct RecordFormatTests {
         ]
     )
     func otherTexts(text: String) {
-        #expect(throws: VaultIdentity.Refusal.damaged) { try VaultIdentity.read(Array(text.utf8)) }
+        #expect(throws: VaultIdentity.ParseError.damaged) { try VaultIdentity.read(Array(text.utf8)) }
     }
 
-    @Test("A later format is named as such")
+    @Test("A later format is reported by its number")
     func laterFormat() {
-        #expect(throws: VaultIdentity.Refusal.otherFormat(2)) {
+        #expect(throws: VaultIdentity.ParseError.otherFormat(2)) {
             try VaultIdentity.read(Array("{\"format\":2,\"vault\":7}\n".utf8))
         }
     }

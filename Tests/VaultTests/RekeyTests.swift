@@ -8,278 +8,279 @@ import Testing
 
 @testable import HybridVault
 
-@Suite("Another vault key", .serialized)
+@Suite("Rekey", .serialized)
 struct RekeyTests {
-    /// A vault with a PIN, a passphrase, and three records of which one is deleted.
-    private static func prepare() async throws -> (Workbench, UnlockedVault) {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+    /// Returns a vault with a PIN, a passphrase, and three records of which one is deleted.
+    private static func prepare() async throws -> (VaultFixture, UnlockedVault) {
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         for user in ["ada", "bob", "gone"] { try await unlocked.add(.fresh(user: user)) }
-        let gone = try #require(try await unlocked.entries().first { $0.user?.name == "gone" })
+        let gone = try #require(try await unlocked.summaries().first { $0.user?.name == "gone" })
         try await unlocked.delete(gone.record)
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        try await unlocked.noteUse(for: try #require(RelyingPartyID("example.com")), .signIn, .done)
-        return (bench, unlocked)
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        try await unlocked.recordUse(for: try #require(RelyingPartyID("example.com")), .signIn, .done)
+        return (fixture, unlocked)
     }
 
     private static let next = "glider museum ochre tactful banjo"
 
-    @Test("Everything opens as before on this device, and nothing is left under the old key")
+    @Test("Everything opens as before on this device, and nothing remains under the old key")
     func here() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let old = bench.key
-        let identity = try bench.open().files.identity
+        let (fixture, unlocked) = try await Self.prepare()
+        let old = fixture.key
+        let identity = try fixture.open().files.identity
         try await unlocked.rekey(
             pin: .typed("123456"),
             passphrase: .typed(Self.next),
-            recoveryCode: nil,
-            scrypt: Workbench.scrypt
+            recoveryCode: nil
         )
-        #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
+        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob"])
         try await unlocked.add(.fresh(user: "new"))
-        let again = try await bench.open(pin: "123456")
-        #expect(try await Workbench.names(again) == ["ada", "bob", "new"])
-        #expect(again.notes.isEmpty)
+        let again = try await fixture.open(pin: "123456")
+        #expect(try await VaultFixture.names(again) == ["ada", "bob", "new"])
+        #expect(again.warnings.isEmpty)
         #expect(try await again.uses().uses.count == 1)
-        for path in try bench.recordFiles() {
+        for path in try fixture.recordFiles() {
             let file = try #require(RecordFile(bytes: try FileSystem.read(path)))
             #expect(file.open(key: old, identity: identity) == nil, "\(path) still opens with the old key")
         }
         #expect(try await again.portableSlots() == (1, 0))
-        #expect(!(try FileSystem.names(bench.stateOfVault()).contains("next")))
-        let other = try await bench.copy()
-        #expect(await Workbench.refusal { try await other.join(.passphrase(.typed())) } == .wrongSecret)
+        #expect(!(try FileSystem.names(fixture.stateOfVault()).contains("next")))
+        let other = try await fixture.copy()
+        #expect(await VaultFixture.refusal { try await other.join(.passphrase(.typed())) } == .wrongSecret)
         try await other.join(.passphrase(.typed(Self.next)))
-        #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob", "new"])
+        #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "bob", "new"])
     }
 
     @Test("A wrong PIN, a weak passphrase or a rolled-back vault changes nothing")
     func refused() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let before = try bench.snapshot()
+        let (fixture, unlocked) = try await Self.prepare()
+        let before = try fixture.snapshot()
         #expect(
-            await Workbench.refusal {
+            await VaultFixture.refusal {
                 try await unlocked.rekey(pin: .typed("000000"), passphrase: nil, recoveryCode: nil)
             } == .wrongSecret
         )
         let weak = try Passphrase.typed("hello")
         #expect(
-            await Workbench.refusal {
+            await VaultFixture.refusal {
                 try await unlocked.rekey(pin: .typed("123456"), passphrase: weak, recoveryCode: nil)
             } == .passphraseTooWeak(bits: weak.strength)
         )
-        #expect(try bench.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
         #expect(try await unlocked.portableSlots() == (1, 0))
-        // Not one of the deleted record: its first revision may be missing.
-        let record = try #require(try await unlocked.entries().first).record
-        let path = try #require(try bench.recordFiles().first { $0.contains("/\(record)/") })
-        try await FileSystem.run("mv", path, bench.root + "/kept")
+        // Not a file of the deleted record, whose first revision may be missing.
+        let record = try #require(try await unlocked.summaries().first).record
+        let path = try #require(try fixture.recordFiles().first { $0.contains("/\(record)/") })
+        try await FileSystem.run("mv", path, fixture.root + "/kept")
         #expect(
-            await Workbench.refusal {
+            await VaultFixture.refusal {
                 try await unlocked.rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil)
             } == .rolledBack
         )
-        #expect(!(try FileSystem.names(bench.vault).contains("keys")))
-        try await FileSystem.run("mv", bench.root + "/kept", path)
-        #expect(try bench.snapshot() == before)
+        #expect(!(try FileSystem.names(fixture.vault).contains("keys")))
+        try await FileSystem.run("mv", fixture.root + "/kept", path)
+        #expect(try fixture.snapshot() == before)
     }
 
-    @Test("Another device says that the key was replaced, and joins with the new passphrase; its own work is kept")
+    @Test("Another device reports the replaced key and joins with the new passphrase; its own work is kept")
     func elsewhere() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let other = try await bench.copy()
+        let (fixture, unlocked) = try await Self.prepare()
+        let other = try await fixture.copy()
         try await other.join(.passphrase(.typed()))
         let there = try await other.open(pin: "654321")
-        // Written elsewhere under the old key, while this device replaces it.
+        // Written on the other device under the old key, during the rekey.
         try await there.add(.fresh(user: "offline"))
-        let bob = try #require(try await there.entries().first { $0.user?.name == "bob" })
+        let bob = try #require(try await there.summaries().first { $0.user?.name == "bob" })
         try await there.delete(bob.record)
         try await unlocked.rekey(
             pin: .typed("123456"),
             passphrase: .typed(Self.next),
-            recoveryCode: nil,
-            scrypt: Workbench.scrypt
+            recoveryCode: nil
         )
-        let merge = "cp -rn \(bench.vault)/. \(other.vault)/; cp -rn \(other.vault)/. \(bench.vault)/"
+        let merge = "cp -rn \(fixture.vault)/. \(other.vault)/; cp -rn \(other.vault)/. \(fixture.vault)/"
         try await FileSystem.run("sh", "-c", merge)
         let refused = try await other.unlockFailure(pin: "654321")
         #expect(refused == .unusable(VaultError.rekeyedElsewhere.sentence))
-        #expect(await Workbench.refusal { _ = try await there.entries() } == .rekeyedElsewhere)
+        #expect(await VaultFixture.refusal { _ = try await there.summaries() } == .rekeyedElsewhere)
         try await other.join(.passphrase(.typed(Self.next)))
 
-        // What came under the old key is told, and counts when a person says so.
-        let here = try await bench.open(pin: "123456")
-        #expect(try await Workbench.names(here) == ["ada", "bob"])
-        #expect(here.notes.count == 2, "\(here.notes)")
-        #expect(here.notes.allSatisfy { $0.reason.contains("replaced") })
+        // Revisions under the old key cause warnings, and become current when the user accepts them.
+        let here = try await fixture.open(pin: "123456")
+        #expect(try await VaultFixture.names(here) == ["ada", "bob"])
+        #expect(here.warnings.count == 2, "\(here.warnings)")
+        #expect(here.warnings.allSatisfy { $0.reason.contains("replaced") })
         let difference = VaultDifference(underReplacedKey: 1, deletedUnderReplacedKey: 1)
         #expect(try await here.difference() == difference)
         #expect(try await here.accept(expecting: difference) == difference)
-        #expect(try await Workbench.names(here) == ["ada", "offline"])
+        #expect(try await VaultFixture.names(here) == ["ada", "offline"])
         try await FileSystem.run("sh", "-c", merge)
-        _ = try await Workbench.acceptance(other, pin: "654321").accept()
-        #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "offline"])
+        _ = try await VaultFixture.acceptance(other, pin: "654321").accept()
+        #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "offline"])
     }
 
-    @Test("Whoever has only the old key can neither delete, change nor bring back a passkey")
+    @Test("A holder of only the old key can neither delete, change nor restore a passkey")
     func thief() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let vault = try bench.open()
-        let records = try await unlocked.entries().map(\.record)
+        let (fixture, unlocked) = try await Self.prepare()
+        let vault = try fixture.open()
+        let records = try await unlocked.summaries().map(\.record)
         try await unlocked.rekey(
             pin: .typed("123456"),
             passphrase: .typed(Self.next),
-            recoveryCode: nil,
-            scrypt: Workbench.scrypt
+            recoveryCode: nil
         )
         for record in records {
-            try await PasskeyTests.plant(.deletion, in: bench, vault: vault, key: bench.key, id: record, counter: 50)
+            try await PasskeyTests.plant(
+                .deletion,
+                in: fixture,
+                vault: vault,
+                key: fixture.key,
+                id: record,
+                counter: 50
+            )
             let members = PasskeyBody(try .fresh(user: "forged"), order: 1, created: 1).members
             let body = RecordBody(kind: RecordBody.passkey, members: members)
-            try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: record, counter: 60)
+            try await PasskeyTests.plant(body, in: fixture, vault: vault, key: fixture.key, id: record, counter: 60)
         }
-        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
-        #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
-        // Another rekeying takes nothing of it over either, and leaves it for a person to judge.
+        #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["ada", "bob"])
+        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob"])
+        // Another rekey does not take them over either, and leaves them for the user.
         try await unlocked.rekey(
             pin: .typed("123456"),
             passphrase: .typed(Self.next + " again"),
-            recoveryCode: nil,
-            scrypt: Workbench.scrypt
+            recoveryCode: nil
         )
-        let again = try await bench.open(pin: "123456")
-        #expect(try await Workbench.names(again) == ["ada", "bob"])
-        #expect(again.notes.count == 4, "\(again.notes)")
+        let again = try await fixture.open(pin: "123456")
+        #expect(try await VaultFixture.names(again) == ["ada", "bob"])
+        #expect(again.warnings.count == 4, "\(again.warnings)")
     }
 
-    @Test("Who opened the vault before a rekeying changes no PIN after it, whatever the server withholds")
+    @Test("A vault opened before a rekey cannot change the PIN after it, whatever the server withholds")
     func overtaken() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let waiting = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let waiting = try fixture.unlock()
         try await waiting.add(.fresh(user: "ada"))
-        try await bench.unlock()
-            .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil, scrypt: Workbench.scrypt)
-        let before = try FileSystem.read(bench.stateOfVault() + "/pin")
+        try await fixture.unlock()
+            .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil)
+        let before = try FileSystem.read(fixture.stateOfVault() + "/pin")
         for withheld in [false, true] {
-            if withheld { try await FileSystem.run("mv", bench.vault + "/keys", bench.root + "/keys") }
+            if withheld { try await FileSystem.run("mv", fixture.vault + "/keys", fixture.root + "/keys") }
             let pin = try PIN.typed("777777")
             #expect(
-                await Workbench.refusal { try await waiting.changePIN(to: pin, scrypt: Workbench.scrypt) } == .locked
+                await VaultFixture.refusal { try await waiting.changePIN(to: pin) } == .locked
             )
             #expect(
-                await Workbench.refusal {
-                    try await waiting.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+                await VaultFixture.refusal {
+                    try await waiting.addPassphrase(.typed(), replacing: false)
                 } == .locked
             )
         }
-        #expect(try FileSystem.read(bench.stateOfVault() + "/pin") == before)
-        try await FileSystem.run("mv", bench.root + "/keys", bench.vault + "/keys")
-        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada"])
+        #expect(try FileSystem.read(fixture.stateOfVault() + "/pin") == before)
+        try await FileSystem.run("mv", fixture.root + "/keys", fixture.vault + "/keys")
+        #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["ada"])
     }
 
-    /// Puts slots into the vault that a sync server made up.
-    private static func plantSlots(_ count: Int, in bench: Workbench) throws {
-        let identity = try VaultIdentity.read(FileSystem.read(bench.vault + "/vault.json"))
+    /// Adds forged slots to the vault.
+    private static func plantSlots(_ count: Int, in fixture: VaultFixture) throws {
+        let identity = try VaultIdentity.read(FileSystem.read(fixture.vault + "/vault.json"))
         let forged = try PortableSlot(
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: Workbench.scrypt
+            scrypt: VaultFixture.scrypt
         )
         for number in 0..<count {
             var body = Array(forged.bytes.dropLast(32))
             body[28] = UInt8(number)
             try FileSystem.write(
-                bench.vault + "/slots/" + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
+                fixture.vault + "/slots/" + Hex.encode([UInt8(number)] + RandomBytes.make(15)),
                 body + Sealing.checksum(body)
             )
         }
     }
 
-    @Test("Slots without number stop a rekeying before it begins, never in the middle")
+    @Test("Excess slots stop a rekey before it begins, never in the middle")
     func manySlots() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let files = try bench.open().files
-        try Self.plantSlots(31, in: bench)
-        let before = try bench.snapshot()
-        let refused = await Workbench.refusal {
+        let (fixture, unlocked) = try await Self.prepare()
+        let files = try fixture.open().files
+        try Self.plantSlots(31, in: fixture)
+        let before = try fixture.snapshot()
+        let refused = await VaultFixture.refusal {
             try await unlocked.rekey(
                 pin: .typed("123456"),
                 passphrase: .typed(Self.next),
-                recoveryCode: nil,
-                scrypt: Workbench.scrypt
+                recoveryCode: nil
             )
         }
         guard case .tooLarge? = refused else {
             Issue.record("\(String(describing: refused))")
             return
         }
-        #expect(try bench.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
         #expect(!files.state.isRekeying)
-        // One that was cut short after its link is finished, however many there are by then.
+        // A rekey interrupted after its link is finished, however many slots there are by then.
         let new = SymmetricKey(size: .bits256)
-        try files.state.write(next: new, under: bench.key, isCommitted: false)
-        let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
-        try await FileSystem.run("mkdir", bench.vault + "/keys")
-        try FileSystem.write(bench.vault + "/keys/" + link.fileName, link.bytes)
-        try Self.plantSlots(200, in: bench)
-        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
-        #expect(try FileSystem.names(bench.vault + "/slots").isEmpty)
+        try files.state.write(next: new, under: fixture.key, isCommitted: false)
+        let link = try KeyLink(from: fixture.key, to: new, identity: files.identity)
+        try await FileSystem.run("mkdir", fixture.vault + "/keys")
+        try FileSystem.write(fixture.vault + "/keys/" + link.fileName, link.bytes)
+        try Self.plantSlots(200, in: fixture)
+        #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["ada", "bob"])
+        #expect(try FileSystem.names(fixture.vault + "/slots").isEmpty)
         #expect(!files.state.isRekeying)
     }
 
-    @Test("Once a new key is committed it counts, whatever a server withholds; before, nothing is left of it")
+    @Test("A committed new key is current, whatever a server withholds; before, nothing of it remains")
     func cutShort() async throws {
-        let (bench, _) = try await Self.prepare()
-        let files = try bench.open().files
+        let (fixture, _) = try await Self.prepare()
+        let files = try fixture.open().files
         for isCommitted in [false, true] {
             let new = SymmetricKey(size: .bits256)
-            try files.state.write(next: new, under: bench.key, isCommitted: isCommitted)
+            try files.state.write(next: new, under: fixture.key, isCommitted: isCommitted)
             let secret = PortableSecret.passphrase(try .typed(Self.next))
             let slot = try PortableSlot(
                 wrapping: new,
                 secret: secret,
                 identity: files.identity,
-                scrypt: Workbench.scrypt
+                scrypt: VaultFixture.scrypt
             )
-            try Slots.write(slot, in: files.directory)
-            let again = await Workbench.refusal {
-                try await bench.unlock()
-                    .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil, scrypt: Workbench.scrypt)
+            try PortableSlots.write(slot, in: files.directory)
+            let again = await VaultFixture.refusal {
+                try await fixture.unlock()
+                    .rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil)
             }
-            #expect(again == .locked, "one that was cut short is finished first")
+            #expect(again == .locked, "an interrupted one is finished first")
             if isCommitted {
-                // Something of that name that is no link.
-                let link = try KeyLink(from: bench.key, to: new, identity: files.identity)
-                try await FileSystem.run("mkdir", bench.vault + "/keys")
-                try FileSystem.write(bench.vault + "/keys/" + link.fileName, [1, 2, 3])
+                // A file of that name that is not a link.
+                let link = try KeyLink(from: fixture.key, to: new, identity: files.identity)
+                try await FileSystem.run("mkdir", fixture.vault + "/keys")
+                try FileSystem.write(fixture.vault + "/keys/" + link.fileName, [1, 2, 3])
             }
-            let opened = try await bench.open(pin: "123456")
-            #expect(try await Workbench.names(opened) == ["ada", "bob"])
+            let opened = try await fixture.open(pin: "123456")
+            #expect(try await VaultFixture.names(opened) == ["ada", "bob"])
             #expect(!files.state.isRekeying)
             #expect(try await opened.portableSlots() == (1, 0))
-            #expect(try FileSystem.names(bench.vault + "/slots").count == 1)
-            #expect(try FileSystem.names(bench.vault + "/slots").contains(slot.fileName) == isCommitted)
-            #expect(try FileSystem.names(bench.vault).contains("keys") == isCommitted)
+            #expect(try FileSystem.names(fixture.vault + "/slots").count == 1)
+            #expect(try FileSystem.names(fixture.vault + "/slots").contains(slot.fileName) == isCommitted)
+            #expect(try FileSystem.names(fixture.vault).contains("keys") == isCommitted)
         }
-        let other = try await bench.copy()
+        let other = try await fixture.copy()
         try await other.join(.passphrase(.typed(Self.next)))
-        #expect(try await Workbench.names(other.open(pin: "654321")) == ["ada", "bob"])
+        #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "bob"])
     }
 
-    @Test("A counter that nobody reaches stops a rekeying before it begins, and is never taken over")
+    @Test("A forged counter stops a rekey before it begins, and is never taken over")
     func highestCounter() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let vault = try bench.open()
+        let (fixture, unlocked) = try await Self.prepare()
+        let vault = try fixture.open()
         func rekey(_ passphrase: String) async -> VaultError? {
-            await Workbench.refusal {
+            await VaultFixture.refusal {
                 try await unlocked.rekey(
                     pin: .typed("123456"),
                     passphrase: .typed(passphrase),
-                    recoveryCode: nil,
-                    scrypt: Workbench.scrypt
+                    recoveryCode: nil
                 )
             }
         }
@@ -288,82 +289,81 @@ struct RekeyTests {
             members: PasskeyBody(try .fresh(user: "forged"), order: 1, created: 1).members
         )
         let id = RecordID.random()
-        try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
+        try await PasskeyTests.plant(body, in: fixture, vault: vault, key: fixture.key, id: id, counter: .max)
         guard case .tooLarge(let what)? = await rekey(Self.next) else {
-            Issue.record("it was begun")
+            Issue.record("the rekey began")
             return
         }
         #expect(what.contains("records/\(id)/\(UInt64.max)"))
         #expect(!vault.files.state.isRekeying)
-        #expect(!(try FileSystem.names(bench.vault).contains("keys")))
-        try await FileSystem.run("rm", "-r", "\(bench.vault)/records/\(id)")
-        _ = try await Workbench.acceptance(bench, pin: "123456").accept()
+        #expect(!(try FileSystem.names(fixture.vault).contains("keys")))
+        try await FileSystem.run("rm", "-r", "\(fixture.vault)/records/\(id)")
+        _ = try await VaultFixture.acceptance(fixture, pin: "123456").accept()
         #expect(await rekey(Self.next) == nil)
-        try await PasskeyTests.plant(body, in: bench, vault: vault, key: bench.key, id: id, counter: .max)
-        let again = try await bench.open(pin: "123456")
-        #expect(again.notes.contains { $0.reason.contains("nobody reaches") })
-        #expect(try await Workbench.acceptance(bench, pin: "123456").accept().isEmpty)
+        try await PasskeyTests.plant(body, in: fixture, vault: vault, key: fixture.key, id: id, counter: .max)
+        let again = try await fixture.open(pin: "123456")
+        #expect(again.warnings.contains { $0.reason.contains("impossible number") })
+        #expect(try await VaultFixture.acceptance(fixture, pin: "123456").accept().isEmpty)
         #expect(await rekey(Self.next + " again") == nil)
-        #expect(try await Workbench.names(bench.open(pin: "123456")) == ["ada", "bob"])
+        #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["ada", "bob"])
     }
 
-    @Test("A link that a sync server made up is noted and shuts nobody out")
+    @Test("A forged link causes a warning and locks out no device")
     func forgedLink() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let identity = try bench.open().files.identity
+        let (fixture, unlocked) = try await Self.prepare()
+        let identity = try fixture.open().files.identity
         let link = try KeyLink(from: SymmetricKey(size: .bits256), to: SymmetricKey(size: .bits256), identity: identity)
         var bytes = link.bytes
-        bytes.replaceSubrange(43..<59, with: KeyID(of: bench.key, identity: identity).bytes)
-        try await FileSystem.run("mkdir", bench.vault + "/keys")
-        try FileSystem.write(bench.vault + "/keys/forged", bytes)
-        try FileSystem.write(bench.vault + "/keys/huge", [UInt8](repeating: 1, count: 100_000))
-        #expect(try await Workbench.names(unlocked) == ["ada", "bob"])
-        let again = try bench.unlock()
-        #expect(again.notes.map(\.path) == ["keys/huge", "keys/" + (KeyLink(bytes: bytes)?.fileName ?? "")])
+        bytes.replaceSubrange(43..<59, with: KeyID(of: fixture.key, identity: identity).bytes)
+        try await FileSystem.run("mkdir", fixture.vault + "/keys")
+        try FileSystem.write(fixture.vault + "/keys/forged", bytes)
+        try FileSystem.write(fixture.vault + "/keys/huge", [UInt8](repeating: 1, count: 100_000))
+        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob"])
+        let again = try fixture.unlock()
+        #expect(again.warnings.map(\.path) == ["keys/huge", "keys/" + (KeyLink(bytes: bytes)?.fileName ?? "")])
     }
 
-    @Test("Every flipped byte of a link is refused by both keys")
+    @Test("A link with any flipped byte is refused under both keys")
     func flippedLink() throws {
         let (old, new) = (SymmetricKey(size: .bits256), SymmetricKey(size: .bits256))
-        let link = try KeyLink(from: old, to: new, identity: .random(test: false))
+        let link = try KeyLink(from: old, to: new, identity: .random(isTest: false))
         #expect(link.open(with: new) == old)
-        #expect(link.isAnnounced(by: old))
-        #expect(!link.isAnnounced(by: new))
+        #expect(link.isAuthentic(under: old))
+        #expect(!link.isAuthentic(under: new))
         #expect(link.open(with: old) == nil)
         for index in link.bytes.indices {
             var bytes = link.bytes
             bytes[index] ^= 4
             guard let read = KeyLink(bytes: bytes) else { continue }
-            #expect(!read.isAnnounced(by: old), "byte \(index)")
+            #expect(!read.isAuthentic(under: old), "byte \(index)")
             #expect(index >= 119 || read.open(with: new) == nil, "byte \(index)")
         }
         for length in 0..<link.bytes.count { #expect(KeyLink(bytes: Array(link.bytes.prefix(length))) == nil) }
     }
 
-    @Test("A vault is rekeyed again and again, and what is under any key before is still understood")
+    @Test("After several rekeys, content under any earlier key is still recognized")
     func again() async throws {
-        let (bench, unlocked) = try await Self.prepare()
-        let old = try await bench.copy()
+        let (fixture, unlocked) = try await Self.prepare()
+        let old = try await fixture.copy()
         for round in 1...3 {
             try await unlocked.rekey(
                 pin: .typed("123456"),
                 passphrase: .typed(Self.next + " \(round)"),
-                recoveryCode: nil,
-                scrypt: Workbench.scrypt
+                recoveryCode: nil
             )
         }
-        // The files of the first key come back: they are known, and nothing more.
-        try await FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(bench.vault)/")
-        let again = try await bench.open(pin: "123456")
-        #expect(try await Workbench.names(again) == ["ada", "bob"])
-        #expect(again.notes.isEmpty, "\(again.notes)")
-        #expect(try await again.portableSlots() == (1, 0), "the slot of the first key does not count")
+        // Files of the first key that return are recognized but not current.
+        try await FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(fixture.vault)/")
+        let again = try await fixture.open(pin: "123456")
+        #expect(try await VaultFixture.names(again) == ["ada", "bob"])
+        #expect(again.warnings.isEmpty, "\(again.warnings)")
+        #expect(try await again.portableSlots() == (1, 0), "the slot of the first key is not current")
     }
 }
 
-extension Workbench {
-    /// Opens without looking at the records.
-    static func acceptance(_ bench: Workbench, pin: String) async throws -> UnlockedVault {
-        try await bench.open().openForAcceptance(with: .typed(pin))
+extension VaultFixture {
+    /// Opens the vault without checking the records.
+    static func acceptance(_ fixture: VaultFixture, pin: String) async throws -> UnlockedVault {
+        try await fixture.open().openForAcceptance(with: .typed(pin))
     }
 }

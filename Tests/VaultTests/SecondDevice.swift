@@ -8,55 +8,47 @@ import Testing
 @testable import HybridVault
 
 extension Passphrase {
-    /// A passphrase that is strong enough.
+    /// A strong passphrase.
     static let strongText = "correct horse battery staple orbit"
 
-    /// A passphrase from a literal.
+    /// Creates a passphrase from a literal.
     static func typed(_ text: String = strongText) throws -> Passphrase {
         try #require(Array(text.utf8).withUnsafeBytes { Passphrase(utf8: $0) })
     }
 }
 
 extension RecoveryCode {
-    /// What a person typed.
+    /// Reads a code as a user typed it.
     static func read(_ text: String) throws -> RecoveryCode {
         try Array(text.utf8).withUnsafeBytes { try RecoveryCode(reading: $0) }
     }
 }
 
-extension Workbench {
-    /// Another device: a copy of this one's directory, and a state of its own.
-    func copy(withState: Bool = false) async throws -> Workbench {
-        let other = try Workbench(key: key)
+extension VaultFixture {
+    /// Returns another device: a copy of this one's directory with its own state.
+    func copy(withState: Bool = false) async throws -> VaultFixture {
+        let other = try VaultFixture(key: key)
         try await FileSystem.run("cp", "-a", vault, other.root)
         if withState { try await FileSystem.run("cp", "-a", state, other.root) }
         return other
     }
 
-    /// Gives the vault a PIN here.
+    /// Sets a PIN on this device.
     @discardableResult
     func join(_ secret: PortableSecret, pin: String = "654321") async throws -> Vault {
-        try await Vault.join(
-            directory: vault,
-            stateDirectory: state,
-            secret: secret,
-            pin: .typed(pin),
-            scrypt: Self.scrypt,
-            clock: clock
-        )
+        try await Vault.join(at: location, secret: secret, pin: .typed(pin))
     }
 
-    /// Gives the vault a state here, as joining does, but without stretching anything.
+    /// Creates a local state as joining does, but without key derivation.
     @discardableResult
     func joinWithoutPIN() throws -> UnlockedVault {
-        let path = AbsolutePath.make(vault)
-        let (directory, identity) = try VaultDirectory.open(path: path, stateDirectory: state)
+        let (directory, identity) = try VaultDirectory.open(location)
         let local = try LocalState(joining: state, identity: identity)
         let device = try local.deviceOrNew()
         try local.write(SeenRevisions(), key: key)
         try local.write(AttemptCounter())
         var slot = Array(Vectors.slot.dropLast(32))
-        slot.replaceSubrange(11..<36, with: identity.id + [identity.test ? 1 : 0] + device.id.bytes)
+        slot.replaceSubrange(11..<36, with: identity.id + [identity.isTest ? 1 : 0] + device.id.bytes)
         try local.write(try #require(PINSlot(bytes: slot + Sealing.checksum(slot))))
         try KnownPaths(stateDirectory: state).remember(identity, at: directory.path)
         return try unlock()
@@ -67,12 +59,12 @@ extension Workbench {
         try await open().open(with: .typed(pin))
     }
 
-    /// Names of the accounts, sorted.
+    /// Returns the names of the accounts, sorted.
     static func names(_ unlocked: UnlockedVault) async throws -> [String] {
-        try await unlocked.entries().map { $0.user?.name ?? "" }.sorted()
+        try await unlocked.summaries().map { $0.user?.name ?? "" }.sorted()
     }
 
-    /// Does something and gives the vault's refusal; `nil` when there was none.
+    /// Runs `body` and returns its ``VaultError``, or `nil` if it succeeds.
     static func refusal(_ body: () async throws -> Void) async -> VaultError? {
         do {
             try await body()

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Passphrases and recovery codes", .serialized)
 struct SlotTests {
-    @Test("A recovery code reads back however it is typed")
+    @Test("A recovery code is read in any spelling")
     func codes() throws {
         var random = SeededGenerator()
         for _ in 0..<200 {
@@ -31,7 +31,7 @@ struct SlotTests {
         #expect("\(RecoveryCode.random())" == "RecoveryCode(hidden)")
     }
 
-    @Test("Every wrong character and every swapped pair is told as mistyped")
+    @Test("Every wrong character and every swapped pair is reported as mistyped")
     func mistyped() throws {
         let text = Array(try #require(RecoveryCode(bytes: Array(0xF0...0xFF))).text.utf8)
         let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
@@ -39,28 +39,28 @@ struct SlotTests {
             for letter in alphabet where letter != text[index] {
                 var wrong = text
                 wrong[index] = letter
-                #expect(throws: RecoveryCode.Refusal.mistyped) {
+                #expect(throws: RecoveryCode.ParseError.mistyped) {
                     try RecoveryCode.read(String(decoding: wrong, as: UTF8.self))
                 }
             }
             if index + 1 < text.count, text[index + 1] != text[index], text[index + 1] != UInt8(ascii: "-") {
                 var swapped = text
                 swapped.swapAt(index, index + 1)
-                #expect(throws: RecoveryCode.Refusal.mistyped) {
+                #expect(throws: RecoveryCode.ParseError.mistyped) {
                     try RecoveryCode.read(String(decoding: swapped, as: UTF8.self))
                 }
             }
         }
         for other in ["", "-", String(decoding: text.dropLast(), as: UTF8.self), Passphrase.strongText, "U", "é"] {
-            #expect(throws: RecoveryCode.Refusal.notACode) { try RecoveryCode.read(other) }
+            #expect(throws: RecoveryCode.ParseError.notACode) { try RecoveryCode.read(other) }
         }
-        #expect(throws: RecoveryCode.Refusal.notACode) {
+        #expect(throws: RecoveryCode.ParseError.notACode) {
             try RecoveryCode.read(String(decoding: text, as: UTF8.self) + "0")
         }
     }
 
     @Test(
-        "What is easily guessed is called weak",
+        "Guessable passphrases are weak",
         arguments: [
             "", "password", "Password1", "correct horse battery staple", "iloveyouverymuch", "aaaaaaaaaaaaaaaaaaaaaaaa",
             "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "12345678901234567890", "01234567891011121314",
@@ -74,7 +74,7 @@ struct SlotTests {
     }
 
     @Test(
-        "What was drawn at random is called strong",
+        "Random passphrases are strong",
         arguments: [
             Passphrase.strongText, "glider-museum-ochre-tactful-banjo", "kX9#vQ2m!Lp4zR7w", "xqzvkfhwnbtrjmpd",
             "83920175640918273650918", "ruchlos Kamel Ofen Traktor Nebel Igel", "7f3a9c1e5b8d2f4a6c0e9b7d",
@@ -85,135 +85,137 @@ struct SlotTests {
         #expect(try Passphrase.typed(text).strength >= Passphrase.minimumBits)
     }
 
-    @Test("A copied directory opens with the passphrase, and has a PIN of its own from then on")
+    @Test("A copied directory opens with the passphrase and then has its own PIN")
     func passphrase() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh(user: "ada"))
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
+        try await unlocked.addPassphrase(.typed(), replacing: false)
 
-        let other = try await bench.copy()
+        let other = try await fixture.copy()
         guard case .noPINSlotHere? = other.refusal() else {
             Issue.record("a copied vault opened without a PIN")
             return
         }
         #expect(
-            await Workbench.refusal { try await other.join(.passphrase(.typed("Correct horse battery staple orbit"))) }
+            await VaultFixture.refusal {
+                try await other.join(.passphrase(.typed("Correct horse battery staple orbit")))
+            }
                 == .wrongSecret
         )
-        #expect(await Workbench.refusal { try await other.join(.recoveryCode(.random())) } == .noSuchSlot)
-        #expect(await Workbench.refusal { try await other.join(.passphrase(.typed()), pin: "1") } == .pinTooShort)
+        #expect(await VaultFixture.refusal { try await other.join(.recoveryCode(.random())) } == .noSuchSlot)
+        #expect(await VaultFixture.refusal { try await other.join(.passphrase(.typed()), pin: "1") } == .pinTooShort)
         #expect(!(try FileSystem.names(other.root).contains("state")))
         try await other.join(.passphrase(.typed()))
         let there = try await other.open(pin: "654321")
-        #expect(try await Workbench.names(there) == ["ada"])
+        #expect(try await VaultFixture.names(there) == ["ada"])
         try await there.add(.fresh(user: "bob"))
         let devices = try other.recordFiles().compactMap { $0.split(separator: "-").last }
-        #expect(Set(devices).count == 2, "both devices write under names of their own")
+        #expect(Set(devices).count == 2, "each device has its own ID")
     }
 
     @Test("A recovery code opens a copied directory")
     func recoveryCode() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
         let code = RecoveryCode.random()
-        let unlocked = try bench.unlock()
-        try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
+        let unlocked = try fixture.unlock()
+        try await unlocked.addRecoveryCode(code, replacing: false)
         #expect(try await unlocked.portableSlots() == (0, 1))
-        let other = try await bench.copy()
+        let other = try await fixture.copy()
         let typed = try RecoveryCode.read(code.text.lowercased())
         try await other.join(.recoveryCode(typed))
-        #expect(try await Workbench.names(other.open(pin: "654321")).isEmpty)
+        #expect(try await VaultFixture.names(other.open(pin: "654321")).isEmpty)
     }
 
-    @Test("A weak passphrase makes no slot")
+    @Test("A weak passphrase is refused")
     func weakPassphrase() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let weak = try Passphrase.typed("monkey")
         #expect(
-            await Workbench.refusal { try await unlocked.addPassphrase(weak, replacing: false) }
+            await VaultFixture.refusal { try await unlocked.addPassphrase(weak, replacing: false) }
                 == .passphraseTooWeak(bits: weak.strength)
         )
-        #expect(try FileSystem.names(bench.vault + "/slots").isEmpty)
+        #expect(try FileSystem.names(fixture.vault + "/slots").isEmpty)
     }
 
-    @Test("A replaced passphrase opens no more, and the recovery code stays; an old copy still opens with the old one")
+    @Test("A replaced passphrase no longer opens the vault, but still opens an old copy; the recovery code stays")
     func replaced() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
         let code = RecoveryCode.random()
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        try await unlocked.addSlot(.recoveryCode(code), replacing: false, scrypt: Workbench.scrypt)
-        let old = try await bench.copy()
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        try await unlocked.addRecoveryCode(code, replacing: false)
+        let old = try await fixture.copy()
         let next = "glider museum ochre tactful banjo"
-        try await unlocked.addPassphrase(.typed(next), replacing: true, scrypt: Workbench.scrypt)
+        try await unlocked.addPassphrase(.typed(next), replacing: true)
         #expect(try await unlocked.portableSlots() == (1, 1))
-        let new = try await bench.copy()
-        #expect(await Workbench.refusal { try await new.join(.passphrase(.typed())) } == .wrongSecret)
+        let new = try await fixture.copy()
+        #expect(await VaultFixture.refusal { try await new.join(.passphrase(.typed())) } == .wrongSecret)
         try await new.join(.passphrase(.typed(next)))
         try await old.join(.passphrase(.typed()))
     }
 
-    @Test("Replacing deletes what it names, not a slot whose ID was forged, and needs no free place")
+    @Test("Replacing deletes the replaced slots only, even if a forged slot has the same ID, and works at the limit")
     func replacedByWholeBytes() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
-        try await unlocked.addSlot(.recoveryCode(.random()), replacing: false, scrypt: Workbench.scrypt)
-        let slots = bench.vault + "/slots/"
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        try await unlocked.addRecoveryCode(.random(), replacing: false)
+        let slots = fixture.vault + "/slots/"
         let real = try FileSystem.read(slots + (try #require(try FileSystem.names(slots).first)))
-        let identity = try bench.open().files.identity
+        let identity = try fixture.open().files.identity
         let forged = try PortableSlot(
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: Workbench.scrypt
+            scrypt: VaultFixture.scrypt
         )
         for number in 0..<31 {
             var body = Array(forged.bytes.dropLast(32))
             body.replaceSubrange(28..<44, with: number == 0 ? Array(real[28..<44]) : RandomBytes.make(16))
             try FileSystem.write(slots + Hex.encode(RandomBytes.make(16)), body + Sealing.checksum(body))
         }
-        try await unlocked.addPassphrase(.typed(), replacing: true, scrypt: Workbench.scrypt)
+        try await unlocked.addPassphrase(.typed(), replacing: true)
         #expect(try await unlocked.portableSlots() == (1, 1))
         #expect(try FileSystem.names(slots).count == 2)
     }
 
-    @Test("A forgotten PIN is replaced by the passphrase; the device, the wait and what was seen are kept or mended")
+    @Test("The passphrase replaces a forgotten PIN; device, wait and seen revisions are kept or repaired")
     func forgotten() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh(user: "ada"))
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        let device = try FileSystem.read(bench.stateOfVault() + "/device")
-        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
-        #expect(try await bench.unlockFailure() == .lockedOut(seconds: 30))
-        try await bench.join(.passphrase(.typed()))
-        #expect(try FileSystem.read(bench.stateOfVault() + "/device") == device)
-        #expect(try await Workbench.names(bench.open(pin: "654321")) == ["ada"])
-        #expect(try await bench.unlockFailure() == .wrongPIN(attemptsLeft: 4))
-        // What was seen is remembered: a rollback is noticed under the new PIN too.
-        try await FileSystem.run("rm", "-r", bench.vault + "/records")
-        try await bench.join(.passphrase(.typed()))
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        let device = try FileSystem.read(fixture.stateOfVault() + "/device")
+        for _ in 0..<5 { _ = try await fixture.unlockFailure(pin: "000000") }
+        #expect(try await fixture.unlockFailure() == .lockedOut(seconds: 30))
+        try await fixture.join(.passphrase(.typed()))
+        #expect(try FileSystem.read(fixture.stateOfVault() + "/device") == device)
+        #expect(try await VaultFixture.names(fixture.open(pin: "654321")) == ["ada"])
+        #expect(try await fixture.unlockFailure() == .wrongPIN(attemptsLeft: 4))
+        // The seen revisions are kept: a rollback is still detected under the new PIN.
+        try await FileSystem.run("rm", "-r", fixture.vault + "/records")
+        try await fixture.join(.passphrase(.typed()))
         #expect(
-            try await bench.unlockFailure(pin: "654321") == .unusable(VaultError.rolledBack.sentence)
+            try await fixture.unlockFailure(pin: "654321") == .unusable(VaultError.rolledBack.sentence)
         )
     }
 
-    @Test("Costs outside the bounds, other lengths and flipped bytes are refused before any slow work")
+    @Test("Costs outside the limits, other lengths and flipped bytes are refused before any slow work")
     func bounds() async throws {
         let key = SymmetricKey(size: .bits256)
-        let identity = VaultIdentity.random(test: false)
+        let identity = VaultIdentity.random(isTest: false)
         let slot = try PortableSlot(
             wrapping: key,
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: Workbench.scrypt
+            scrypt: VaultFixture.scrypt
         )
         #expect(slot.bytes.count == PortableSlot.length)
         #expect(PortableSlot(bytes: slot.bytes) == slot)
@@ -235,37 +237,38 @@ struct SlotTests {
             changed[index] ^= 1
             #expect(PortableSlot(bytes: changed) == nil, "byte \(index)")
         }
-        // Behind a mended checksum, the tag and the mark still tell: kind, vault, test, slot, key, salt, wrapped, mark.
+        // With a corrected checksum, tag and MAC still detect a change: kind, vault, test, slot, key, salt, wrapped,
+        // MAC.
         for index in [10, 11, 27, 28, 44, 63, 95, 110, 150, 155, 186] {
             var changed = body
             changed[index] ^= index == 10 ? 1 : 1
             guard let read = PortableSlot(bytes: changed + Sealing.checksum(changed)) else { continue }
-            #expect(!read.isMade(with: key), "byte \(index)")
+            #expect(!read.isAuthentic(under: key), "byte \(index)")
         }
     }
 
-    @Test("Slots that a sync server made up are not counted, hold up nobody, and huge files are left alone")
+    @Test("Forged slots are not counted and lock out no user; huge files are ignored")
     func forged() async throws {
-        let bench = try Workbench()
-        try bench.createWithoutPIN()
-        let unlocked = try bench.unlock()
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        let slots = bench.vault + "/slots/"
-        let identity = try VaultIdentity.read(FileSystem.read(bench.vault + "/vault.json"))
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        let slots = fixture.vault + "/slots/"
+        let identity = try VaultIdentity.read(FileSystem.read(fixture.vault + "/vault.json"))
         let forged = try PortableSlot(
             wrapping: SymmetricKey(size: .bits256),
             secret: .passphrase(.typed()),
             identity: identity,
-            scrypt: Workbench.scrypt
+            scrypt: VaultFixture.scrypt
         )
-        // The server knows a passphrase of its own; whoever uses it gets another key, and no record opens.
+        // The server knows the passphrase of its slot; using it yields another key, under which no record opens.
         try FileSystem.write(slots + forged.fileName, forged.bytes)
         try FileSystem.write(slots + "README", [1, 2, 3])
         try FileSystem.write(slots + "00112233445566778899aabbccddeeff", [UInt8](repeating: 0, count: 300_000))
         try await FileSystem.run("mkfifo", slots + "11112233445566778899aabbccddeeff")
         #expect(try await unlocked.portableSlots() == (1, 0))
-        let status = try Vault.status(directory: bench.vault, stateDirectory: bench.state)
-        #expect(status.notes.count == 3)
+        let status = try Vault.status(at: fixture.location)
+        #expect(status.warnings.count == 3)
         let strange = [forged.fileName, "00112233445566778899aabbccddeeff", "11112233445566778899aabbccddeeff"]
         let name = try #require(try FileSystem.names(slots).first { $0.count == 32 && !strange.contains($0) })
         try await FileSystem.run("mv", slots + name, slots + name + ".sync-conflict-20260101-101010-ABCDEFG")
@@ -278,31 +281,31 @@ struct SlotTests {
                 body + Sealing.checksum(body)
             )
         }
-        guard case .tooLarge? = await Workbench.refusal({ _ = try await unlocked.portableSlots() }) else {
+        guard case .tooLarge? = await VaultFixture.refusal({ _ = try await unlocked.portableSlots() }) else {
             Issue.record("more than 32 slots were tried")
             return
         }
-        #expect(try await bench.unlock().entries().isEmpty, "the PIN still opens it")
+        #expect(try await fixture.unlock().summaries().isEmpty, "the PIN still opens it")
         for number in 0..<200 { try FileSystem.write(slots + "junk-\(number)", [1]) }
-        #expect(try !Vault.isTest(directory: bench.vault, stateDirectory: bench.state), "slots are not looked at")
-        #expect(try await bench.unlock().entries().isEmpty)
+        #expect(try !Vault.isTest(at: fixture.location), "slots are not read")
+        #expect(try await fixture.unlock().summaries().isEmpty)
     }
 
-    @Test("Status tells without any secret what there is, and what is missing")
+    @Test("The status is complete without any secret")
     func status() async throws {
-        let bench = try Workbench()
-        _ = try await bench.create()
-        let unlocked = try bench.unlock()
+        let fixture = try VaultFixture()
+        _ = try await fixture.create()
+        let unlocked = try fixture.unlock()
         try await unlocked.add(.fresh())
-        let before = try Vault.status(directory: bench.vault, stateDirectory: bench.state, clock: bench.clock)
+        let before = try Vault.status(at: fixture.location)
         #expect(!before.opensElsewhere && before.hasPIN && before.records == 1 && before.wrongPINs == 0)
-        for _ in 0..<5 { _ = try await bench.unlockFailure(pin: "000000") }
-        try await unlocked.addPassphrase(.typed(), replacing: false, scrypt: Workbench.scrypt)
-        let after = try Vault.status(directory: bench.vault, stateDirectory: bench.state, clock: bench.clock)
+        for _ in 0..<5 { _ = try await fixture.unlockFailure(pin: "000000") }
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        let after = try Vault.status(at: fixture.location)
         #expect(after.opensElsewhere && after.passphrases == 1 && after.recoveryCodes == 0)
         #expect(after.wrongPINs == 5 && after.waitSeconds == 30)
-        let other = try await bench.copy()
-        let there = try Vault.status(directory: other.vault, stateDirectory: other.state, clock: bench.clock)
+        let other = try await fixture.copy()
+        let there = try Vault.status(at: other.location)
         #expect(!there.hasPIN && there.opensElsewhere && there.id == after.id)
     }
 }

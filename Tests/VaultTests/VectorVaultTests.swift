@@ -10,7 +10,7 @@ import Testing
 
 @testable import HybridVault
 
-/// A vault and a backup that another program wrote from docs/vault.md alone (Tests/VaultFormat).
+/// A vault and a backup written by another implementation from docs/vault.md alone (Tests/VaultFormat).
 @Suite("The vector vault", .serialized)
 struct VectorVaultTests {
     private static let vector = PackageFolder.path + "/Tests/VaultFormat/vector"
@@ -58,44 +58,41 @@ struct VectorVaultTests {
         #expect(passkeys.sorted { ($0.rp, $0.user) < ($1.rp, $1.user) } == expected.passkeys)
         #expect(records.all.values.count { $0.isDeleted } == expected.deleted)
         let uses = try await vault.uses()
-        #expect(uses.notes.isEmpty)
+        #expect(uses.warnings.isEmpty)
         let found = uses.uses.map {
             Expected.Use(at: $0.time, rp: $0.relyingParty.text, op: $0.operation.rawValue, end: $0.outcome.rawValue)
         }
         #expect(found.sorted { $0.at < $1.at } == expected.uses)
-        #expect(vault.notes.isEmpty, "\(vault.notes)")
+        #expect(vault.warnings.isEmpty, "\(vault.warnings)")
     }
 
-    @Test("The vault opens with its passphrase and with its recovery code, and holds what it should")
+    @Test("The vault opens with its passphrase and its recovery code and has the expected contents")
     func vault() async throws {
         let expected = try Expected.read()
         for secret in [PortableSecret.passphrase(try .typed()), .recoveryCode(try .read(Self.code))] {
-            let bench = try Workbench()
-            try await FileSystem.run("cp", "-r", Self.vector + "/vault", bench.vault)
-            try await FileSystem.run("chmod", "700", bench.vault)
-            let vault = try await bench.join(secret)
+            let fixture = try VaultFixture()
+            try await FileSystem.run("cp", "-r", Self.vector + "/vault", fixture.vault)
+            try await FileSystem.run("chmod", "700", fixture.vault)
+            let vault = try await fixture.join(secret)
             #expect(vault.id == expected.vault)
-            try await expect(try await bench.open(pin: "654321"), expected)
+            try await expect(try await fixture.open(pin: "654321"), expected)
         }
     }
 
     @Test("The backup is restored with its recovery code")
     func backup() async throws {
-        let bench = try Workbench()
-        try await FileSystem.run("cp", Self.vector + "/backup", bench.root + "/backup")
-        let backup = try await VaultBackup.read(bench.root + "/backup")
+        let fixture = try VaultFixture()
+        try await FileSystem.run("cp", Self.vector + "/backup", fixture.root + "/backup")
+        let backup = try await VaultBackup.read(fixture.root + "/backup")
         _ = try await backup.restore(
-            to: bench.vault,
-            stateDirectory: bench.state,
+            to: fixture.location,
             secret: .recoveryCode(.read(Self.code)),
-            pin: .typed("654321"),
-            scrypt: Workbench.scrypt,
-            clock: bench.clock
+            pin: .typed("654321")
         )
-        try await expect(try await bench.open(pin: "654321"), .read())
+        try await expect(try await fixture.open(pin: "654321"), .read())
     }
 
-    @Test("Slots, links, histories and backups are read to the same bytes")
+    @Test("Slots, links, histories and backups are written back to the same bytes")
     func bytes() throws {
         for folder in ["slots", "keys"] {
             for name in try FileSystem.names("\(Self.vector)/vault/\(folder)") {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The vectors of docs/vault.md; made with another language's HKDF, scrypt and AES-GCM.
+/// Test vectors of docs/vault.md, computed with the HKDF, scrypt and AES-GCM of another language.
 enum Vectors {
-    /// The record of a passkey, revision 1.
+    /// Record of a passkey, revision 1.
     static let passkey = bytes(
         """
         48594252454352440001303132333435363738393a3b3c3d3e3f00000000000000014041424344454647505152535455
@@ -21,7 +21,7 @@ enum Vectors {
         """
     )
 
-    /// The tombstone of the same record, revision 2.
+    /// Tombstone of the same record, revision 2.
     static let tombstone = bytes(
         """
         48594252454352440001303132333435363738393a3b3c3d3e3f00000000000000024041424344454647505152535455
@@ -58,7 +58,7 @@ enum Vectors {
         """
     )
 
-    /// The newest revisions seen.
+    /// Seen revisions.
     static let seen = bytes(
         """
         4859425345454e52505152535455565758595a5be94851fc4792b00a25df03872d8d8b4f7f6108c4dbe4f8041748e517
@@ -74,12 +74,12 @@ enum Vectors {
         """
     )
 
-    /// Bytes from lower-case hexadecimal digits; other characters are passed over.
+    /// Returns bytes from lower-case hexadecimal digits, ignoring other characters.
     static func bytes(_ text: String) -> [UInt8] {
         let digits = text.compactMap(\.hexDigitValue)
         return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// So many bytes that count up from `first`.
+    /// Returns bytes that count up from `first`.
     static func counting(from first: UInt8, _ count: Int) -> [UInt8] { (0..<count).map { first + UInt8($0) } }
 }

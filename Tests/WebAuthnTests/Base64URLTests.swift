@@ -18,7 +18,7 @@ struct Base64URLTests {
         #expect(Base64URL.decode(text) == Array(plain.utf8))
     }
 
-    @Test("every byte survives in every place")
+    @Test("every byte survives in every position")
     func roundTrip() {
         for byte in UInt8.min...UInt8.max {
             for bytes in [[byte], [0xFF, byte], [0, 0xFF, byte], [byte, byte, byte, byte]] {
@@ -29,7 +29,7 @@ struct Base64URLTests {
     }
 
     @Test(
-        "padding, the other alphabet, white space and strays are refused",
+        "padding, the base64 alphabet, white space and other characters are rejected",
         arguments: [
             "Zg==", "Zm8=", "=", "Zm9v=", "++//", "Zm 9v", "Zm9v\n", "Zm9*", "Z", "Zm9vY", "Zh", "Zm9", "Zmé", "Zm9v\0",
         ]

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Client data")
 struct ClientDataTests {
-    @Test("the bytes are those of WebAuthn's serialization")
+    @Test("the bytes match WebAuthn's serialization")
     func bytes() throws {
         let data = ClientData(.create, challenge: Array(0...15), origin: try Origin("https://Example.com:8443"))
         let expected =
@@ -29,8 +29,8 @@ struct ClientDataTests {
 
 @Suite("Client data of frames")
 struct FramedClientDataTests {
-    /// WebAuthn Level 3 §5.8.1.1, steps 9 to 13: what goes beyond the four members follows behind them.
-    @Test("the window's page is named if it is of another origin, and only then")
+    /// WebAuthn Level 3 §5.8.1.1, steps 9 to 13: other members follow the first four.
+    @Test("the top origin is included if and only if it differs")
     func topOrigin() throws {
         func json(_ origin: String, in top: String?) throws -> String {
             let top = try top.map { try Origin($0) }
@@ -47,7 +47,7 @@ struct FramedClientDataTests {
         #expect(try json("https://a.example", in: "https://a.example:8443") == samePort)
     }
 
-    @Test("both kinds of ceremony carry it")
+    @Test("both types of ceremonies include the top origin")
     func ceremonies() throws {
         let top = try Origin("https://shop.example.org")
         for json in [Fixture.creation(), Fixture.request()] {
@@ -72,7 +72,7 @@ struct CreationCeremonyTests {
         try CreationCeremony(Fixture.creationOptions(changes), origin: Fixture.origin())
     }
 
-    @Test("the phone is asked for what the website wants")
+    @Test("the request matches the website's options")
     func request() throws {
         let request = try ceremony(["authenticatorSelection": #"{"residentKey":"preferred"}"#]).ctapRequest
         #expect(request.relyingParty.id.text == "example.com" && request.relyingParty.name == "Example")
@@ -87,7 +87,7 @@ struct CreationCeremonyTests {
         )
     }
 
-    @Test("the website can verify what it gets")
+    @Test("the website can verify the response")
     func response() throws {
         let ceremony = try ceremony()
         let created = try Fixture.created(key)
@@ -111,7 +111,7 @@ struct CreationCeremonyTests {
     }
 
     @Test(
-        "credProps says what was asked for",
+        "credProps reports the requested value",
         arguments: [
             ("preferred", #"{"credProps":{"rk":true}}"#), ("discouraged", #"{"credProps":{}}"#),
         ]
@@ -125,7 +125,7 @@ struct CreationCeremonyTests {
         #expect(String(decoding: json, as: UTF8.self).contains("\"clientExtensionResults\":\(expected)"))
     }
 
-    @Test("credProps does not claim what this phone was not asked for", arguments: [true, false])
+    @Test("credProps does not report what was not requested from this phone", arguments: [true, false])
     func credentialPropertiesByPhone(keepsPasskeys: Bool) throws {
         let ceremony = try Ceremony(
             .creation(
@@ -144,7 +144,7 @@ struct CreationCeremonyTests {
         #expect(String(decoding: json, as: UTF8.self).contains("\"clientExtensionResults\":\(expected)"))
     }
 
-    @Test("attestation that was not asked for is taken out, the model's name stays")
+    @Test("attestation that was not requested is removed, and the AAGUID stays")
     func attestation() throws {
         var created = try Fixture.created(key)
         created.format = "packed"
@@ -163,7 +163,7 @@ struct CreationCeremonyTests {
         #expect(none.authenticatorData == created.authenticatorData)
     }
 
-    @Test("self attestation without a model's name stays")
+    @Test("self attestation with a zero AAGUID stays")
     func selfAttestation() throws {
         var created = try Fixture.created(key)
         created.format = "packed"
@@ -183,7 +183,7 @@ struct CreationCeremonyTests {
         #expect(object.format == "packed")
     }
 
-    @Test("Ed25519 and RSA keys are given as SubjectPublicKeyInfo, others not at all")
+    @Test("Ed25519 and RSA keys are converted to SubjectPublicKeyInfo, other keys are omitted")
     func otherKeys() throws {
         func publicKey(_ map: CBORMap, algorithm: Int) throws -> [UInt8]? {
             let ceremony = try ceremony(["pubKeyCredParams": "[{\"type\":\"public-key\",\"alg\":\(algorithm)}]"])
@@ -229,7 +229,7 @@ struct CreationCeremonyTests {
         #expect(try publicKey([1: 2, 3: -35, -1: 2, -2: .bytes(p384), -3: .bytes(p384)], algorithm: -35) == nil)
     }
 
-    @Test("an answer to another question is not handed on")
+    @Test("a response to another request is rejected")
     func refused() throws {
         let required = ["authenticatorSelection": #"{"userVerification":"required"}"#]
         let plain = try ceremony()
@@ -257,7 +257,7 @@ struct CreationCeremonyTests {
                 phone: Fixture.phone()
             )
         }
-        #expect(throws: ResponseCheckError.algorithmNotAsked(.es256)) {
+        #expect(throws: ResponseCheckError.algorithmNotRequested(.es256)) {
             try ceremony(["pubKeyCredParams": #"[{"type":"public-key","alg":-257}]"#])
                 .responseJSON(from: Fixture.created(key), phone: Fixture.phone())
         }
@@ -280,7 +280,7 @@ struct RequestCeremonyTests {
         try RequestCeremony(Fixture.requestOptions(changes), origin: Fixture.origin())
     }
 
-    @Test("the phone is asked for what the website wants, always with the user verified")
+    @Test("the request matches the website's options, always with user verification")
     func request() throws {
         let request = try ceremony(allowed.merging(["userVerification": "\"discouraged\""]) { $1 }).ctapRequest
         #expect(request.relyingPartyID.text == "example.com")
@@ -289,7 +289,7 @@ struct RequestCeremonyTests {
         #expect(try ceremony(["rpId": nil]).ctapRequest.relyingPartyID.text == "login.example.com")
     }
 
-    @Test("the website can verify what it gets with the key it knows")
+    @Test("the website can verify the response with its stored key")
     func response() throws {
         let ceremony = try ceremony()
         let assertion = try Fixture.assertion(key, hash: ceremony.ctapRequest.clientDataHash)
@@ -306,7 +306,7 @@ struct RequestCeremonyTests {
         #expect(!key.publicKey.isValidSignature(signature, for: signed + [0]))
     }
 
-    @Test("a credential that is left out is the only one allowed")
+    @Test("an omitted credential is the only allowed one")
     func credentialLeftOut() throws {
         let ceremony = try ceremony(allowed)
         var assertion = try Fixture.assertion(key, hash: ceremony.ctapRequest.clientDataHash)
@@ -317,7 +317,7 @@ struct RequestCeremonyTests {
         #expect(try credential.value("response")["userHandle"] == nil)
     }
 
-    @Test("an answer to another question is not handed on")
+    @Test("a response to another request is rejected")
     func refused() throws {
         let any = try ceremony()
         let hash = any.ctapRequest.clientDataHash
@@ -354,13 +354,13 @@ struct RequestCeremonyTests {
 struct CeremonyTests {
     private let key = P256.Signing.PrivateKey()
 
-    @Test("a registration goes through bytes on both sides")
+    @Test("a registration works with encoded messages")
     func creation() throws {
         let options = try PublicKeyOptions(json: Array(Fixture.creation().utf8))
         let ceremony = try Ceremony(options, origin: Fixture.origin())
         #expect(ceremony.relyingPartyID.text == "example.com")
         guard case .makeCredential = try CTAPRequest(parsing: ceremony.ctapRequest.encoded) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         let json = try ceremony.responseJSON(
@@ -370,12 +370,12 @@ struct CeremonyTests {
         #expect(try Fixture.read(json).value("response")["attestationObject"] != nil)
     }
 
-    @Test("a sign-in goes through bytes on both sides")
+    @Test("a sign-in works with encoded messages")
     func request() throws {
         let options = try PublicKeyOptions(json: Array(Fixture.request().utf8))
         let ceremony = try Ceremony(options, origin: Fixture.origin())
         guard case .getAssertion(let request) = try CTAPRequest(parsing: ceremony.ctapRequest.encoded) else {
-            Issue.record("another command")
+            Issue.record("unexpected command")
             return
         }
         let body = try Fixture.assertion(key, hash: request.clientDataHash).encoded
@@ -388,7 +388,7 @@ struct CeremonyTests {
         let vectors = try VectorFile.load()
         let handshakes = try vectors.list("handshake")
         let phone = try #require(handshakes.first { $0["response_plaintext"] != nil })
-        // A type byte and a status byte come first.
+        // The response begins with a type byte and a status byte.
         let body = Array(try phone.hex("response_plaintext").dropFirst(2))
         let options = try PublicKeyOptions(json: Array(Fixture.request(["userVerification": "\"required\""]).utf8))
         let ceremony = try Ceremony(options, origin: Fixture.origin())
@@ -403,7 +403,7 @@ struct CeremonyTests {
         }
     }
 
-    @Test("an origin that may not use the relying party ID gets no request")
+    @Test("an origin that may not use the relying party ID is rejected")
     func wrongOrigin() throws {
         for json in [Fixture.creation(), Fixture.request()] {
             let options = try PublicKeyOptions(json: Array(json.utf8))
@@ -413,7 +413,7 @@ struct CeremonyTests {
         }
     }
 
-    @Test("no truncation of an answer is handed on")
+    @Test("truncated responses are rejected")
     func truncations() throws {
         let options = try PublicKeyOptions(json: Array(Fixture.creation().utf8))
         let ceremony = try Ceremony(options, origin: Fixture.origin())

@@ -18,11 +18,11 @@ struct DeflateTests {
 
     static let samples: [(name: String, hex: String, text: String)] = [
         (
-            "a code that is fixed", "4b54284f4d2ace2c49552f5648492c49d45148c414c94b51c8cd2f4a55c84fc3900500",
+            "fixed Huffman codes", "4b54284f4d2ace2c49552f5648492c49d45148c414c94b51c8cd2f4a55c84fc3900500",
             "a website's data, a website's data, and more of a website's data"
         ),
         (
-            "a code of its own",
+            "dynamic Huffman codes",
             "1d528b094431085bc5d504050ba2a071ffcbbb96d29f8d8969a9982350e3d10e1134427cd066e333e2eda14f34302f4c31635d88046f"
                 + "7b2de46a67ebf5695e7f415bb96f4018bdd215375ccc5565cdce2df0360d9ef96c6c5f8a956fe960bdef69b6c8820fe329474a99"
                 + "b442b5ad7d47df739ed74c69c698a5efd985b0618d84d1ab9f20f8e85f197a44edd514932fdb83222bc943c33b3e20bf78867cdc"
@@ -38,7 +38,7 @@ struct DeflateTests {
         ("one byte a thousand times", "63601805a360140c770000", String(repeating: "\0", count: 1000)),
     ]
 
-    @Test("what another writer wrote is read", arguments: samples)
+    @Test("other encoders' streams are inflated", arguments: samples)
     func inflates(sample: (name: String, hex: String, text: String)) throws {
         let bytes = try #require(Hexadecimal.bytes(sample.hex))
         let text = Array(sample.text.utf8)
@@ -48,7 +48,7 @@ struct DeflateTests {
         if !text.isEmpty { #expect(Deflate.inflate(bytes, size: text.count - 1) == nil) }
     }
 
-    @Test("no piece of a stream is taken for a whole, and no damage crashes", arguments: samples)
+    @Test("truncated streams are rejected, and damaged ones never crash", arguments: samples)
     func damaged(sample: (name: String, hex: String, text: String)) throws {
         let bytes = try #require(Hexadecimal.bytes(sample.hex))
         let size = sample.text.utf8.count
@@ -63,7 +63,7 @@ struct DeflateTests {
         }
     }
 
-    @Test("what is stored is read back, over blocks too", arguments: [0, 1, 65535, 65536, 200_000])
+    @Test("stored data survives the round trip, also in several blocks", arguments: [0, 1, 65535, 65536, 200_000])
     func stored(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
         let stored = Deflate.stored(bytes)
@@ -71,14 +71,14 @@ struct DeflateTests {
         #expect(Deflate.inflate(stored, size: count) == bytes)
     }
 
-    @Test("codes that no writer writes are refused")
+    @Test("invalid streams are rejected")
     func impossible() throws {
         for hex in [
-            // A block of the kind that does not exist; a stored one whose length contradicts itself.
+            // A block of the reserved type; a stored block with a wrong complement of its length.
             "07", "010600f8ff73746f726564",
-            // A copy from before the beginning, and one over a distance that does not exist.
+            // A distance before the start of the output, and an invalid distance code.
             "4b0410" + "00", "4bfc3f" + "00",
-            // More words of one length than there are; a code that begins with a repetition.
+            // An oversubscribed code; code lengths that begin with a repetition.
             "05e0ffffffffff0f", "05c0810000000000",
         ] {
             for size in [0, 1, 3, 4, 300] {
@@ -87,21 +87,21 @@ struct DeflateTests {
         }
     }
 
-    @Test("blocks without end are not worked through", arguments: [0, 1, 5000])
+    @Test("the number of blocks is limited", arguments: [0, 1, 5000])
     func emptyBlocks(size: Int) {
-        // Stored blocks without a byte, and then what is expected.
+        // Empty stored blocks, followed by the expected output.
         let empty: [UInt8] = [0x00, 0x00, 0x00, 0xFF, 0xFF]
         func stream(_ count: Int) -> [UInt8] {
             Array([[UInt8]](repeating: empty, count: count).joined())
                 + Deflate.stored([UInt8](repeating: 7, count: size))
         }
-        let most = Deflate.mostBlocks(for: size)
+        let most = Deflate.maximumBlocks(for: size)
         #expect(Deflate.inflate(stream(most - 1), size: size)?.count == size)
         #expect(Deflate.inflate(stream(most), size: size) == nil)
         #expect(Deflate.inflate(stream(200_000), size: size) == nil)
     }
 
-    @Test("empty blocks with codes of their own are counted like others")
+    @Test("empty blocks with dynamic codes count, too")
     func emptyDynamicBlocks() throws {
         var bits = BitWriter()
         func block(isLast: Bool) {
@@ -111,19 +111,19 @@ struct DeflateTests {
             bits.put(0, 5)
             bits.put(0, 5)
             bits.put(14, 4)
-            // 18 and 1 have words of one bit: 1 is 0, 18 is 1.
+            // Symbols 18 and 1 have codes of one bit: 1 is 0, 18 is 1.
             for index in 0..<18 { bits.put(index == 2 || index == 17 ? 1 : 0, 3) }
-            // 256 times nothing, then two codes of one bit: the end, and distance 1.
+            // 256 zero lengths, then two codes of one bit: end of block and distance 1.
             for (symbol, extra) in [(1, 127), (1, 107)] {
                 bits.put(symbol, 1)
                 bits.put(extra, 7)
             }
             bits.put(0, 1)
             bits.put(0, 1)
-            // The end.
+            // End of block.
             bits.put(0, 1)
         }
-        let most = Deflate.mostBlocks(for: 0)
+        let most = Deflate.maximumBlocks(for: 0)
         for _ in 1..<most { block(isLast: false) }
         block(isLast: true)
         #expect(Deflate.inflate(bits.bytes, size: 0) == [])
@@ -133,7 +133,7 @@ struct DeflateTests {
         #expect(Deflate.inflate(bits.bytes, size: 0) == nil)
     }
 
-    /// Bits as DEFLATE packs them: from the lowest up (§3.1.1).
+    /// A writer of bits in DEFLATE's order: lowest first (§3.1.1).
     private struct BitWriter {
         var bytes: [UInt8] = []
         private var count = 0
@@ -147,7 +147,7 @@ struct DeflateTests {
         }
     }
 
-    @Test("more than a message holds is not inflated")
+    @Test("sizes beyond a message are rejected")
     func bomb() {
         #expect(Deflate.inflate([0x03, 0x00], size: Deflate.maximumBytes + 1) == nil)
         #expect(Deflate.inflate([0x03, 0x00], size: -1) == nil)

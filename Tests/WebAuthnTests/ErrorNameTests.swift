@@ -4,7 +4,7 @@ import HybridCTAP
 import HybridWebAuthn
 import Testing
 
-@Suite("Errors as a browser would call them")
+@Suite("Names of browser exceptions")
 struct ErrorNameTests {
     @Test(
         "of requests",
@@ -19,7 +19,7 @@ struct ErrorNameTests {
             (Fixture.creation(["user": #"{"id":"","name":"","displayName":""}"#]), .typeError),
             // §5.1.3, step 10: only unknown types.
             (Fixture.creation(["pubKeyCredParams": #"[{"type":"future","alg":-7}]"#]), .notSupportedError),
-            // §5.1.3, step 24: no authenticator of that attachment answers.
+            // §5.1.3, step 24: no authenticator has that attachment.
             (
                 Fixture.creation(["authenticatorSelection": #"{"authenticatorAttachment":"platform"}"#]),
                 .notAllowedError
@@ -40,8 +40,7 @@ struct ErrorNameTests {
         #expect(try RelyingPartyIDError.publicSuffix(#require(RelyingPartyID("co.uk"))).name == .securityError)
     }
 
-    /// CTAP 2.3 §8.2 and WebAuthn Level 3 §5.1.3, §5.1.4, §6.3.2, §6.3.3: every status that has a name, and some that
-    /// have none.
+    /// All named statuses and some unknown ones (CTAP 2.3 §8.2, WebAuthn Level 3 §5.1.3, §5.1.4, §6.3.2, §6.3.3).
     static let statuses: [(UInt8, WebAuthnErrorName)] = [
         (0x01, .notSupportedError), (0x02, .unknownError), (0x03, .unknownError), (0x04, .unknownError),
         (0x05, .notAllowedError), (0x06, .unknownError), (0x0A, .unknownError), (0x0B, .unknownError),
@@ -64,25 +63,25 @@ struct ErrorNameTests {
         #expect(CTAPStatus(rawValue: byte).webAuthnError == name)
     }
 
-    @Test("no status with a name is left out, and no two have one meaning")
+    @Test("all named statuses are tested, and their meanings differ")
     func everyStatus() {
         let known = CTAPStatus.known.filter { $0 != .success }
         #expect(Set(known.map(\.rawValue)).isSubset(of: Self.statuses.map(\.0)))
         #expect(Set(known.map(\.meaning)).count == known.count)
-        // Bytes without a name are told by their range and their number.
-        #expect("\(CTAPStatus(rawValue: 0x80))" == "the phone answered with an unknown error (CTAP 0x80)")
+        // The description of an unnamed byte contains its range and its number.
+        #expect("\(CTAPStatus(rawValue: 0x80))" == "the phone reported an unknown error (CTAP 0x80)")
         #expect("\(CTAPStatus(rawValue: 0xE3))" == "an extension failed (CTAP 0xE3)")
-        #expect("\(CTAPStatus(rawValue: 0xF0))" == "an error of its maker's own (CTAP 0xF0)")
+        #expect("\(CTAPStatus(rawValue: 0xF0))" == "a vendor-specific error (CTAP 0xF0)")
     }
 
-    @Test("of answers that can't be used")
+    @Test("of unusable responses")
     func answers() {
         #expect(ResponseCheckError.userNotVerified.name == .notAllowedError)
         #expect(ResponseCheckError.otherRelyingParty.name == .notReadableError)
     }
 }
 
-@Suite("What a phone must be able to do")
+@Suite("Requirements for phones")
 struct AbilityTests {
     private func phone(
         extensions: [String] = [],
@@ -113,11 +112,11 @@ struct AbilityTests {
 
     private func selection(_ text: String) -> [String: String?] { ["authenticatorSelection": text] }
 
-    @Test("what a website insists on and a phone lacks is told before its user is asked")
+    @Test("a requirement that the phone lacks is reported before its user is asked")
     func lacks() throws {
         let required = selection(#"{"residentKey":"required","userVerification":"required"}"#)
         #expect(try missing(required, phone()) == nil)
-        // What a phone does not mention is left to it.
+        // An unknown value is not rejected.
         #expect(try missing(required, phone(options: [:])) == nil)
         #expect(try missing(required, phone(options: ["rk": false])) == .discoverablePasskeys)
         #expect(try missing(required, phone(options: ["uv": false])) == .userVerification)
@@ -135,7 +134,7 @@ struct AbilityTests {
         #expect(MissingAbility.largeBlobs.name == .constraintError)
     }
 
-    @Test("what a website would like is asked only of phones that know it")
+    @Test("preferences are sent only to phones that support them")
     func likes() throws {
         func request(_ changes: [String: String?], _ phone: AuthenticatorInfo) throws -> MakeCredentialRequest {
             try CreationCeremony(Fixture.creationOptions(changes), origin: Fixture.origin()).ctapRequest(for: phone)
@@ -152,7 +151,7 @@ struct AbilityTests {
     }
 
     @Test(
-        "a website waits at least ten seconds and at most ten minutes",
+        "timeouts are limited to 10 seconds to 10 minutes",
         arguments: [
             ("0", 10_000), ("-5", 10_000), ("10001", 10_001), ("60000", 60_000), ("600001", 600_000),
             ("9007199254740992", 600_000),

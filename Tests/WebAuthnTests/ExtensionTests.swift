@@ -8,7 +8,7 @@ import HybridWebAuthn
 import TestSupport
 import Testing
 
-@Suite("Extensions that are asked for")
+@Suite("Extension inputs")
 struct ExtensionInputTests {
     private static let two = #"[{"type":"public-key","id":"yv4"},{"type":"public-key","id":"AAAA"}]"#
 
@@ -20,11 +20,11 @@ struct ExtensionInputTests {
         try #require(PRFSalt(bytes: Array(SHA256.hash(data: Array("WebAuthn PRF\0\(text)".utf8)))))
     }
 
-    @Test("salts are hashed as Level 3 §10.1.4 says")
+    @Test("salts are hashed according to Level 3 §10.1.4")
     func salts() throws {
         let options = try Fixture.requestOptions(["extensions": #"{"prf":{"eval":{"first":"b25l","second":""}}}"#])
         let salts = try #require(options.extensions.prf?.salts)
-        // By another implementation of SHA-256.
+        // Computed with another implementation of SHA-256.
         #expect(
             salts.first.bytes
                 == Hexadecimal.bytes("538a561310d5420ba60c25544907d1dea8a60c072d5a0ac9702275bb33a5bbde")
@@ -35,7 +35,7 @@ struct ExtensionInputTests {
         )
     }
 
-    @Test("prf reaches a phone that lists it, in the form that phones read")
+    @Test("prf is sent to phones that list it, in the form for phones")
     func prf() throws {
         let creation = try CreationCeremony(
             Fixture.creationOptions(["extensions": #"{"prf":{"eval":{"first":"b25l"}}}"#]),
@@ -68,7 +68,7 @@ struct ExtensionInputTests {
         #expect(try ceremony.ctapRequest(for: phone([])).extensions == nil)
     }
 
-    @Test("a sign-in without salts asks a phone nothing")
+    @Test("a sign-in without salts sends no prf input")
     func prfWithoutSalts() throws {
         for extensions in [#"{"prf":{}}"#, #"{"prf":{"evalByCredential":{}}}"#] {
             let ceremony = try RequestCeremony(
@@ -79,7 +79,7 @@ struct ExtensionInputTests {
         }
     }
 
-    @Test("largeBlob has the form of Chromium")
+    @Test("largeBlob has Chromium's form")
     func largeBlob() throws {
         func creation(_ extensions: String) throws -> CBORMap? {
             try CreationCeremony(Fixture.creationOptions(["extensions": extensions]), origin: Fixture.origin())
@@ -105,14 +105,14 @@ struct ExtensionInputTests {
     }
 
     @Test(
-        "what the rules of an extension forbid is named with the member at fault",
+        "violations of an extension's rules are reported with the member",
         arguments: [
             // §10.1.4, registration, step 1.
             (true, #"{"prf":{"evalByCredential":{}}}"#, WebAuthnErrorName.notSupportedError, "prf.evalByCredential"),
             // §10.1.4, authentication, step 1.
             (
                 false, #"{"prf":{"evalByCredential":{"yv4":{"first":"AA"}}}}"#, .notSupportedError,
-                "prf.evalByCredential needs allowCredentials"
+                "prf.evalByCredential requires allowCredentials"
             ),
             // §10.1.5, registration, step 1.
             (true, #"{"largeBlob":{"read":true}}"#, .notSupportedError, "largeBlob.read"),
@@ -120,8 +120,8 @@ struct ExtensionInputTests {
             (true, #"{"largeBlob":{"write":""}}"#, .notSupportedError, "largeBlob.write"),
             // §10.1.5, authentication, steps 1, 2 and 4.
             (false, #"{"largeBlob":{"support":"preferred"}}"#, .notSupportedError, "largeBlob.support"),
-            (false, #"{"largeBlob":{"read":true,"write":"AA"}}"#, .notSupportedError, "largeBlob can't"),
-            (false, #"{"largeBlob":{"write":"AA"}}"#, .notSupportedError, "largeBlob.write needs exactly one"),
+            (false, #"{"largeBlob":{"read":true,"write":"AA"}}"#, .notSupportedError, "largeBlob cannot"),
+            (false, #"{"largeBlob":{"write":"AA"}}"#, .notSupportedError, "largeBlob.write requires exactly one"),
             // Web IDL: required members and types; §5.1.8: base64url.
             (false, #"{"prf":{"eval":{}}}"#, .typeError, "prf.eval.first is missing"),
             (true, #"{"prf":{"eval":{"first":"A"}}}"#, .encodingError, "prf.eval.first"),
@@ -132,7 +132,7 @@ struct ExtensionInputTests {
         let changes = ["extensions": extensions] as [String: String?]
         let error = optionsError(isCreation ? Fixture.creation(changes) : Fixture.request(changes))
         #expect(error?.name == name)
-        #expect(error?.sentence.hasPrefix("publicKey.extensions.\(words)") == true, "\(error?.sentence ?? "taken")")
+        #expect(error?.detail.hasPrefix("publicKey.extensions.\(words)") == true, "\(error?.detail ?? "no error")")
     }
 
     /// §10.1.4, authentication, step 2.
@@ -145,10 +145,10 @@ struct ExtensionInputTests {
             ])
         )
         #expect(error?.name == .syntaxError)
-        #expect(error?.sentence.hasPrefix("publicKey.extensions.prf.evalByCredential has a key") == true)
+        #expect(error?.detail.hasPrefix("publicKey.extensions.prf.evalByCredential has a key") == true)
     }
 
-    @Test("two passkeys can't be written at once")
+    @Test("writing to two passkeys is rejected")
     func writeToTwo() {
         let error = optionsError(
             Fixture.request(["allowCredentials": Self.two, "extensions": #"{"largeBlob":{"write":"AA"}}"#])
@@ -157,7 +157,7 @@ struct ExtensionInputTests {
     }
 }
 
-@Suite("Extensions that are answered")
+@Suite("Extension outputs")
 struct ExtensionOutputTests {
     private let key = P256.Signing.PrivateKey()
     private static let first = [UInt8](repeating: 1, count: 32)
@@ -193,7 +193,7 @@ struct ExtensionOutputTests {
         return String(text[start..<end])
     }
 
-    @Test("a creation says what the phone can do")
+    @Test("a registration reports the phone's support")
     func creation() throws {
         let plain = #"{"prf":{}}"#
         #expect(try created(plain, nil) == #"{"prf":{"enabled":false}}"#)
@@ -213,7 +213,7 @@ struct ExtensionOutputTests {
         #expect(try created("{}", ["prf": ["enabled": true], "largeBlob": ["supported": true], "other": 1]) == "{}")
     }
 
-    @Test("a sign-in gives what was asked, by credential first")
+    @Test("a sign-in returns the requested results, with precedence for the credential's salts")
     func signIn() throws {
         let outputs: CBORMap = ["prf": ["results": Self.both]]
         let byCredential =
@@ -236,7 +236,7 @@ struct ExtensionOutputTests {
     }
 
     @Test(
-        "an output of another form is no answer, and the passkey and the sign-in are good without it",
+        "a malformed output counts as absent and does not fail the registration or sign-in",
         arguments: [
             ["prf": true], ["prf": ["results": ["first": .bytes([1])]]], ["prf": ["results": [:]]],
             ["prf": ["results": ["first": "text"]]], ["prf": ["results": both]],
@@ -247,10 +247,10 @@ struct ExtensionOutputTests {
     func malformed(outputs: CBORMap) throws {
         let asked = #"{"prf":{"eval":{"first":"AA"}},"largeBlob":{"read":true}}"#
         #expect(try used(asked, outputs) == #"{"prf":{},"largeBlob":{}}"#)
-        // A registration that failed here would leave a passkey on the phone of which the website knows nothing.
+        // If the registration failed here, the website would not know the new passkey.
         let made = #"{"prf":{"eval":{"first":"AA"}},"largeBlob":{"support":"preferred"}}"#
         #expect(try created(made, outputs) == #"{"prf":{"enabled":false},"largeBlob":{"supported":false}}"#)
-        // Nobody looks at what nobody asked for.
+        // Outputs without a request are ignored.
         #expect(try used("{}", outputs) == "{}")
     }
 }

@@ -3,30 +3,30 @@
 import TestSupport
 import Testing
 
-/// The fuzzers' seeds and former crashes, through the fuzz targets themselves: their sources are linked to here.
+/// Seeds and former crashes of the fuzzers, replayed with the fuzz targets, whose sources are linked here.
 @Suite("The WebAuthn fuzz corpora")
 struct WebAuthnFuzzReplayTests {
     @Test("Options")
     func options() throws {
         let replay = try FuzzCorpus.replay("webauthn-options", fuzzWebAuthnOptions)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 7, "the seeds are of the right form")
-        #expect(replay.refused.count >= 8, "and some are not, on purpose")
+        #expect(replay.taken.count >= 7, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 8, "the corpus contains invalid inputs")
     }
 
     @Test("Origins and relying party IDs")
     func origins() throws {
         let replay = try FuzzCorpus.replay("origin", fuzzOrigin)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 5, "the seeds are of the right form")
-        #expect(replay.refused.count >= 10, "and some are not, on purpose")
+        #expect(replay.taken.count >= 5, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 10, "the corpus contains invalid inputs")
     }
 
-    @Test("Answers of phones")
+    @Test("Responses of phones")
     func answers() throws {
         let replay = try FuzzCorpus.replay("webauthn-answer", fuzzWebAuthnAnswer)
         #expect(replay.broken == [])
-        #expect(replay.taken.count >= 13, "the seeds are of the right form")
-        #expect(replay.refused.count >= 5, "and some are not, on purpose")
+        #expect(replay.taken.count >= 13, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 5, "the corpus contains invalid inputs")
     }
 }

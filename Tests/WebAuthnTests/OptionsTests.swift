@@ -4,9 +4,9 @@ import HybridCTAP
 import HybridWebAuthn
 import Testing
 
-@Suite("Options that are read")
+@Suite("Valid options")
 struct OptionsTests {
-    @Test("all members of a creation are read")
+    @Test("all members of a registration are read")
     func creation() throws {
         let options = try Fixture.creationOptions([
             "timeout": "60000",
@@ -31,7 +31,7 @@ struct OptionsTests {
         #expect(options.timeoutMilliseconds == 60000)
     }
 
-    @Test("what a creation leaves out has WebAuthn's defaults")
+    @Test("absent members of a registration have WebAuthn's defaults")
     func creationDefaults() throws {
         let options = try Fixture.creationOptions(["rp": #"{"name":""}"#, "pubKeyCredParams": "[]"])
         #expect(options.relyingPartyID == nil && options.relyingPartyName.isEmpty)
@@ -63,7 +63,7 @@ struct OptionsTests {
     }
 
     @Test(
-        "a discoverable passkey is asked for by new and old words",
+        "a discoverable passkey is requested by the new and the old member",
         arguments: [
             (#"{"residentKey":"required"}"#, ResidentKeyRequirement.required),
             (#"{"residentKey":"preferred"}"#, .preferred), (#"{"residentKey":"discouraged"}"#, .discouraged),
@@ -76,7 +76,7 @@ struct OptionsTests {
         #expect(try Fixture.creationOptions(["authenticatorSelection": selection]).residentKey == expected)
     }
 
-    @Test("unknown words mean the default")
+    @Test("unknown values mean the default")
     func unknownWords() throws {
         #expect(try Fixture.requestOptions(["userVerification": "\"future\""]).userVerification == .preferred)
         #expect(try Fixture.creationOptions(["attestation": "\"future\""]).attestation == .none)
@@ -85,27 +85,30 @@ struct OptionsTests {
     }
 }
 
-@Suite("Options that are refused")
-struct RefusedOptionsTests {
-    @Test("what is not JSON is called so", arguments: ["", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}"])
+@Suite("Rejected options")
+struct RejectedOptionsTests {
+    @Test(
+        "input other than JSON is reported as such",
+        arguments: ["", "{", "publicKey", "{\"publicKey\":}", "\u{0}", "{}{}"]
+    )
     func notJSON(text: String) {
         #expect(optionsError(text) == .notJSON)
     }
 
-    @Test("deep nesting is refused without a crash")
+    @Test("deep nesting is rejected without a crash")
     func deep() {
         let text = String(repeating: "[", count: 100_000)
         #expect(optionsError(text) == .notJSON)
         #expect(optionsError(Fixture.request(["future": text + String(repeating: "]", count: 100_000)])) == .notJSON)
     }
 
-    @Test("more than a mebibyte is not looked at")
+    @Test("more than 1 MiB is rejected")
     func tooLarge() {
         #expect(optionsError(String(repeating: " ", count: (1 << 20) + 1)) == .tooLarge)
     }
 
     @Test(
-        "missing members are named",
+        "missing members are reported by name",
         arguments: [
             ("{}", "publicKey"), ("{\"publicKey\":null}", "publicKey"), ("{\"publicKey\":{}}", "publicKey.challenge"),
             (Fixture.request(["challenge": nil]), "publicKey.challenge"),
@@ -126,11 +129,11 @@ struct RefusedOptionsTests {
     )
     func missing(json: String, field: String) {
         #expect(optionsError(json) == .missing(field: field))
-        #expect(optionsError(json)?.sentence == "\(field) is missing")
+        #expect(optionsError(json)?.detail == "\(field) is missing")
     }
 
     @Test(
-        "members of the wrong type are named",
+        "members of the wrong type are reported by name",
         arguments: [
             ("[]", "the request"), ("1", "the request"), ("{\"publicKey\":[]}", "publicKey"),
             ("{\"publicKey\":\"x\"}", "publicKey"),
@@ -173,7 +176,7 @@ struct RefusedOptionsTests {
     }
 
     @Test(
-        "bytes that are not base64url are named",
+        "members that are not base64url are reported by name",
         arguments: [
             (Fixture.request(["challenge": "\"AAEC==\""]), "publicKey.challenge"),
             (Fixture.request(["challenge": "\"AA+/\""]), "publicKey.challenge"),
@@ -192,11 +195,11 @@ struct RefusedOptionsTests {
     )
     func notBase64URL(json: String, field: String) {
         #expect(optionsError(json) == .notBase64URL(field: field))
-        #expect(optionsError(json)?.sentence == "\(field) is not base64url without padding")
+        #expect(optionsError(json)?.detail == "\(field) is not base64url without padding")
     }
 
     @Test(
-        "values that WebAuthn forbids are named with the reason",
+        "values that WebAuthn forbids are reported with the reason",
         arguments: [
             (Fixture.request(["challenge": "\"\""]), "publicKey.challenge is empty"),
             (
@@ -224,12 +227,12 @@ struct RefusedOptionsTests {
             ),
             (
                 Fixture.creation(["authenticatorSelection": #"{"authenticatorAttachment":"platform"}"#]),
-                "publicKey.authenticatorSelection.authenticatorAttachment asks for a passkey on this device, which a phone can't give"
+                "publicKey.authenticatorSelection.authenticatorAttachment requires a passkey on this computer, which a phone cannot provide"
             ),
         ]
     )
     func invalid(json: String, sentence: String) {
-        #expect(optionsError(json)?.sentence == sentence)
+        #expect(optionsError(json)?.detail == sentence)
     }
 
     @Test("no truncation of options is read, and none crashes")

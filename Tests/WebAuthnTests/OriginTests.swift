@@ -4,7 +4,7 @@ import HybridCTAP
 import HybridWebAuthn
 import Testing
 
-/// The error that reading an origin ends with.
+/// Returns the error of reading an origin.
 func originError(_ text: String) -> OriginError? {
     do throws(OriginError) {
         _ = try Origin(text)
@@ -17,7 +17,7 @@ func originError(_ text: String) -> OriginError? {
 @Suite("Origins")
 struct OriginTests {
     @Test(
-        "an origin is written as browsers write it",
+        "origins are serialized as in browsers",
         arguments: [
             ("https://example.com", "https://example.com"),
             ("https://example.com:443", "https://example.com"),
@@ -39,7 +39,7 @@ struct OriginTests {
     }
 
     @Test(
-        "what is more or less than an origin is refused",
+        "texts other than origins are rejected",
         arguments: [
             "", "example.com", "//example.com", "https:example.com", "https:/example.com", "https://", "https://:443",
             "https://example.com/", "https://example.com/path", "https://example.com?q", "https://example.com#f",
@@ -70,7 +70,7 @@ struct OriginTests {
     }
 
     @Test(
-        "http is refused for everything but this machine",
+        "http is rejected except for localhost",
         arguments: [
             "http://example.com", "http://localhost.example.com", "http://notlocalhost", "http://localhost.com",
         ]
@@ -79,12 +79,12 @@ struct OriginTests {
         #expect(originError(text) == .insecure)
     }
 
-    @Test("other schemes are refused", arguments: ["ftp://example.com", "wss://example.com", "android://x", "://a"])
+    @Test("other schemes are rejected", arguments: ["ftp://example.com", "wss://example.com", "android://x", "://a"])
     func schemes(text: String) {
         #expect(originError(text) == .scheme)
     }
 
-    @Test("every error has a sentence of its own")
+    @Test("every error has its own sentence")
     func sentences() {
         let errors: [OriginError] = [.notAnOrigin, .scheme, .insecure, .ipAddress]
         #expect(Set(errors.map(\.sentence)).count == errors.count)
@@ -104,7 +104,7 @@ struct RelyingPartyScopeTests {
     }
 
     @Test(
-        "a host may claim itself or a registrable parent",
+        "an origin may use its host or a registrable parent",
         arguments: [
             ("https://example.com", "example.com"),
             ("https://login.example.com", "example.com"),
@@ -126,14 +126,14 @@ struct RelyingPartyScopeTests {
         #expect(try Origin(origin).relyingPartyID(claimed: claimed).text == claimed)
     }
 
-    @Test("without a claim the host itself is meant")
+    @Test("the default is the host")
     func defaultID() throws {
         #expect(try Origin("https://login.example.com:8443").relyingPartyID(claimed: nil).text == "login.example.com")
         #expect(try Origin("http://localhost:8080").relyingPartyID(claimed: nil).text == "localhost")
     }
 
     @Test(
-        "another site's name is refused, however alike",
+        "similar names of other websites are rejected",
         arguments: [
             ("https://evil-example.com", "example.com"),
             ("https://evilexample.com", "example.com"),
@@ -152,7 +152,7 @@ struct RelyingPartyScopeTests {
     }
 
     @Test(
-        "a public suffix is refused for everybody below it",
+        "public suffixes are rejected",
         arguments: [
             ("https://example.com", "com"),
             ("https://example.co.uk", "co.uk"),
@@ -174,7 +174,7 @@ struct RelyingPartyScopeTests {
     }
 
     @Test(
-        "what is no plain domain is refused",
+        "texts other than plain domains are rejected",
         arguments: [
             "", "Example.com", "example.com.", ".example.com", "https://example.com", "example.com:443", "192.0.2.1",
             "[::1]",

@@ -2,10 +2,10 @@
 
 import Glibc
 
-/// What takes an input and tells whether the parser took it, or what it ended with; throws ``BrokenInvariant``.
+/// A fuzz target, which returns true if the parser accepted the input, and throws ``BrokenInvariant``.
 typealias FuzzTarget = @Sendable ([UInt8]) throws -> Bool
 
-/// All targets; each has a folder of its name in `Corpus`.
+/// All targets; each has a folder with its name in `Corpus`.
 private let targets: [String: FuzzTarget] = [
     "assuan": fuzzAssuan,
     "cbor": fuzzCBOR,
@@ -14,10 +14,10 @@ private let targets: [String: FuzzTarget] = [
     "ctap-response": fuzzCTAPResponse,
     "exchange": fuzzExchange,
     "handshake": fuzzHandshake,
-    "heard-advert": fuzzHeardAdvert,
+    "heard-advert": fuzzReceivedAdvert,
     "issuer-name": fuzzIssuerName,
     "linking": fuzzLinking,
-    "message-cutter": fuzzMessageCutter,
+    "message-reassembler": fuzzMessageReassembler,
     "origin": fuzzOrigin,
     "page-request": fuzzPageRequest,
     "picture": fuzzPicture,
@@ -45,17 +45,17 @@ private let targets: [String: FuzzTarget] = [
     "websocket-request": fuzzWebSocketRequest,
 ]
 
-/// The target that the environment names; one program holds them all, because linking costs more than compiling.
+/// The target that the environment selects; one program contains all, because linking is slow.
 private let chosen: FuzzTarget = {
     let name = getenv("HYBRID_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     if let target = targets[name] { return target }
     print(targets.keys.sorted().joined(separator: "\n"))
     fflush(nil)
-    // Plain `exit` is a crash to the fuzzer.
+    // The fuzzer reports `exit` as a crash.
     _exit(name == "list" ? 0 : 64)
 }()
 
-/// One input that the fuzzer made up.
+/// Runs one input of the fuzzer.
 ///
 /// A broken invariant stops the run, and the fuzzer keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")

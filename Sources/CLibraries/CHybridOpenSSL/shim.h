@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcrypto as Swift sees it; only tests import it, as a second opinion on every computation.
+// libcrypto, imported by tests only, for comparison with an independent implementation.
 #pragma once
 #include <openssl/bn.h>
 #include <openssl/ec.h>

@@ -2,12 +2,12 @@
 
 internal import HybridCBOR
 
-/// A signature algorithm by its number in the COSE registry.
+/// A signature algorithm, identified by its number in the COSE registry.
 public struct COSEAlgorithm: RawRepresentable, Hashable, Sendable {
-    /// The number; signature algorithms are negative.
+    /// Number in the registry; signature algorithms have negative numbers.
     public let rawValue: Int
 
-    /// An algorithm from its number.
+    /// Creates an algorithm from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// ECDSA on P-256 with SHA-256, which every passkey provider supports.
@@ -19,8 +19,8 @@ public struct COSEAlgorithm: RawRepresentable, Hashable, Sendable {
 }
 
 extension [COSEAlgorithm] {
-    /// Reads a list of `{alg, type}` in its order; entries of an unknown type are left out.
-    init(_ readers: [FieldReader]) throws(FieldError) {
+    /// Reads a list of `{alg, type}`; entries of an unknown type are omitted.
+    init<Failure>(_ readers: [FieldReader<Failure>]) throws(Failure) {
         self = []
         for reader in readers {
             let type = try reader.required("type", "type", as: \.text)

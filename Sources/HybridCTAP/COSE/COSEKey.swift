@@ -3,21 +3,20 @@
 public import Crypto
 public import HybridCBOR
 
-/// A credential's public key as it stands in authenticator data (RFC 9052 §7, WebAuthn Level 3 §6.5.1.1).
+/// A credential's public key in authenticator data (RFC 9052 §7, WebAuthn Level 3 §6.5.1.1).
 ///
-/// An ES256 key is read completely and must be a point of P-256. Of keys for other algorithms only the
-/// algorithm is known here; they are handed on byte for byte.
+/// An ES256 key must be a point of P-256. Keys for other algorithms are not validated and are passed on byte for byte.
 public struct COSEKey: Hashable, Sendable {
-    /// The CBOR, as it was received or canonical if it was made here.
+    /// The CBOR as it was received, or canonical CBOR for a new key.
     public let encoded: [UInt8]
-    /// All parameters by their number.
+    /// Parameters by number.
     public let parameters: CBORMap
-    /// What it signs with.
+    /// Signature algorithm.
     public let algorithm: COSEAlgorithm
-    /// The point of an ES256 key, X9.63 uncompressed (65 bytes); `nil` for other algorithms.
+    /// Uncompressed X9.63 point of an ES256 key (65 bytes); `nil` for other algorithms.
     public let x963Representation: [UInt8]?
 
-    /// The canonical key of an ES256 credential.
+    /// Creates the key of an ES256 credential.
     public init(_ publicKey: P256.Signing.PublicKey) {
         let point = Array(publicKey.x963Representation)
         parameters = [
@@ -32,7 +31,7 @@ public struct COSEKey: Hashable, Sendable {
         x963Representation = point
     }
 
-    /// Reads a key that fills the bytes.
+    /// Reads a key that fills the input.
     public init(parsing bytes: some Sequence<UInt8>) throws(COSEKeyError) {
         let bytes = Array(bytes)
         let (key, length) = try Self.prefix(of: bytes)
@@ -40,7 +39,7 @@ public struct COSEKey: Hashable, Sendable {
         self = key
     }
 
-    /// Reads a key at the start of the bytes and tells how many it took.
+    /// Reads a key at the start of the input, and returns its length.
     static func prefix(of bytes: some Collection<UInt8>) throws(COSEKeyError) -> (key: COSEKey, length: Int) {
         let value: CBORValue
         let length: Int
@@ -76,7 +75,7 @@ public struct COSEKey: Hashable, Sendable {
         return Array(key.x963Representation)
     }
 
-    /// The key to verify signatures with, if it is an ES256 key.
+    /// The key for verifying signatures, if it is an ES256 key.
     public var p256: P256.Signing.PublicKey? {
         x963Representation.flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
     }
@@ -92,16 +91,22 @@ public struct COSEKey: Hashable, Sendable {
     }
 }
 
-/// Why bytes are not a usable public key.
-public enum COSEKeyError: Error, Equatable, Sendable {
-    /// They are not CBOR.
-    case cbor(CBORError)
-    /// They are CBOR, but not a map.
-    case notAMap
-    /// The key type, the algorithm or a coordinate is missing or not what it must be.
-    case missingParameter
-    /// An ES256 key of another type or curve than P-256.
-    case unsupportedCurve
+/// A reason why input is not a usable public key.
+public struct COSEKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The input is CBOR, but not a map.
+    public static let notAMap = COSEKeyError("notAMap")
+    /// The key type, the algorithm or a coordinate is missing or has the wrong type.
+    public static let missingParameter = COSEKeyError("missingParameter")
+    /// An ES256 key has another type or curve than P-256.
+    public static let unsupportedCurve = COSEKeyError("unsupportedCurve")
     /// The coordinates are not 32 bytes each, or not a point of the curve.
-    case pointNotOnCurve
+    public static let pointNotOnCurve = COSEKeyError("pointNotOnCurve")
+
+    /// The error's name, with the cause in parentheses.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The input is not CBOR.
+    public static func cbor(_ error: CBORError) -> COSEKeyError { COSEKeyError("cbor(\(error))") }
 }

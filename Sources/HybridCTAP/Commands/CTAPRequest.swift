@@ -2,33 +2,33 @@
 
 internal import HybridCBOR
 
-/// What a client asks of an authenticator: one command with its parameters (CTAP 2.2 §6).
+/// A command with its parameters, sent from a client to an authenticator (CTAP 2.2 §6).
 ///
-/// CTAP is the language of a hybrid ceremony once the channel is up. The *client* (the desktop) writes a
-/// request, the *authenticator* (the phone) answers with a ``CTAPResponse``, one of each at a time:
+/// Client and authenticator speak CTAP once their encrypted channel is open. One request is answered by one
+/// ``CTAPResponse``:
 ///
-/// 1. The authenticator introduces itself with ``AuthenticatorInfo``.
-/// 2. The client sends ``MakeCredentialRequest`` to register, or ``GetAssertionRequest`` to sign in. Both carry
-///    only the hash of what the website wants signed, and the relying party ID that the client has checked.
-/// 3. The authenticator asks its user, and answers with ``MakeCredentialResponse`` or
-///    ``GetAssertionResponse``, both around ``AuthenticatorData``; or with a ``CTAPStatus`` that says why not.
+/// 1. The authenticator describes itself with ``AuthenticatorInfo``.
+/// 2. The client sends ``MakeCredentialRequest`` to register or ``GetAssertionRequest`` to sign in. Both contain the
+///    hash of the client data and a relying party ID that the client has checked.
+/// 3. The authenticator asks its user. It answers with ``MakeCredentialResponse`` or ``GetAssertionResponse``, which
+///    contain ``AuthenticatorData``, or with a ``CTAPStatus`` that gives the reason for a failure.
 ///
-/// Neither side trusts the other's bytes. What is written here is always CTAP2 canonical, because some phones
-/// end the session over a misplaced key. What is read may have map keys in any order and long forms of
-/// lengths; duplicate keys, indefinite lengths and trailing bytes are refused, unknown keys are ignored.
+/// Neither side trusts the other's bytes. Output is always CTAP2 canonical, because some phones end the session if a
+/// key is out of order. Input may have map keys in any order and long forms of lengths. Duplicate keys, indefinite
+/// lengths and trailing bytes are rejected; unknown keys are ignored.
 public enum CTAPRequest: Equatable, Sendable {
-    /// Register a new credential.
+    /// Registers a new credential.
     case makeCredential(MakeCredentialRequest)
-    /// Sign in with a credential.
+    /// Signs in with a credential.
     case getAssertion(GetAssertionRequest)
-    /// Say what the authenticator is.
+    /// Returns a description of the authenticator.
     case getInfo
-    /// Let the user choose this authenticator.
+    /// Lets the user select this authenticator.
     case selection
 
     /// Reads a command byte and its parameters.
     ///
-    /// - Throws: ``CTAPRequestError``, which carries the status to answer with.
+    /// - Throws: ``CTAPRequestError`` with the status for the response.
     public init(parsing bytes: [UInt8]) throws(CTAPRequestError) {
         guard let first = bytes.first else { throw CTAPRequestError(status: .invalidLength, field: nil) }
         guard let command = CTAPCommand(rawValue: first) else {
@@ -45,7 +45,7 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
-    /// The command.
+    /// The command byte.
     public var command: CTAPCommand {
         switch self {
         case .makeCredential: .makeCredential
@@ -55,7 +55,7 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
-    /// The command byte and the canonical CBOR of the parameters, if the command has any.
+    /// The command byte, followed by the canonical CBOR of the parameters if the command has any.
     public var encoded: [UInt8] {
         switch self {
         case .makeCredential(let request): [command.rawValue] + CBOREncoder.encode(request.parameters)
@@ -64,7 +64,7 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
-    /// Room for as many credentials in a list as the largest message holds: those of 32 bytes take 58, and 5 items.
+    /// Bounds for credential lists that fill the largest message: a credential ID of 32 bytes takes 58 bytes and 5 items.
     private static let limits = CBORLimits(items: 1 << 17)
 
     private static func parameters(_ bytes: [UInt8]) throws(CTAPRequestError) -> CBORMap {
@@ -79,19 +79,33 @@ public enum CTAPRequest: Equatable, Sendable {
     }
 }
 
-/// Why a request can't be carried out as it came.
+/// The command byte of a request: the commands of a hybrid ceremony (CTAP 2.2 §6).
+public enum CTAPCommand: UInt8, CaseIterable, Sendable {
+    /// `authenticatorMakeCredential`.
+    case makeCredential = 0x01
+    /// `authenticatorGetAssertion`.
+    case getAssertion = 0x02
+    /// `authenticatorGetInfo`. Phones send its response right after the handshake, without a request.
+    case getInfo = 0x04
+    /// `authenticatorSelection`. Phones drop the connection on it, so a client never sends it.
+    case selection = 0x0B
+}
+
+/// A reason why a request cannot be carried out.
 public struct CTAPRequestError: Error, Equatable, Sendable {
-    /// What to answer.
+    /// Status of the response.
     public let status: CTAPStatus
-    /// The parameter that is wrong, such as `rp.id`, if it is one.
+    /// Name of the invalid parameter, such as `rp.id`, if there is one.
     public let field: String?
 
-    /// An error with the status to answer and the parameter that caused it.
+    /// Creates an error from the status of the response and the parameter that caused it.
     public init(status: CTAPStatus, field: String?) {
         self.status = status
         self.field = field
     }
+}
 
+extension CTAPRequestError: FieldFailure {
     init(_ error: FieldError) {
         switch error {
         case .missing(let name): self.init(status: .missingParameter, field: name)

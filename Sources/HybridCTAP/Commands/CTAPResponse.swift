@@ -2,63 +2,65 @@
 
 public import HybridCBOR
 
-/// An authenticator's answer: a status byte and, on success, CBOR (CTAP 2.2 §8).
+/// An authenticator's response: a status byte and, on success, CBOR (CTAP 2.2 §8).
 public struct CTAPResponse: Equatable, Sendable {
-    /// How it went.
+    /// Result of the command.
     public var status: CTAPStatus
     /// The CBOR after the status byte; empty on failure.
     public var body: [UInt8]
 
-    /// An answer from its parts.
+    /// Creates a response from its parts.
     public init(status: CTAPStatus, body: [UInt8]) {
         self.status = status
         self.body = body
     }
 
-    /// An answer that says why not.
+    /// Returns a response without a result.
     public static func failure(_ status: CTAPStatus) -> CTAPResponse { CTAPResponse(status: status, body: []) }
 
-    /// An answer that carries a result.
+    /// Returns a response with a result.
     public static func success(_ body: [UInt8]) -> CTAPResponse { CTAPResponse(status: .success, body: body) }
 
-    /// Reads a status byte and what follows it; only an empty message is refused.
+    /// Reads a status byte and a body.
+    ///
+    /// - Throws: ``CTAPResponseError/empty``.
     public init(parsing bytes: [UInt8]) throws(CTAPResponseError) {
         guard let first = bytes.first else { throw .empty }
         self.init(status: CTAPStatus(rawValue: first), body: Array(bytes.dropFirst()))
     }
 
-    /// The status byte and the body.
+    /// The status byte, followed by the body.
     public var encoded: [UInt8] { [status.rawValue] + body }
 }
 
-/// Why an authenticator's answer can't be used.
-public enum CTAPResponseError: Error, Equatable, Sendable {
-    /// It has no bytes.
-    case empty
-    /// It is not CBOR.
-    case cbor(CBORError)
-    /// It is CBOR, but not a map.
-    case notAMap
-    /// A member is missing.
-    case missing(String)
-    /// A member has the wrong type.
-    case wrongType(String)
-    /// A member has the wrong length or a value that is not allowed.
-    case invalid(String)
-    /// The authenticator data can't be read.
-    case authenticatorData(AuthenticatorDataError)
+/// A reason why an authenticator's response is unusable.
+public struct CTAPResponseError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The response has no bytes.
+    public static let empty = CTAPResponseError("empty")
+    /// The body is CBOR, but not a map.
+    public static let notAMap = CTAPResponseError("notAMap")
 
-    init(_ error: FieldError) {
-        switch error {
-        case .missing(let name): self = .missing(name)
-        case .wrongType(let name): self = .wrongType(name)
-        case .wrongLength(let name), .invalid(let name): self = .invalid(name)
-        }
+    /// The error's name, with the member or the cause in parentheses.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The body is not CBOR.
+    public static func cbor(_ error: CBORError) -> CTAPResponseError { CTAPResponseError("cbor(\(error))") }
+    /// A member is missing.
+    public static func missing(_ member: String) -> CTAPResponseError { CTAPResponseError("missing(\(member))") }
+    /// A member has the wrong type.
+    public static func wrongType(_ member: String) -> CTAPResponseError { CTAPResponseError("wrongType(\(member))") }
+    /// A member has the wrong length or a value that is not allowed.
+    public static func invalid(_ member: String) -> CTAPResponseError { CTAPResponseError("invalid(\(member))") }
+    /// The authenticator data is malformed.
+    public static func authenticatorData(_ error: AuthenticatorDataError) -> CTAPResponseError {
+        CTAPResponseError("authenticatorData(\(error))")
     }
 }
 
 extension CBORMap {
-    /// The map that an answer's body must be.
+    /// Reads the body of a response, which must be a map.
     init(responseBody bytes: [UInt8]) throws(CTAPResponseError) {
         let value: CBORValue
         do throws(CBORError) {
@@ -68,5 +70,15 @@ extension CBORMap {
         }
         guard let map = value.map else { throw .notAMap }
         self = map
+    }
+}
+
+extension CTAPResponseError: FieldFailure {
+    init(_ error: FieldError) {
+        switch error {
+        case .missing(let name): self = .missing(name)
+        case .wrongType(let name): self = .wrongType(name)
+        case .wrongLength(let name), .invalid(let name): self = .invalid(name)
+        }
     }
 }

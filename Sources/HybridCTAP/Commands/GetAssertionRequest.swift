@@ -2,22 +2,22 @@
 
 public import HybridCBOR
 
-/// Asks for a signature with an existing credential (`authenticatorGetAssertion`, CTAP 2.2 §6.2).
+/// A request for a signature with an existing credential (`authenticatorGetAssertion`, CTAP 2.2 §6.2).
 public struct GetAssertionRequest: Equatable, Sendable {
-    /// For whom.
+    /// The relying party.
     public var relyingPartyID: RelyingPartyID
-    /// What is signed in the end.
+    /// Hash of the client data, which is signed together with the authenticator data.
     public var clientDataHash: ClientDataHash
-    /// The only credentials that may answer; empty if any of the relying party's may.
+    /// Acceptable credentials; empty if any credential of the relying party is acceptable.
     public var allowList: [CredentialDescriptor]
     /// Extension inputs by name; `nil` if absent.
     public var extensions: CBORMap?
-    /// Whether the user must be present (option `up`); `false` asks for a silent answer.
+    /// True if the user must be present (option `up`); `false` requests a silent response.
     public var userPresence: Bool
-    /// Whether the user must be verified (option `uv`).
+    /// True if the user must be verified (option `uv`).
     public var userVerification: Bool
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(
         relyingPartyID: RelyingPartyID,
         clientDataHash: ClientDataHash,
@@ -34,24 +34,20 @@ public struct GetAssertionRequest: Equatable, Sendable {
         self.userVerification = userVerification
     }
 
-    /// What is asked of the `prf` extension; `nil` if nothing is.
+    /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
-        do throws(FieldError) {
-            try self.init(FieldReader(map))
-            _ = try PRFInput(extensions: extensions)
-        } catch {
-            throw CTAPRequestError(error)
-        }
+        try self.init(FieldReader<CTAPRequestError>(map))
+        _ = try PRFInput(extensions: extensions)
         if map[5]?.map?["rk"] != nil { throw CTAPRequestError(status: .unsupportedOption, field: "options.rk") }
     }
 
-    private init(_ fields: FieldReader) throws(FieldError) {
+    private init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
         let options = try fields.options(5)
         let text = try fields.required(1, "rpId", as: \.text)
-        guard let relyingPartyID = RelyingPartyID(text) else { throw .invalid("rpId") }
+        guard let relyingPartyID = RelyingPartyID(text) else { throw CTAPRequestError(.invalid("rpId")) }
         self.init(
             relyingPartyID: relyingPartyID,
             clientDataHash: try fields.bytes(2, "clientDataHash", as: ClientDataHash.init(bytes:)),
@@ -62,12 +58,12 @@ public struct GetAssertionRequest: Equatable, Sendable {
         )
     }
 
-    /// The parameters by their number.
+    /// Parameters by number.
     var parameters: CBORMap {
         var map: CBORMap = [1: .text(relyingPartyID.text), 2: .bytes(clientDataHash.bytes)]
         if !allowList.isEmpty { map[3] = allowList.cbor }
         if let extensions { map[4] = .map(extensions) }
-        // Only what differs from CTAP's defaults is sent, as browsers do.
+        // Like browsers, omits options with CTAP's default value.
         var options = CBORMap()
         if !userPresence { options["up"] = false }
         if userVerification { options["uv"] = true }

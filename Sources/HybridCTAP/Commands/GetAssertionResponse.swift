@@ -2,24 +2,26 @@
 
 public import HybridCBOR
 
-/// A signature by a credential (answer to `authenticatorGetAssertion`, CTAP 2.2 §6.2).
+/// A signature by a credential (response to `authenticatorGetAssertion`, CTAP 2.2 §6.2).
 public struct GetAssertionResponse: Equatable, Sendable {
-    /// The credential that signed; may be absent if the allow list had exactly one entry.
+    /// The credential that signed.
+    ///
+    /// It may be absent if the allow list had exactly one entry.
     public var credential: CredentialDescriptor?
-    /// What the authenticator says.
+    /// The signed data of the authenticator.
     public var authenticatorData: AuthenticatorData
-    /// The signature over authenticator data and client data hash.
+    /// Signature over authenticator data and client data hash.
     public var signature: [UInt8]
-    /// The account, if the request left the choice to the authenticator.
+    /// The account, if the request left its choice to the authenticator.
     public var user: UserEntity?
-    /// How many assertions there are; absent means one.
+    /// Number of assertions; absent means one.
     public var numberOfCredentials: Int?
-    /// Whether the user chose the account on the authenticator.
+    /// True if the user selected the account on the authenticator.
     public var userSelected: Bool
-    /// Extension outputs that nothing signs; `nil` if absent.
+    /// Extension outputs without a signature; `nil` if absent.
     public var unsignedExtensionOutputs: CBORMap?
 
-    /// An answer from its parts.
+    /// Creates a response from its parts.
     public init(
         credential: CredentialDescriptor?,
         authenticatorData: AuthenticatorData,
@@ -41,21 +43,16 @@ public struct GetAssertionResponse: Equatable, Sendable {
     /// Reads the body of a successful ``CTAPResponse``.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let map = try CBORMap(responseBody: body)
-        let fields = FieldReader(map)
-        let bytes: [UInt8]
-        do throws(FieldError) {
-            credential = map[1] == nil ? nil : try CredentialDescriptor(fields.nested(1, "credential"))
-            bytes = try fields.required(2, "authData", as: \.bytes)
-            signature = try fields.required(3, "signature", as: \.bytes)
-            // An empty handle names nobody, which WebAuthn writes as no handle at all.
-            let namesNobody = map[4] == nil || map[4]?.map?["id"] == .bytes([])
-            user = namesNobody ? nil : try UserEntity(fields.nested(4, "user"))
-            numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)
-            userSelected = try fields.optional(6, "userSelected", as: \.boolean) ?? false
-            unsignedExtensionOutputs = try fields.optional(8, "unsignedExtensionOutputs", as: \.map)
-        } catch {
-            throw CTAPResponseError(error)
-        }
+        let fields = FieldReader<CTAPResponseError>(map)
+        credential = map[1] == nil ? nil : try CredentialDescriptor(fields.nested(1, "credential"))
+        let bytes = try fields.required(2, "authData", as: \.bytes)
+        signature = try fields.required(3, "signature", as: \.bytes)
+        // Some authenticators send an empty handle where WebAuthn has none.
+        let hasNoUser = map[4] == nil || map[4]?.map?["id"] == .bytes([])
+        user = hasNoUser ? nil : try UserEntity(fields.nested(4, "user"))
+        numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)
+        userSelected = try fields.optional(6, "userSelected", as: \.boolean) ?? false
+        unsignedExtensionOutputs = try fields.optional(8, "unsignedExtensionOutputs", as: \.map)
         authenticatorData = try AuthenticatorData(responseMember: bytes)
     }
 

@@ -2,33 +2,31 @@
 
 public import HybridCBOR
 
-/// Asks for a new credential (`authenticatorMakeCredential`, CTAP 2.3 §6.1).
+/// A request for a new credential (`authenticatorMakeCredential`, CTAP 2.3 §6.1).
 ///
-/// PIN/UV tokens and enterprise attestation are never offered over hybrid, so a request that uses them
-/// is refused as CTAP says an authenticator without them must.
+/// PIN/UV tokens and enterprise attestation are not available over hybrid. A request that uses them is rejected as CTAP
+/// requires from an authenticator without them.
 public struct MakeCredentialRequest: Equatable, Sendable {
-    /// What is signed in the end.
+    /// Hash of the client data.
     public var clientDataHash: ClientDataHash
-    /// For whom.
+    /// The relying party.
     public var relyingParty: RelyingPartyEntity
-    /// For which account.
+    /// The account.
     public var user: UserEntity
-    /// Acceptable algorithms, the best first.
-    ///
-    /// Read from the wire, it has no entries of unknown types left.
+    /// Acceptable algorithms in order of preference, without entries of unknown types.
     public var algorithms: [COSEAlgorithm]
-    /// Credentials that must not exist on the authenticator already; empty if absent.
+    /// Credentials that must not exist on the authenticator; empty if absent.
     public var excludeList: [CredentialDescriptor]
     /// Extension inputs by name; `nil` if absent.
     public var extensions: CBORMap?
-    /// Names of the attestation formats the relying party would like, the best first; empty if it has no wish.
+    /// Preferred attestation formats in order of preference; empty if there is no preference.
     public var attestationFormats: [String]
-    /// Whether the credential must be discoverable (option `rk`).
+    /// True if the credential must be discoverable (option `rk`).
     public var residentKey: Bool
-    /// Whether the user must be verified (option `uv`).
+    /// True if the user must be verified (option `uv`).
     public var userVerification: Bool
 
-    /// A request from its parts.
+    /// Creates a request from its parts.
     public init(
         clientDataHash: ClientDataHash,
         relyingParty: RelyingPartyEntity,
@@ -51,25 +49,21 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         self.userVerification = userVerification
     }
 
-    /// What is asked of the `prf` extension; `nil` if nothing is.
+    /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
-        do throws(FieldError) {
-            try self.init(FieldReader(map))
-            _ = try PRFInput(extensions: extensions)
-        } catch {
-            throw CTAPRequestError(error)
-        }
-        // An authenticator may not leave the user out when it makes a credential.
+        try self.init(FieldReader<CTAPRequestError>(map))
+        _ = try PRFInput(extensions: extensions)
+        // User presence is mandatory for a new credential.
         if map[7]?.map?["up"] == .boolean(false) {
             throw CTAPRequestError(status: .invalidOption, field: "options.up")
         }
     }
 
-    private init(_ fields: FieldReader) throws(FieldError) {
+    private init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
         let options = try fields.options(7)
         self.init(
             clientDataHash: try fields.bytes(1, "clientDataHash", as: ClientDataHash.init(bytes:)),
@@ -84,14 +78,14 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         )
     }
 
-    /// The parameters by their number.
+    /// Parameters by number.
     var parameters: CBORMap {
         var map: CBORMap = [
             1: .bytes(clientDataHash.bytes), 2: relyingParty.cbor, 3: user.cbor, 4: algorithms.cbor,
         ]
         if !excludeList.isEmpty { map[5] = excludeList.cbor }
         if let extensions { map[6] = .map(extensions) }
-        // `false` is the default of both and left out, as browsers do.
+        // Like browsers, omits options with the default value `false`.
         var options = CBORMap()
         if residentKey { options["rk"] = true }
         if userVerification { options["uv"] = true }
@@ -102,7 +96,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
 }
 
 extension CBORMap {
-    /// Answers a PIN/UV token as CTAP 2.2 §6.1.2 and §6.2.2 say an authenticator without tokens does.
+    /// Rejects a PIN/UV token as CTAP 2.2 §6.1.2 and §6.2.2 require from an authenticator without tokens.
     func refusePINToken(parameter: CBORValue, protocol version: CBORValue) throws(CTAPRequestError) {
         guard self[parameter] != nil else { return }
         throw self[version] == nil

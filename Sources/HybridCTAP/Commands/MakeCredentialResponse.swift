@@ -2,18 +2,20 @@
 
 public import HybridCBOR
 
-/// A new credential (answer to `authenticatorMakeCredential`, CTAP 2.2 §6.1).
+/// A new credential (response to `authenticatorMakeCredential`, CTAP 2.2 §6.1).
 public struct MakeCredentialResponse: Equatable, Sendable {
     /// Name of the attestation format, such as `none` or `packed`.
     public var format: String
-    /// What the authenticator says; it must contain the attested credential.
+    /// The signed data of the authenticator; it must contain the attested credential.
     public var authenticatorData: AuthenticatorData
     /// The attestation statement.
     public var attestationStatement: CBORMap
-    /// Extension outputs that nothing signs; `nil` if absent.
+    /// Extension outputs without a signature; `nil` if absent.
     public var unsignedExtensionOutputs: CBORMap?
 
-    /// An answer from its parts; the default is what passkey providers send: no attestation.
+    /// Creates a response from its parts.
+    ///
+    /// The default is no attestation, as sent by passkey providers.
     public init(
         format: String = AttestationObject.noneFormat,
         authenticatorData: AuthenticatorData,
@@ -26,7 +28,7 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         self.unsignedExtensionOutputs = unsignedExtensionOutputs
     }
 
-    /// An answer in which the new key itself signs, over authenticator data and client data hash.
+    /// Creates a response with self attestation: the new key signs authenticator data and client data hash.
     public init(authenticatorData: AuthenticatorData, selfAttestation signature: [UInt8], algorithm: COSEAlgorithm) {
         self.init(
             format: AttestationObject.packedFormat,
@@ -37,17 +39,11 @@ public struct MakeCredentialResponse: Equatable, Sendable {
 
     /// Reads the body of a successful ``CTAPResponse``.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
-        let map = try CBORMap(responseBody: body)
-        let fields = FieldReader(map)
-        let bytes: [UInt8]
-        do throws(FieldError) {
-            format = try fields.required(1, "fmt", as: \.text)
-            bytes = try fields.required(2, "authData", as: \.bytes)
-            attestationStatement = try fields.optional(3, "attStmt", as: \.map) ?? [:]
-            unsignedExtensionOutputs = try fields.optional(6, "unsignedExtensionOutputs", as: \.map)
-        } catch {
-            throw CTAPResponseError(error)
-        }
+        let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
+        format = try fields.required(1, "fmt", as: \.text)
+        let bytes = try fields.required(2, "authData", as: \.bytes)
+        attestationStatement = try fields.optional(3, "attStmt", as: \.map) ?? [:]
+        unsignedExtensionOutputs = try fields.optional(6, "unsignedExtensionOutputs", as: \.map)
         authenticatorData = try AuthenticatorData(responseMember: bytes)
     }
 
@@ -60,21 +56,21 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         return CBOREncoder.encode(map)
     }
 
-    /// The attestation statement as it stands in an answer's body, byte for byte; `nil` if there is none.
+    /// Returns the attestation statement of a response's body byte for byte; `nil` if there is none.
     ///
-    /// A statement that is written anew could differ from what was signed or counted.
+    /// A statement that is encoded again could differ from the signed bytes.
     public static func encodedStatement(in body: [UInt8]) -> [UInt8]? {
         CBORDecoder.encodedValue(of: 3, inMap: body)
     }
 
-    /// The same in the form that relying parties read.
+    /// The response in the form for relying parties.
     public var attestationObject: AttestationObject {
         AttestationObject(format: format, statement: attestationStatement, authenticatorData: authenticatorData)
     }
 }
 
 extension AuthenticatorData {
-    /// Reads the member of an answer.
+    /// Reads the member of a response.
     init(responseMember bytes: [UInt8]) throws(CTAPResponseError) {
         do throws(AuthenticatorDataError) {
             try self.init(parsing: bytes)

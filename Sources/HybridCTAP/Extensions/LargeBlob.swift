@@ -2,16 +2,16 @@
 
 public import HybridCBOR
 
-/// What a request asks of the `largeBlob` extension (WebAuthn Level 3 §10.1.5), in the form that phones are sent.
+/// Input of the `largeBlob` extension (WebAuthn Level 3 §10.1.5) in the form for phones.
 ///
-/// Security keys keep such data with `largeBlobKey` and commands of its own. Phones are asked for the same in the
-/// request itself and answer in the unsigned extension outputs. The form is Chromium's; iPhones list the extension.
+/// Security keys store such data with `largeBlobKey` and separate commands. Phones receive the input in the request
+/// and return unsigned extension outputs. The form is Chromium's; iPhones list the extension.
 public enum LargeBlobInput: Equatable, Sendable {
-    /// In a creation: whether the passkey must be able to keep data, or should.
+    /// In a creation: requires or prefers a passkey that can store data.
     case support(isRequired: Bool)
-    /// In a sign-in: what is kept.
+    /// In a sign-in: reads the stored data.
     case read
-    /// In a sign-in: what is to be kept from now on.
+    /// In a sign-in: replaces the stored data.
     case write(CompressedBlob)
 
     /// Name of the extension.
@@ -29,50 +29,49 @@ public enum LargeBlobInput: Equatable, Sendable {
     }
 }
 
-/// What the `largeBlob` extension answers.
+/// Output of the `largeBlob` extension.
 public struct LargeBlobOutput: Equatable, Sendable {
-    /// Of a creation: whether the passkey can keep data.
+    /// In a creation: true if the passkey can store data.
     public var isSupported: Bool?
-    /// Of a sign-in: what is kept.
+    /// In a sign-in: the stored data.
     public var blob: CompressedBlob?
-    /// Of a sign-in: whether it was written.
+    /// In a sign-in: true if the data was written.
     public var isWritten: Bool?
 
-    /// An output from its parts.
+    /// Creates an output from its parts.
     public init(isSupported: Bool? = nil, blob: CompressedBlob? = nil, isWritten: Bool? = nil) {
         self.isSupported = isSupported
         self.blob = blob
         self.isWritten = isWritten
     }
 
-    /// Reads the member of an answer's unsigned extension outputs; `nil` if there is none.
+    /// Reads the member of unsigned extension outputs; `nil` if absent.
     ///
-    /// - Throws: ``CTAPResponseError`` if a member is of another type, or a blob has no size.
+    /// - Throws: ``CTAPResponseError`` if a member has the wrong type, or a blob has no size.
     public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
         let name = CBORValue.text(LargeBlobInput.extensionName)
         guard outputs?[name] != nil else { return nil }
-        do throws(FieldError) {
-            let fields = try FieldReader(outputs ?? [:]).nested(name, LargeBlobInput.extensionName)
-            isSupported = try fields.optional("supported", "supported", as: \.boolean)
-            isWritten = try fields.optional("written", "written", as: \.boolean)
-            guard let bytes = try fields.optional("blob", "blob", as: \.bytes) else { return }
-            let size = try fields.required("originalSize", "originalSize", as: \.integer)
-            guard size >= 0 else { throw .invalid(fields.name("originalSize")) }
-            blob = CompressedBlob(bytes: bytes, originalSize: size)
-        } catch {
-            throw CTAPResponseError(error)
-        }
+        let fields = try FieldReader<CTAPResponseError>(outputs ?? [:]).nested(
+            name,
+            LargeBlobInput.extensionName
+        )
+        isSupported = try fields.optional("supported", "supported", as: \.boolean)
+        isWritten = try fields.optional("written", "written", as: \.boolean)
+        guard let bytes = try fields.optional("blob", "blob", as: \.bytes) else { return }
+        let size = try fields.required("originalSize", "originalSize", as: \.integer)
+        guard size >= 0 else { throw CTAPResponseError(.invalid(fields.name("originalSize"))) }
+        blob = CompressedBlob(bytes: bytes, originalSize: size)
     }
 }
 
-/// A website's data as it travels: DEFLATE (RFC 1951), without a header.
+/// A website's data in transit: raw DEFLATE (RFC 1951).
 public struct CompressedBlob: Hashable, Sendable {
     /// The compressed bytes.
     public let bytes: [UInt8]
-    /// How long they are when they are inflated, in bytes.
+    /// Length of the inflated data in bytes.
     public let originalSize: Int
 
-    /// Takes both as they are.
+    /// Creates a blob from its parts, without checking them.
     public init(bytes: [UInt8], originalSize: Int) {
         self.bytes = bytes
         self.originalSize = originalSize

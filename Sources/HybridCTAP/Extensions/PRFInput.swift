@@ -2,34 +2,35 @@
 
 public import HybridCBOR
 
-/// What a request asks of the `prf` extension (WebAuthn Level 3 §10.1.4), in the form that phones are sent.
+/// Input of the `prf` extension (WebAuthn Level 3 §10.1.4) in the form for phones.
 ///
-/// Security keys are asked for the same with `hmac-secret` and an encryption of its own. Over hybrid the channel
-/// encrypts already, so the salts stand in the clear inside it, by their WebAuthn names:
+/// Security keys use `hmac-secret` instead, which encrypts the salts. The hybrid channel is encrypted, so the salts
+/// have no encryption of their own and use their WebAuthn names:
 ///
 /// - in a creation `{}` or `{eval: {first, second?}}`;
 /// - in a sign-in `{eval?: {first, second?}, evalByCredential?: {credential ID: {first, second?}}}`.
 ///
-/// The answers are unsigned extension outputs. They are secrets of the website's, and as such of no use to anybody
-/// who could change them.
+/// The results are unsigned extension outputs.
 public struct PRFInput: Equatable, Sendable {
     /// Name of the extension.
     static let name: CBORValue = "prf"
-    /// The same as getInfo lists it.
+    /// Name of the extension in getInfo.
     public static let extensionName = "prf"
 
-    /// The salts for whichever credential answers.
+    /// Salts for any credential.
     public var salts: PRFSalts?
-    /// Salts for one credential, which go before ``salts``.
+    /// Salts for specific credentials, which take precedence over ``salts``.
     public var saltsByCredential: [CredentialID: PRFSalts]
 
-    /// An input from its parts; without any salts it asks whether the extension is there.
+    /// Creates an input from its parts.
+    ///
+    /// Without salts it only requests support of the extension.
     public init(salts: PRFSalts? = nil, saltsByCredential: [CredentialID: PRFSalts] = [:]) {
         self.salts = salts
         self.saltsByCredential = saltsByCredential
     }
 
-    /// The salts that are meant for a credential.
+    /// Returns the salts for a credential.
     public func salts(for credential: CredentialID) -> PRFSalts? { saltsByCredential[credential] ?? salts }
 
     /// The member of a request's extensions.
@@ -44,30 +45,34 @@ public struct PRFInput: Equatable, Sendable {
         return [Self.name: .map(members)]
     }
 
-    /// Reads the member of a request's extensions; `nil` if there is none.
-    init?(extensions: CBORMap?) throws(FieldError) {
-        let fields = FieldReader(extensions ?? [:], path: "extensions")
+    /// Reads the member of a request's extensions; `nil` if absent.
+    init?(extensions: CBORMap?) throws(CTAPRequestError) {
+        let fields = FieldReader<CTAPRequestError>(extensions ?? [:], path: "extensions")
         guard try fields.optional(Self.name, "prf", as: \.map) != nil else { return nil }
         let prf = try fields.nested(Self.name, "prf")
         if try prf.optional("eval", "eval", as: \.map) != nil { salts = try PRFSalts(prf.nested("eval", "eval")) }
         saltsByCredential = [:]
         for (key, value) in try prf.optional("evalByCredential", "evalByCredential", as: \.map)?.entries ?? [] {
             let name = prf.name("evalByCredential")
-            guard let bytes = key.bytes, let map = value.map else { throw .wrongType(name) }
-            guard let credential = CredentialID(bytes: bytes) else { throw .wrongLength(name) }
-            saltsByCredential[credential] = try PRFSalts(FieldReader(map, path: name))
+            guard let bytes = key.bytes, let map = value.map else {
+                throw CTAPRequestError(.wrongType(name))
+            }
+            guard let credential = CredentialID(bytes: bytes) else {
+                throw CTAPRequestError(.wrongLength(name))
+            }
+            saltsByCredential[credential] = try PRFSalts(FieldReader<CTAPRequestError>(map, path: name))
         }
     }
 }
 
-/// One salt or two, each to be turned into 32 pseudo-random bytes.
+/// One or two salts; each yields 32 pseudorandom bytes.
 public struct PRFSalts: Hashable, Sendable {
-    /// The first.
+    /// The first salt.
     public var first: PRFSalt
-    /// The second, which sites use while they change keys.
+    /// The second salt, which websites use for key rotation.
     public var second: PRFSalt?
 
-    /// Salts from their parts.
+    /// Creates salts from their parts.
     public init(first: PRFSalt, second: PRFSalt? = nil) {
         self.first = first
         self.second = second
@@ -79,7 +84,7 @@ public struct PRFSalts: Hashable, Sendable {
         return .map(map)
     }
 
-    init(_ fields: FieldReader) throws(FieldError) {
+    init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
         first = try fields.bytes("first", "first", as: PRFSalt.init(bytes:))
         second =
             try fields.optional("second", "second", as: \.bytes) == nil
@@ -87,12 +92,12 @@ public struct PRFSalts: Hashable, Sendable {
     }
 }
 
-/// A salt as it comes out of the client, which has hashed what the website gave: 32 bytes.
+/// A salt of 32 bytes, which the client derives from the website's input.
 public struct PRFSalt: Hashable, Sendable {
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// Takes exactly 32 bytes; anything else is `nil`.
+    /// Creates a salt from 32 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 32 else { return nil }
         self.bytes = Array(bytes)

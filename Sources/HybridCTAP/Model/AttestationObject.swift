@@ -2,21 +2,21 @@
 
 public import HybridCBOR
 
-/// A new credential as relying parties read it: `{fmt, attStmt, authData}` (WebAuthn Level 3 §6.5.4).
+/// A new credential in the form for relying parties: `{fmt, attStmt, authData}` (WebAuthn Level 3 §6.5.4).
 public struct AttestationObject: Hashable, Sendable {
-    /// The format that attests nothing.
+    /// The format without attestation.
     public static let noneFormat = "none"
-    /// The format whose statement is `{alg, sig}` by the credential itself, or by a certificate (WebAuthn Level 3 §8.2).
+    /// The format with a signature by the credential itself or by an attestation certificate (WebAuthn Level 3 §8.2).
     public static let packedFormat = "packed"
 
     /// Name of the attestation format.
     public var format: String
     /// The attestation statement.
     public var statement: CBORMap
-    /// What the authenticator says.
+    /// The signed data of the authenticator.
     public var authenticatorData: AuthenticatorData
 
-    /// An attestation object from its parts.
+    /// Creates an attestation object from its parts.
     public init(format: String, statement: CBORMap, authenticatorData: AuthenticatorData) {
         self.format = format
         self.statement = statement
@@ -25,22 +25,17 @@ public struct AttestationObject: Hashable, Sendable {
 
     /// Reads the CBOR.
     public init(parsing bytes: [UInt8]) throws(CTAPResponseError) {
-        let fields = FieldReader(try CBORMap(responseBody: bytes))
-        let data: [UInt8]
-        do throws(FieldError) {
-            format = try fields.required("fmt", "fmt", as: \.text)
-            statement = try fields.required("attStmt", "attStmt", as: \.map)
-            data = try fields.required("authData", "authData", as: \.bytes)
-        } catch {
-            throw CTAPResponseError(error)
-        }
+        let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: bytes))
+        format = try fields.required("fmt", "fmt", as: \.text)
+        statement = try fields.required("attStmt", "attStmt", as: \.map)
+        let data = try fields.required("authData", "authData", as: \.bytes)
         authenticatorData = try AuthenticatorData(responseMember: data)
     }
 
     /// The canonical CBOR.
     public var encoded: [UInt8] { encoded(statement: CBOREncoder.encode(statement)) }
 
-    /// The CBOR around a statement that stays as it was written; all else is canonical.
+    /// Returns the canonical CBOR with an attestation statement that keeps its original bytes.
     public func encoded(statement bytes: [UInt8]) -> [UInt8] {
         func text(_ text: String) -> [UInt8] { CBOREncoder.encode(.text(text)) }
         return [0xA3] + text("fmt") + text(format) + text("attStmt") + bytes

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A new credential inside authenticator data (WebAuthn Level 3 §6.5.1).
+/// A new credential in authenticator data (WebAuthn Level 3 §6.5.1).
 ///
-/// 16 bytes AAGUID ‖ 2 bytes length, big-endian ‖ credential ID ‖ public key as COSE, which ends where its
-/// CBOR ends.
+/// 16 bytes AAGUID ‖ 2 bytes length, big-endian ‖ credential ID ‖ COSE public key, whose CBOR determines its length.
 public struct AttestedCredential: Hashable, Sendable {
-    /// Model of the authenticator, or name of the passkey provider.
+    /// Model of the authenticator or passkey provider.
     public let aaguid: AAGUID
-    /// Name of the credential.
+    /// ID of the credential.
     public let id: CredentialID
-    /// Its public key.
+    /// Public key of the credential.
     public let publicKey: COSEKey
 
-    /// A credential from its parts.
+    /// Creates a credential from its parts.
     public init(aaguid: AAGUID, id: CredentialID, publicKey: COSEKey) {
         self.aaguid = aaguid
         self.id = id
         self.publicKey = publicKey
     }
 
-    /// The bytes.
+    /// The encoding in authenticator data.
     public var encoded: [UInt8] {
         let length = UInt16(truncatingIfNeeded: id.bytes.count)
         return aaguid.bytes + [UInt8(length >> 8), UInt8(length & 0xFF)] + id.bytes + publicKey.encoded
     }
 
-    /// Reads a credential at the start of the bytes and tells how many it took.
+    /// Reads a credential at the start of the input, and returns its length.
     static func prefix(
         of bytes: ArraySlice<UInt8>
     ) throws(AuthenticatorDataError) -> (credential: AttestedCredential, length: Int) {
@@ -45,7 +44,7 @@ public struct AttestedCredential: Hashable, Sendable {
 }
 
 extension AAGUID {
-    /// Sixteen zeros: no model is named.
+    /// Sixteen zeros: the model is not stated.
     public static let zero = AAGUID()
 
     private init() { bytes = [UInt8](repeating: 0, count: 16) }

@@ -2,25 +2,25 @@
 
 public import HybridCBOR
 
-/// What an authenticator vouches for; its signature covers these very bytes (WebAuthn Level 3 §6.1).
+/// Data that an authenticator signs (WebAuthn Level 3 §6.1).
 ///
 /// 32 bytes relying party ID hash ‖ 1 byte flags ‖ 4 bytes counter, big-endian ‖ attested credential if flag AT
-/// ‖ extension outputs as CBOR if flag ED. What was received is kept byte for byte in ``encoded``.
+/// ‖ extension outputs as CBOR if flag ED. The signature covers these bytes, so ``encoded`` keeps them as received.
 public struct AuthenticatorData: Hashable, Sendable {
-    /// The bytes; what is signed.
+    /// The signed bytes.
     public let encoded: [UInt8]
     /// Hash of the relying party ID.
     public let relyingPartyIDHash: RelyingPartyIDHash
-    /// What was done and what follows.
+    /// Flags about the user, the credential and optional parts.
     public let flags: Flags
-    /// Signature counter; 0 on passkeys that exist on several devices.
+    /// Signature counter; 0 for passkeys that are synchronized.
     public let signatureCount: UInt32
-    /// The new credential; there if and only if flag AT is set.
+    /// The new credential; present if and only if flag AT is set.
     public let attestedCredential: AttestedCredential?
-    /// Signed extension outputs; there if and only if flag ED is set.
+    /// Signed extension outputs; present if and only if flag ED is set.
     public let extensions: CBORMap?
 
-    /// Builds the bytes from the parts; flags AT and ED follow from what is given.
+    /// Creates authenticator data from its parts, and sets flags AT and ED accordingly.
     public init(
         relyingPartyIDHash: RelyingPartyIDHash,
         flags: Flags,
@@ -43,7 +43,7 @@ public struct AuthenticatorData: Hashable, Sendable {
         encoded = bytes
     }
 
-    /// Reads authenticator data that fills the bytes.
+    /// Reads authenticator data that fills the input.
     public init(parsing bytes: some Sequence<UInt8>) throws(AuthenticatorDataError) {
         let bytes = Array(bytes)
         guard bytes.count >= 37, let hash = RelyingPartyIDHash(bytes: bytes[..<32]) else { throw .truncated }
@@ -80,21 +80,21 @@ public struct AuthenticatorData: Hashable, Sendable {
 }
 
 extension AuthenticatorData {
-    /// One byte of flags; bits without a name are kept.
+    /// One byte of flags; unknown bits are preserved.
     public struct Flags: OptionSet, Hashable, Sendable {
         /// The byte.
         public let rawValue: UInt8
 
-        /// Flags from their byte.
+        /// Creates flags from their byte.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// UP: the user was present.
         public static let userPresent = Flags(rawValue: 0x01)
         /// UV: the user was verified.
         public static let userVerified = Flags(rawValue: 0x04)
-        /// BE: the credential may exist on several devices.
+        /// BE: the credential may be backed up.
         public static let backupEligible = Flags(rawValue: 0x08)
-        /// BS: the credential exists in a second place now.
+        /// BS: the credential is backed up.
         public static let backedUp = Flags(rawValue: 0x10)
         /// AT: an attested credential follows.
         public static let attestedCredential = Flags(rawValue: 0x40)
@@ -103,16 +103,24 @@ extension AuthenticatorData {
     }
 }
 
-/// Why bytes are not authenticator data.
-public enum AuthenticatorDataError: Error, Equatable, Sendable {
-    /// They end too early.
-    case truncated
+/// A reason why input is not authenticator data.
+public struct AuthenticatorDataError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The input is too short.
+    public static let truncated = AuthenticatorDataError("truncated")
     /// Bytes follow that no flag announces.
-    case trailingBytes
-    /// The credential ID has no bytes, or more than ``CredentialID/maximumLength``.
-    case credentialIDLength
-    /// The public key can't be used.
-    case publicKey(COSEKeyError)
+    public static let trailingBytes = AuthenticatorDataError("trailingBytes")
+    /// The credential ID is empty or longer than ``CredentialID/maximumLength``.
+    public static let credentialIDLength = AuthenticatorDataError("credentialIDLength")
     /// The extension outputs are not a CBOR map.
-    case extensions
+    public static let extensions = AuthenticatorDataError("extensions")
+
+    /// The error's name, with the cause in parentheses.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The public key is unusable.
+    public static func publicKey(_ error: COSEKeyError) -> AuthenticatorDataError {
+        AuthenticatorDataError("publicKey(\(error))")
+    }
 }

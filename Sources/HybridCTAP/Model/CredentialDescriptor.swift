@@ -2,31 +2,31 @@
 
 internal import HybridCBOR
 
-/// Points at one credential, in allow and exclude lists and in assertions (WebAuthn Level 3 §5.8.3).
+/// A reference to a credential in allow and exclude lists and in assertions (WebAuthn Level 3 §5.8.3).
 public struct CredentialDescriptor: Hashable, Sendable {
-    /// The only type there is so far.
+    /// The only type that is defined.
     public static let publicKeyType = "public-key"
 
-    /// Name of the credential.
+    /// ID of the credential.
     public var id: CredentialID
-    /// Its type.
+    /// Type of the credential.
     ///
-    /// Entries of an unknown type match nothing, but a list of them is not an empty list.
+    /// Entries of an unknown type match nothing, but a list of them is not empty.
     public var type: String
-    /// How the relying party believes it can be reached; hints, in no order that matters.
+    /// Hints of the relying party for transports; the order has no meaning.
     public var transports: [String]
 
-    /// A descriptor from its parts.
+    /// Creates a descriptor from its parts.
     public init(id: CredentialID, type: String = Self.publicKeyType, transports: [String] = []) {
         self.id = id
         self.type = type
         self.transports = transports
     }
 
-    /// Whether the type is ``publicKeyType``.
+    /// True if the type is ``publicKeyType``.
     public var isPublicKey: Bool { type == Self.publicKeyType }
 
-    init(_ fields: FieldReader) throws(FieldError) {
+    init<Failure>(_ fields: FieldReader<Failure>) throws(Failure) {
         self.init(
             id: try fields.bytes("id", "id", as: CredentialID.init(bytes:)),
             type: try fields.required("type", "type", as: \.text),
@@ -42,7 +42,7 @@ public struct CredentialDescriptor: Hashable, Sendable {
 }
 
 extension [CredentialDescriptor] {
-    init(_ readers: [FieldReader]) throws(FieldError) {
+    init<Failure>(_ readers: [FieldReader<Failure>]) throws(Failure) {
         self = []
         for reader in readers { append(try CredentialDescriptor(reader)) }
     }

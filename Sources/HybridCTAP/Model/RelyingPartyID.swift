@@ -2,15 +2,15 @@
 
 internal import Crypto
 
-/// Name of a relying party: a lower-case domain in A-label form (or `localhost`), at most 253 characters.
+/// ID of a relying party: a lower-case domain in A-label form (or `localhost`), at most 253 characters.
 ///
-/// Anything else is refused where bytes come in, so that what a person is shown is always one plain host
-/// name: no Unicode look-alikes, no IP address, no port, no trailing dot.
+/// Anything else is rejected on input, so users always see one plain host name: no Unicode look-alikes, no IP address,
+/// no port, no trailing dot.
 public struct RelyingPartyID: Hashable, Sendable {
     /// The domain.
     public let text: String
 
-    /// Takes a lower-case A-label domain; anything else is `nil`.
+    /// Creates an ID from a lower-case A-label domain; `nil` for any other text.
     public init?(_ text: some StringProtocol) {
         let characters = Array(text.utf8)
         guard (1...253).contains(characters.count) else { return nil }
@@ -20,12 +20,12 @@ public struct RelyingPartyID: Hashable, Sendable {
         self.text = String(text)
     }
 
-    /// SHA-256 of the name, as it stands at the start of authenticator data.
+    /// SHA-256 of the domain, the first part of authenticator data.
     public var hash: RelyingPartyIDHash {
         RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
     }
 
-    /// Browsers read a name that ends in a number, decimal or `0x…`, as an IPv4 address.
+    /// Returns true for a number, decimal or `0x…`: browsers parse a name with such a last label as an IPv4 address.
     private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         if label.starts(with: Array("0x".utf8)) {
@@ -59,7 +59,7 @@ public struct RelyingPartyIDHash: Hashable, Sendable {
 
     init(digest: [UInt8]) { self.bytes = digest }
 
-    /// Takes exactly 32 bytes; anything else is `nil`.
+    /// Creates a hash from 32 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 32 else { return nil }
         self.bytes = Array(bytes)

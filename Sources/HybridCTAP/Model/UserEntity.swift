@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The account a credential is for, as the relying party names it.
+internal import HybridCBOR
+
+/// The account of a credential, as named by the relying party.
 public struct UserEntity: Hashable, Sendable {
-    /// The account's handle.
+    /// Handle of the account.
     public var id: UserHandle
-    /// The account's name, such as an e-mail address; empty when unknown.
+    /// Name of the account, such as an e-mail address; empty if unknown.
     public var name: String
-    /// The person's name; empty when unknown.
+    /// Name of the user; empty if unknown.
     public var displayName: String
 
-    /// An account with its handle and names.
+    /// Creates an account from its handle and names.
     public init(id: UserHandle, name: String, displayName: String) {
         self.id = id
         self.name = name
@@ -17,16 +19,70 @@ public struct UserEntity: Hashable, Sendable {
     }
 }
 
-/// A relying party as a creation request names it.
+/// The relying party of a creation request.
 public struct RelyingPartyEntity: Hashable, Sendable {
-    /// Its domain.
+    /// Domain of the relying party.
     public var id: RelyingPartyID
-    /// Its own name for itself; never shown, because anybody can claim any name.
+    /// Name of the relying party.
+    ///
+    /// It is never displayed, because it is not verified.
     public var name: String
 
-    /// A relying party with its domain and name.
+    /// Creates a relying party from its domain and name.
     public init(id: RelyingPartyID, name: String) {
         self.id = id
         self.name = name
+    }
+}
+
+extension RelyingPartyEntity {
+    init<Failure>(_ fields: FieldReader<Failure>) throws(Failure) {
+        guard let id = RelyingPartyID(try fields.required("id", "id", as: \.text)) else {
+            throw Failure(.invalid(fields.name("id")))
+        }
+        self.init(
+            id: id,
+            name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? "")
+        )
+    }
+
+    /// Map of a creation request; phones require `name`.
+    var cbor: CBORValue { ["id": .text(id.text), "name": .text(name)] }
+}
+
+extension UserEntity {
+    init<Failure>(_ fields: FieldReader<Failure>) throws(Failure) {
+        self.init(
+            id: try fields.bytes("id", "id", as: UserHandle.init(bytes:)),
+            name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? ""),
+            displayName: EntityName.shortened(try fields.optional("displayName", "displayName", as: \.text) ?? "")
+        )
+    }
+
+    /// Map of a request or response; phones require both names.
+    var cbor: CBORValue {
+        ["id": .bytes(id.bytes), "name": .text(name), "displayName": .text(displayName)]
+    }
+}
+
+/// Bounds of names from a peer.
+public enum EntityName {
+    /// Maximum length in bytes.
+    ///
+    /// WebAuthn Level 3 §6.4.1 allows authenticators to truncate at 64 bytes. This bound is larger, so real names stay
+    /// complete.
+    public static let maximumBytes = 1 << 16
+
+    /// Returns the name, truncated between Unicode scalars if it is too long.
+    public static func shortened(_ name: String) -> String {
+        guard name.utf8.count > maximumBytes else { return name }
+        var kept = String.UnicodeScalarView()
+        var length = 0
+        for scalar in name.unicodeScalars {
+            length += UTF8.width(scalar)
+            guard length <= maximumBytes else { break }
+            kept.append(scalar)
+        }
+        return String(kept)
     }
 }

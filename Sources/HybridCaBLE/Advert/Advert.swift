@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The 20 bytes a phone puts on the air: one encrypted block and four bytes of its HMAC.
+/// The 20 bytes that an authenticator advertises: an encrypted block and four bytes of its HMAC.
 ///
 /// Source: CTAP 2.2 §11.5.1; AD type 0x16, UUID 0xFFF9, so 24 bytes of a 31-byte legacy PDU.
 public struct Advert: Hashable, Sendable {
@@ -12,27 +12,27 @@ public struct Advert: Hashable, Sendable {
 
     init(sealed bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Takes exactly 20 bytes; anything else is `nil`.
+    /// Creates an advert from 20 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = Array(bytes)
     }
 
-    /// Reads service data as it was received: 20 bytes, or more with a CTAP 2.3 suffix, which is left alone.
+    /// Reads received service data: 20 bytes, or more with a CTAP 2.3 suffix, which is ignored.
     public init?(serviceData: some Collection<UInt8>) {
         guard serviceData.count >= Self.length, serviceData.count <= Limits.serviceDataBytes else { return nil }
         self.bytes = Array(serviceData.prefix(Self.length))
     }
 }
 
-/// The 16-bit service UUIDs under which adverts are found.
+/// The 16-bit service UUID of an advert.
 public enum AdvertServiceUUID: UInt16, CaseIterable, Sendable {
-    /// FIDO's own; the one to send.
+    /// Assigned to FIDO; used for sending.
     case fido = 0xFFF9
-    /// Google's older one; iOS 16 still sent it.
+    /// Assigned to Google; iOS 16 still sent it.
     case google = 0xFDE2
 
-    /// The 128-bit form, as BlueZ shows it.
+    /// The 128-bit form, as used by BlueZ.
     public var fullText: String {
         switch self {
         case .fido: "0000fff9-0000-1000-8000-00805f9b34fb"

@@ -2,24 +2,26 @@
 
 internal import HybridCBOR
 
-/// What may follow an advert's 20 bytes: by which other channels the phone can be reached, and how.
+/// The optional suffix of an advert, which lists further channels of the authenticator.
 ///
-/// A CBOR map from the channels of QR key 6 to what is needed for each (CTAP 2.3); now `{1: PSM}`. It travels in
-/// the clear and nothing vouches for it: it may lead anywhere, and the handshake finds out whether to the phone.
+/// A CBOR map from channels of QR key 6 to their parameters (CTAP 2.3), currently `{1: PSM}`. The suffix is neither
+/// encrypted nor authenticated. Only the handshake proves that the channel leads to the authenticator.
 public struct AdvertSuffix: Hashable, Sendable {
-    /// Where the phone listens for L2CAP channels, if it does.
+    /// PSM on which the authenticator accepts L2CAP channels, if any.
     public let psm: L2CAPPSM?
 
-    /// The suffix of a phone that listens.
+    /// Creates the suffix of an authenticator that accepts L2CAP channels.
     public init(psm: L2CAPPSM) { self.psm = psm }
 
-    /// Reads what was heard; what can't be understood is not there.
+    /// Reads a received suffix.
+    ///
+    /// Unknown contents count as absent.
     public init(reading bytes: [UInt8]) {
         let map = try? CBORDecoder.decode(bytes, mode: .lenient).map
         psm = map?[.integer(DataChannelKind.l2cap.rawValue)]?.integer.flatMap(L2CAPPSM.init)
     }
 
-    /// The bytes that go on the air; four, if the phone listens.
+    /// The encoded suffix: four bytes with a PSM, otherwise empty.
     public var encoded: [UInt8] {
         guard let psm else { return [] }
         let map: CBORMap = [.integer(DataChannelKind.l2cap.rawValue): .integer(Int(psm.rawValue))]
@@ -27,15 +29,15 @@ public struct AdvertSuffix: Hashable, Sendable {
     }
 }
 
-/// The number under which a device takes L2CAP channels over Bluetooth LE: one of those that it may choose.
+/// The dynamic PSM of an L2CAP channel over Bluetooth LE.
 ///
-/// Source: Bluetooth Core Specification, volume 3, part A, 4.22: 0x80 to 0xFF are dynamic; what is below belongs to
-/// services with a number of their own, to which no advert has to lead.
+/// Source: Bluetooth Core Specification, volume 3, part A, 4.22: 0x80 to 0xFF are dynamic. Lower numbers are assigned
+/// to services and are not valid in an advert.
 public struct L2CAPPSM: Hashable, Sendable {
     /// The number.
     public let rawValue: UInt16
 
-    /// Takes 0x80 to 0xFF; anything else is `nil`.
+    /// Creates a PSM from 0x80 to 0xFF; `nil` for another number.
     public init?(_ number: some BinaryInteger) {
         guard (0x80...0xFF).contains(number) else { return nil }
         rawValue = UInt16(number)

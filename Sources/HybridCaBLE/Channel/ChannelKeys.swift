@@ -2,14 +2,14 @@
 
 internal import Crypto
 
-/// The two traffic keys of a finished handshake, handed on once.
+/// The two traffic keys of a completed handshake.
 ///
-/// It can't be copied, and neither can what it turns into: a key with its counter exists once, so a nonce
-/// can't be used twice by accident.
+/// Neither this type nor ``ChannelCrypter`` can be copied. Each key has exactly one counter, so a nonce cannot be
+/// reused by mistake.
 public struct ChannelKeys: ~Copyable, Sendable {
     let sending: SymmetricKey
     let receiving: SymmetricKey
-    /// The channel binding.
+    /// Channel binding.
     public let handshakeHash: HandshakeHash
 
     init(sending: SymmetricKey, receiving: SymmetricKey, handshakeHash: HandshakeHash) {
@@ -18,7 +18,7 @@ public struct ChannelKeys: ~Copyable, Sendable {
         self.handshakeHash = handshakeHash
     }
 
-    /// The two directions of the channel, both at counter zero.
+    /// Returns both directions of the channel, with their counters at zero.
     public consuming func open() -> ChannelCrypter {
         ChannelCrypter(sealer: FrameSealer(key: sending), opener: FrameOpener(key: receiving))
     }
@@ -26,10 +26,10 @@ public struct ChannelKeys: ~Copyable, Sendable {
 
 /// Both directions of an encrypted channel.
 ///
-/// Frozen, because only then may another module take the two apart.
+/// Frozen, because only then can another module consume the two parts separately.
 @frozen public struct ChannelCrypter: ~Copyable, Sendable {
-    /// What we send.
+    /// Encrypts outgoing messages.
     public var sealer: FrameSealer
-    /// What we receive.
+    /// Decrypts incoming messages.
     public var opener: FrameOpener
 }

@@ -2,43 +2,51 @@
 
 internal import HybridCBOR
 
-/// A CTAP command with its parameters, or a status with a response, as bytes.
+/// An encoded CTAP request or response.
 public struct CTAPPayload: Hashable, Sendable {
-    /// Command or status byte, then CBOR.
+    /// Command or status byte, followed by CBOR.
     public let bytes: [UInt8]
 
-    /// Takes the bytes as they are.
+    /// Creates a payload without checking it.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// A JSON text of a digital credential request or response.
+/// The JSON of a digital credential request or response.
 public struct JSONPayload: Hashable, Sendable {
-    /// UTF-8.
+    /// JSON in UTF-8.
     public let bytes: [UInt8]
 
-    /// Takes the bytes as they are.
+    /// Creates a payload without checking it.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// Every message after the first: a type byte and a body.
+/// A message of the channel after the first: a type byte and a body.
 public enum ChannelMessage: Sendable {
-    /// Type 0, client to phone only: the ceremony is over.
+    /// Type 0, from client to authenticator only: the session ends.
     case shutdown
     /// Type 1: a CTAP request or response.
     case ctap(CTAPPayload)
-    /// Type 2: news such as linking information; never a reply.
+    /// Type 2: an update such as linking information; never a response.
     case update(LinkingInformation?)
     /// Type 3: digital credentials.
     case json(JSONPayload)
 
-    /// Why a message was refused.
-    public enum ParseError: Error, Equatable, Sendable {
-        /// No byte at all; the obsolete revision's way to close.
-        case empty
-        /// A type above 3.
-        case unknownType(UInt8)
-        /// An update that is not a CBOR map, or whose linking information is not valid.
-        case malformedUpdate
+    /// A reason why a message is rejected.
+    public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The message has no bytes.
+        ///
+        /// The obsolete revision closed the channel this way.
+        public static let empty = ParseError("empty")
+        /// An update is not a CBOR map, or its linking information is invalid.
+        public static let malformedUpdate = ParseError("malformedUpdate")
+
+        /// The error's name, with the message type in parentheses.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
+
+        /// The type is above 3.
+        public static func unknownType(_ type: UInt8) -> ParseError { ParseError("unknownType(\(type))") }
     }
 
     /// Reads a message without padding.
@@ -65,7 +73,7 @@ public enum ChannelMessage: Sendable {
         }
     }
 
-    /// The type byte and the body.
+    /// The type byte, followed by the body.
     public var encoded: [UInt8] {
         switch self {
         case .shutdown: [0]

@@ -3,28 +3,33 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// One encrypted message of the channel, as it travels: ciphertext and a 16-byte tag.
+/// An encrypted message of the channel: ciphertext and a 16-byte tag.
 public struct Frame: Hashable, Sendable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// Takes bytes from the wire; whether they open is another matter.
+    /// Creates a frame from received bytes, without checking them.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// Why a frame was refused or can't be made.
-public enum FrameError: Error, Equatable, Sendable {
-    /// It does not open under this key and counter: forged, damaged, replayed or out of order.
-    case notAuthentic
-    /// The padding is impossible.
-    case padding
-    /// The direction's counter is used up.
-    case counterExhausted
+/// A reason why a frame is rejected or cannot be created.
+public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Decryption failed under this key and counter: the frame is forged, damaged, replayed or out of order.
+    public static let notAuthentic = FrameError("notAuthentic")
+    /// The padding is invalid.
+    public static let padding = FrameError("padding")
+    /// The counter of this direction is exhausted.
+    public static let counterExhausted = FrameError("counterExhausted")
     /// The message is too long for a frame.
-    case tooLong
+    public static let tooLong = FrameError("tooLong")
+
+    /// The error's name.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 }
 
-/// Encrypts one direction; frame n uses counter n.
+/// Encrypts messages in one direction; frame n uses counter n.
 public struct FrameSealer: ~Copyable, Sendable {
     private let key: SymmetricKey
     private var counter: UInt32
@@ -52,7 +57,7 @@ public struct FrameSealer: ~Copyable, Sendable {
     }
 }
 
-/// Decrypts one direction.
+/// Decrypts messages in one direction.
 public struct FrameOpener: ~Copyable, Sendable {
     private let key: SymmetricKey
     private var counter: UInt32
@@ -62,19 +67,20 @@ public struct FrameOpener: ~Copyable, Sendable {
         self.counter = counter
     }
 
-    /// What it takes to try bytes as the next frame, without moving the counter.
+    /// A trial decryption of the next frame, which does not advance the counter.
     ///
-    /// A channel that can't see where messages end tries several cuts of its bytes; only the one that opens
-    /// counts, and is then acknowledged with ``accept(_:)``.
+    /// A transport without message boundaries tries several lengths. It accepts the one that decrypts with ``accept(_:)``.
     public var next: FrameTrial { FrameTrial(key: key, counter: counter) }
 
-    /// Moves on after a trial opened.
+    /// Advances the counter after a successful trial.
     public mutating func accept(_ trial: FrameTrial) {
-        precondition(trial.counter == counter, "a trial is acknowledged once, before the next is drawn")
+        precondition(trial.counter == counter, "a trial must be accepted once, before the next one is created")
         counter += 1
     }
 
-    /// Opens the next frame or leaves the counter where it is.
+    /// Decrypts the next frame.
+    ///
+    /// The counter advances on success only.
     public mutating func open(_ frame: Frame) throws(FrameError) -> [UInt8] {
         let trial = next
         let message = try trial.open(frame)
@@ -83,12 +89,12 @@ public struct FrameOpener: ~Copyable, Sendable {
     }
 }
 
-/// One attempt to open bytes as the next frame.
+/// An attempt to decrypt bytes as the next frame.
 public struct FrameTrial: Sendable, SecretMaterial {
     fileprivate let key: SymmetricKey
     fileprivate let counter: UInt32
 
-    /// The message inside, without its padding.
+    /// Decrypts a frame, and removes the padding.
     ///
     /// - Throws: ``FrameError``.
     public func open(_ frame: Frame) throws(FrameError) -> [UInt8] {
@@ -110,16 +116,16 @@ public struct FrameTrial: Sendable, SecretMaterial {
 }
 
 enum FrameNonce {
-    /// Eight zeros and the counter, big-endian.
+    /// Returns eight zeros and the big-endian counter.
     static func bytes(_ counter: UInt32) -> [UInt8] {
         [UInt8](repeating: 0, count: 8)
             + (0..<4).reversed().map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
     }
 }
 
-/// Hides the exact length of messages from the relay.
+/// Padding that hides the exact length of messages from the relay.
 enum FramePadding {
-    /// Every padded message is a multiple of this many bytes.
+    /// Length of a padded message is a multiple of this number of bytes.
     static let granularity = 32
 
     /// Appends z zeros and the byte z.
@@ -128,8 +134,10 @@ enum FramePadding {
         return message + [UInt8](repeating: 0, count: zeros) + [UInt8(zeros)]
     }
 
-    /// Strips the padding; neither granularity nor zeros are checked, because libwebauthn pads before it adds the
-    /// type byte and phones accept its frames.
+    /// Removes the padding.
+    ///
+    /// Neither granularity nor zeros are checked: libwebauthn pads before it adds the type byte, and phones accept its
+    /// frames.
     static func unpad(_ padded: [UInt8]) throws(FrameError) -> [UInt8] {
         guard let last = padded.last, Int(last) + 1 <= padded.count else { throw .padding }
         return Array(padded.dropLast(Int(last) + 1))

@@ -2,7 +2,7 @@
 
 internal import HybridCBOR
 
-/// What a phone can be asked for.
+/// A protocol that an authenticator supports.
 public enum PhoneFeature: String, Hashable, Sendable {
     /// CTAP commands.
     case ctap
@@ -10,46 +10,51 @@ public enum PhoneFeature: String, Hashable, Sendable {
     case digitalCredentials = "dc"
 }
 
-/// The answer to getInfo as CBOR, without its status byte; CTAP reads it.
+/// The encoded getInfo response without its status byte; module HybridCTAP reads it.
 public struct EncodedAuthenticatorInfo: Hashable, Sendable {
     /// The CBOR.
     public let bytes: [UInt8]
 
-    /// Takes the CBOR as it is.
+    /// Creates an encoded description without checking it.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// The first encrypted message of a channel, from the phone, right behind handshake message 2.
+/// The first encrypted message of a channel, which the authenticator sends right after handshake message 2.
 ///
-/// A CBOR map without a type byte: 1 getInfo, 2 linking (an old place for it), 3 features (CTAP 2.2 §11.5.1).
+/// A CBOR map without a type byte: 1 getInfo, 2 linking (older authenticators), 3 features (CTAP 2.2 §11.5.1).
 public struct PostHandshakeMessage: Sendable {
-    /// What the authenticator says of itself; present exactly when it speaks CTAP.
+    /// Description of the authenticator; present if and only if it supports CTAP.
     public let info: EncodedAuthenticatorInfo?
-    /// What the phone can be asked for.
+    /// Supported protocols.
     public let features: Set<PhoneFeature>
-    /// Linking information, if the phone sent it here; its signature is not checked yet.
+    /// Linking information, if included; its signature is not verified.
     public let linking: LinkingInformation?
 
-    /// Why a first message was refused.
-    public enum ParseError: Error, Equatable, Sendable {
-        /// Not one CBOR map; phones of an obsolete revision send something else here.
-        case notAMap
+    /// A reason why a first message is rejected.
+    public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The message is not a CBOR map; phones with an obsolete revision send another format.
+        public static let notAMap = ParseError("notAMap")
         /// The features are not a list.
-        case malformedFeatures
-        /// getInfo is missing though CTAP is offered, of a wrong type, or there though CTAP is not.
-        case malformedInfo
-        /// The linking information is not valid.
-        case malformedLinking
+        public static let malformedFeatures = ParseError("malformedFeatures")
+        /// getInfo has the wrong type, is missing although CTAP is supported, or is present although CTAP is not.
+        public static let malformedInfo = ParseError("malformedInfo")
+        /// The linking information is invalid.
+        public static let malformedLinking = ParseError("malformedLinking")
+
+        /// The error's name.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
     }
 
-    /// What an authenticator without links sends.
+    /// Creates the message of an authenticator without links.
     public init(info: EncodedAuthenticatorInfo) {
         self.info = info
         self.features = [.ctap]
         self.linking = nil
     }
 
-    /// Reads the message; any key order, unknown keys and features ignored.
+    /// Reads the message: keys in any order, unknown keys and features ignored.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing bytes: [UInt8]) throws(ParseError) {
@@ -78,8 +83,8 @@ public struct PostHandshakeMessage: Sendable {
 
     /// The canonical CBOR.
     ///
-    /// Features are left out where CTAP is the only one: that is what their absence means, and the oldest
-    /// clients know no key 3.
+    /// Features are omitted if CTAP is the only one. This is the meaning of their absence, and the oldest clients do not
+    /// know key 3.
     public var encoded: [UInt8] {
         var map = CBORMap()
         if let info { map[1] = .bytes(info.bytes) }

@@ -2,9 +2,9 @@
 
 internal import Crypto
 
-/// What a derived key is for; the number goes into HKDF's `info` as four little-endian bytes.
+/// The purpose of a derived key, which is HKDF's `info` as four little-endian bytes.
 ///
-/// Numbers 4 to 6 are how Chromium's phone side keeps links without storing them; other phones need none.
+/// Chromium's authenticator uses numbers 4 to 6 to derive linking information instead of storing it.
 enum KeyPurpose: UInt32 {
     case eidKey = 1
     case tunnelID = 2
@@ -14,9 +14,9 @@ enum KeyPurpose: UInt32 {
     case perContactSecret = 6
 }
 
-/// The one derivation of hybrid transports: HKDF-SHA256 with the purpose as `info` (CTAP 2.2 §11.5.1).
+/// Key derivation of the hybrid transport: HKDF-SHA256 with the purpose as `info` (CTAP 2.2 §11.5.1).
 enum KeySchedule {
-    /// Derives `length` bytes; an empty salt is RFC 5869's salt of zeros.
+    /// Derives a key of `length` bytes; an empty salt stands for RFC 5869's salt of zeros.
     static func derive(_ secret: SymmetricKey, salt: [UInt8], purpose: KeyPurpose, length: Int) -> SymmetricKey {
         let number = purpose.rawValue
         let info = (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(8 * $0)) }
@@ -25,7 +25,9 @@ enum KeySchedule {
 }
 
 extension SymmetricKey {
-    /// A part of the key, moved without leaving wiped memory.
+    /// Returns a part of the key.
+    ///
+    /// All copies are in memory that is wiped on release.
     func part(_ range: Range<Int>) -> SymmetricKey {
         withUnsafeBytes { SymmetricKey(data: UnsafeRawBufferPointer(rebasing: $0[range])) }
     }

@@ -3,88 +3,82 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// The 16 random bytes of a QR code, from which everything but the client's key is derived.
+/// The 16 random bytes of a QR code, from which all shared values except the client's key are derived.
 ///
-/// It goes from screen to camera and never over a network.
-public struct QRSecret: Sendable, SecretMaterial {
+/// The secret is never sent over a network.
+public struct QRSecret: Sendable, SecretMaterial, Equatable {
     /// Length in bytes.
     public static let length = 16
 
     let key: SymmetricKey
 
-    /// Takes exactly 16 bytes; anything else is `nil`.
+    /// Creates a secret from 16 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
         self.key = key
     }
 
-    /// A fresh secret.
+    /// Creates a random secret.
+    ///
+    /// - Parameter generator: A cryptographically secure generator.
     public init(using generator: inout some RandomNumberGenerator) {
-        self.key = SymmetricKey(randomBytes: Self.length, using: &generator)
+        key = SymmetricKey(data: (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// The key that opens and seals this ceremony's advert.
+    /// The key that encrypts the advert of this session.
     public var eidKey: EIDKey {
         EIDKey(key: KeySchedule.derive(key, salt: [], purpose: .eidKey, length: EIDKey.length))
     }
 
-    /// The name of this ceremony's tunnel.
+    /// The ID of the tunnel of this session.
     public var tunnelID: TunnelID {
         let derived = KeySchedule.derive(key, salt: [], purpose: .tunnelID, length: TunnelID.length)
-        return TunnelID(derived: derived.withUnsafeBytes { Array($0) })
+        return TunnelID(checked: derived.withUnsafeBytes { Array($0) })
     }
 
-    /// The handshake's pre-shared key, which only somebody who heard the advert can compute.
-    public func psk(heard eid: EID) -> PSK {
+    /// Returns the handshake's pre-shared key, whose derivation requires the plaintext of the advert.
+    public func psk(for eid: EID) -> PSK {
         PSK(key: KeySchedule.derive(key, salt: eid.plaintext, purpose: .psk, length: PSK.length))
     }
-
-    /// Whether two secrets are the same, in constant time.
-    public static func == (left: QRSecret, right: QRSecret) -> Bool { left.key == right.key }
 }
 
-extension QRSecret: Equatable {}
-
-/// The 32-byte secret that a linked phone and a client share.
+/// The 32-byte secret that a client shares with a linked authenticator.
 public struct LinkSecret: Sendable, SecretMaterial, Equatable {
     /// Length in bytes.
     public static let length = 32
 
     let key: SymmetricKey
 
-    /// Takes exactly 32 bytes; anything else is `nil`.
+    /// Creates a secret from 32 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
         self.key = key
     }
 
-    /// The key that opens and seals the advert of a contact with this nonce.
+    /// Returns the key that encrypts the advert of a contact with this nonce.
     public func eidKey(nonce: ContactNonce) -> EIDKey {
         EIDKey(key: KeySchedule.derive(key, salt: nonce.bytes, purpose: .eidKey, length: EIDKey.length))
     }
 
-    /// The handshake's pre-shared key, which only somebody who heard the advert can compute.
-    public func psk(heard eid: EID) -> PSK {
+    /// Returns the handshake's pre-shared key, whose derivation requires the plaintext of the advert.
+    public func psk(for eid: EID) -> PSK {
         PSK(key: KeySchedule.derive(key, salt: eid.plaintext, purpose: .psk, length: PSK.length))
     }
-
-    /// Whether two secrets are the same, in constant time.
-    public static func == (left: LinkSecret, right: LinkSecret) -> Bool { left.key == right.key }
 }
 
-/// The 16 bytes a client picks for each contact with a linked phone.
+/// The 16 bytes that a client chooses for each contact with a linked authenticator.
 public struct ContactNonce: Hashable, Sendable {
     /// The 16 bytes.
     public let bytes: [UInt8]
 
-    /// Takes exactly 16 bytes; anything else is `nil`.
+    /// Creates a nonce from 16 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         self.bytes = Array(bytes)
     }
 }
 
-/// The 64 bytes that seal an advert: an AES-256 key and an HMAC-SHA256 key.
+/// The 64-byte key of an advert: an AES-256 key and an HMAC-SHA256 key.
 public struct EIDKey: Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 64
@@ -97,14 +91,14 @@ public struct EIDKey: Sendable, SecretMaterial {
         self.authentication = key.part(32..<64)
     }
 
-    /// Takes exactly 64 bytes; anything else is `nil`.
+    /// Creates a key from 64 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
         self.init(key: key)
     }
 }
 
-/// The handshake's 32-byte pre-shared key: the proof of having heard the advert.
+/// The handshake's 32-byte pre-shared key, which proves reception of the advert.
 public struct PSK: Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32
@@ -113,7 +107,7 @@ public struct PSK: Sendable, SecretMaterial {
 
     init(key: SymmetricKey) { self.key = key }
 
-    /// Takes exactly 32 bytes; anything else is `nil`.
+    /// Creates a key from 32 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard let key = SymmetricKey(exactly: Self.length, bytes: bytes) else { return nil }
         self.key = key
@@ -124,9 +118,5 @@ extension SymmetricKey {
     fileprivate init?(exactly length: Int, bytes: some Collection<UInt8>) {
         guard bytes.count == length else { return nil }
         self.init(data: Array(bytes))
-    }
-
-    fileprivate init(randomBytes count: Int, using generator: inout some RandomNumberGenerator) {
-        self.init(data: (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 }

@@ -4,25 +4,30 @@ public import Crypto
 internal import HybridCBOR
 public import HybridPrimitives
 
-/// What a phone gives a client so that the next sign-in needs no QR.
+/// Information that lets a client contact the authenticator again without a QR code.
 public struct LinkingInformation: Sendable, SecretMaterial {
-    /// Key 1: how the relay wakes the phone; opaque, up to a few hundred bytes.
+    /// Key 1: opaque ID that the relay uses to wake the phone, up to a few hundred bytes.
     public let contactID: ContactID
-    /// Key 2: which link this is, 8 bytes.
+    /// Key 2: ID of this link, 8 bytes.
     public let linkID: LinkID
-    /// Key 3: the shared secret, 32 bytes.
+    /// Key 3: shared secret, 32 bytes.
     public let secret: LinkSecret
-    /// Key 4: the phone's static key, 65 bytes uncompressed.
+    /// Key 4: static key of the authenticator, 65 bytes uncompressed.
     public let authenticatorKey: P256.KeyAgreement.PublicKey
-    /// Key 5: the phone's name.
+    /// Key 5: name of the phone.
     public let name: String
-    /// Key 6: proof that the sender holds the static key and means this session, 32 bytes.
+    /// Key 6: proof that the sender holds the static key, bound to this session; 32 bytes.
     let signature: [UInt8]
 
-    /// Why a map is not linking information.
-    public enum ParseError: Error, Equatable, Sendable {
-        /// This key is missing or of a wrong type or length.
-        case malformed(key: Int)
+    /// A reason why a map is not linking information.
+    public struct ParseError: Error, Hashable, Sendable {
+        /// Number of the invalid key.
+        public let key: Int
+
+        /// A key is missing or has the wrong type or length.
+        public static func malformed(key: Int) -> ParseError { ParseError(key: key) }
+
+        private init(key: Int) { self.key = key }
     }
 
     init(map: CBORMap) throws(ParseError) {
@@ -44,7 +49,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         self.signature = signature
     }
 
-    /// A phone's offer to link, signed for the session with this handshake hash.
+    /// Creates linking information that is signed for the session with this handshake hash.
     public init(
         contactID: ContactID,
         linkID: LinkID,
@@ -62,9 +67,10 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         self.signature = try Self.signature(own: authenticatorKey, peer: clientKey, hash: handshakeHash)
     }
 
-    /// Whether the phone proved its static key for this session; only the holder of the QR's key can tell.
+    /// Returns true if the authenticator proved possession of its static key in this session.
     ///
-    /// HMAC-SHA256 under ECDH(phone's static key, QR key) over the handshake hash, compared in constant time.
+    /// The proof is HMAC-SHA256 under ECDH(authenticator's static key, client key) over the handshake hash. Only the owner
+    /// of the client key can verify it. The comparison takes constant time.
     public func isAuthentic(clientKey: P256.KeyAgreement.PrivateKey, handshakeHash: HandshakeHash) -> Bool {
         guard let expected = try? Self.signature(own: clientKey, peer: authenticatorKey, hash: handshakeHash) else {
             return false
@@ -98,24 +104,24 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     }
 }
 
-/// How a relay wakes a phone, chosen by the phone's side; 1 to 1,024 bytes, private to the user.
+/// ID that a relay uses to wake a phone, chosen by the phone's vendor; 1 to 1,024 bytes, private to the user.
 public struct ContactID: Hashable, Sendable, SecretMaterial {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// Takes 1 to 1,024 bytes; anything else is `nil`.
+    /// Creates an ID from 1 to 1,024 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard (1...1024).contains(bytes.count) else { return nil }
         self.bytes = Array(bytes)
     }
 }
 
-/// Which of a phone's links a contact means; 8 bytes.
+/// ID of one of the phone's links; 8 bytes.
 public struct LinkID: Hashable, Sendable {
     /// The 8 bytes.
     public let bytes: [UInt8]
 
-    /// Takes exactly 8 bytes; anything else is `nil`.
+    /// Creates an ID from 8 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 8 else { return nil }
         self.bytes = Array(bytes)

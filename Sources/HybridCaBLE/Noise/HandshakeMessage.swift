@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One of the two handshake messages: an ephemeral point (65 bytes, uncompressed) and a tag (16 bytes).
+/// One of the two handshake messages: an ephemeral key (65 bytes, uncompressed) and a tag (16 bytes).
 public struct HandshakeMessage: Hashable, Sendable {
     /// Length in bytes.
     public static let length = 81
@@ -11,7 +11,7 @@ public struct HandshakeMessage: Hashable, Sendable {
 
     init(point: [UInt8], tag: [UInt8]) { self.bytes = point + tag }
 
-    /// Takes exactly 81 bytes; anything else is `nil`.
+    /// Creates a message from 81 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = Array(bytes)
@@ -21,24 +21,31 @@ public struct HandshakeMessage: Hashable, Sendable {
     var tag: [UInt8] { Array(bytes[Self.pointLength...]) }
 }
 
-/// Why a handshake failed; whatever the cause, the connection is dropped and nothing is answered.
-public enum HandshakeError: Error, Equatable, Sendable {
-    /// The other side's point is not on the curve.
-    case invalidPoint
-    /// The tag does not verify: the other side has another QR, heard another advert, or is somebody else.
-    case notAuthentic
-    /// A step was taken before the one it needs; a fault of the caller.
-    case outOfOrder
+/// A reason why a handshake failed.
+///
+/// In all cases the connection is closed without a response.
+public struct HandshakeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The peer's ephemeral key is not a point of the curve.
+    public static let invalidPoint = HandshakeError("invalidPoint")
+    /// The tag does not verify: the peer has another QR code, another advert or another key.
+    public static let notAuthentic = HandshakeError("notAuthentic")
+    /// A step was called before the one that it requires; a programming error.
+    public static let outOfOrder = HandshakeError("outOfOrder")
+
+    /// The error's name.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 }
 
-/// The hash that both ends of a handshake share and nobody else can choose; 32 bytes, not secret.
+/// The handshake hash, shared by both ends and unique to their session; 32 bytes, not secret.
 public struct HandshakeHash: Hashable, Sendable {
     /// The 32 bytes.
     public let bytes: [UInt8]
 
     init(digest: [UInt8]) { self.bytes = digest }
 
-    /// Takes exactly 32 bytes; anything else is `nil`.
+    /// Creates a hash from 32 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 32 else { return nil }
         self.bytes = Array(bytes)

@@ -2,14 +2,14 @@
 
 internal import Crypto
 
-/// The two Noise patterns of hybrid transports.
+/// A Noise pattern of the hybrid transport.
 enum HandshakePattern {
-    /// `KNpsk0`: the responder knows the initiator's static key, because it stood in the QR.
+    /// `KNpsk0`: the responder knows the initiator's static key from the QR code.
     case qr
-    /// `NKpsk0`: the initiator knows the responder's static key, because the phone was linked before.
+    /// `NKpsk0`: the initiator knows the responder's static key from linking information.
     case linked
 
-    /// The state after prologue, pre-message and pre-shared key, which both ends reach on their own.
+    /// Returns the state after prologue, pre-message and pre-shared key, which is the same for both ends.
     func start(staticKey: P256.KeyAgreement.PublicKey, psk: PSK) -> SymmetricState {
         var state: SymmetricState
         switch self {
@@ -27,13 +27,13 @@ enum HandshakePattern {
 }
 
 extension SymmetricState {
-    /// Noise's token `e` in a pattern with a pre-shared key: the point goes into hash and key.
+    /// Processes the Noise token `e` of a pattern with a pre-shared key: mixes the key into hash and chaining key.
     mutating func mixEphemeral(_ point: [UInt8]) {
         mixHash(point)
         mixKey(SymmetricKey(data: point))
     }
 
-    /// A Diffie-Hellman token; the material is the 32-byte X coordinate.
+    /// Processes a Diffie-Hellman token: mixes the 32-byte X coordinate of the shared point.
     mutating func mixShared(
         _ own: P256.KeyAgreement.PrivateKey,
         _ peer: P256.KeyAgreement.PublicKey
@@ -48,7 +48,7 @@ extension SymmetricState {
 }
 
 extension P256.KeyAgreement.PublicKey {
-    /// An uncompressed point that must lie on the curve.
+    /// Reads an uncompressed point, which must be on the curve.
     init(handshakePoint bytes: [UInt8]) throws(HandshakeError) {
         do {
             self = try P256.KeyAgreement.PublicKey(x963Representation: bytes)

@@ -2,12 +2,11 @@
 
 public import Crypto
 
-/// The client's side of the handshake: made with message 1, consumed by message 2.
+/// The client's side of the handshake: created with message 1, consumed by message 2.
 ///
-/// The client always speaks first, and can do so only after it heard the advert. A value is used once: there is
-/// one handshake attempt per advert.
+/// The client sends the first message after it received the advert. There is one handshake attempt per advert.
 public struct InitiatorHandshake: ~Copyable, Sendable {
-    /// What goes to the phone first.
+    /// Message 1, for the authenticator.
     public let message1: HandshakeMessage
 
     private let pattern: HandshakePattern
@@ -15,7 +14,7 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
     private let ephemeral: P256.KeyAgreement.PrivateKey
     private let ownStatic: P256.KeyAgreement.PrivateKey?
 
-    /// A handshake with whoever scanned the QR that carries this client key (Noise `KNpsk0`).
+    /// Creates a handshake with an authenticator that scanned the QR code with this client key (Noise `KNpsk0`).
     public init(
         clientKey: P256.KeyAgreement.PrivateKey,
         psk: PSK,
@@ -31,7 +30,7 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         self.ownStatic = clientKey
     }
 
-    /// A handshake with a linked phone, known by its static key (Noise `NKpsk0`).
+    /// Creates a handshake with a linked authenticator, which is known by its static key (Noise `NKpsk0`).
     public init(
         authenticatorKey: P256.KeyAgreement.PublicKey,
         psk: PSK,
@@ -48,9 +47,9 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         self.ownStatic = nil
     }
 
-    /// Checks the phone's answer and gives the keys of the channel.
+    /// Verifies message 2, and returns the keys of the channel.
     ///
-    /// - Throws: ``HandshakeError``; the handshake is gone then, and the connection must be dropped.
+    /// - Throws: ``HandshakeError``; the connection must be closed then.
     public consuming func finish(_ message2: HandshakeMessage) throws(HandshakeError) -> ChannelKeys {
         let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message2.point)
         var state = self.state

@@ -2,9 +2,9 @@
 
 public import Crypto
 
-/// The phone's side of the handshake: made when the tunnel is open, consumed by message 1.
+/// The authenticator's side of the handshake: created when the tunnel is open, consumed by message 1.
 ///
-/// A message 1 whose tag does not verify gets no answer at all: its sender has not heard the advert.
+/// A message 1 whose tag does not verify is not answered: its sender has not received the advert.
 public struct ResponderHandshake: ~Copyable, Sendable {
     private let pattern: HandshakePattern
     private var state: SymmetricState
@@ -12,7 +12,7 @@ public struct ResponderHandshake: ~Copyable, Sendable {
     private let clientKey: P256.KeyAgreement.PublicKey?
     private let ownStatic: P256.KeyAgreement.PrivateKey?
 
-    /// A handshake with the client whose key stood in the QR (Noise `KNpsk0`).
+    /// Creates a handshake with the client whose key was in the QR code (Noise `KNpsk0`).
     public init(clientKey: P256.KeyAgreement.PublicKey, psk: PSK, ephemeral: P256.KeyAgreement.PrivateKey) {
         self.pattern = .qr
         self.state = HandshakePattern.qr.start(staticKey: clientKey, psk: psk)
@@ -21,7 +21,7 @@ public struct ResponderHandshake: ~Copyable, Sendable {
         self.ownStatic = nil
     }
 
-    /// A handshake with a linked client, under this phone's static key (Noise `NKpsk0`).
+    /// Creates a handshake with a linked client, under the authenticator's static key (Noise `NKpsk0`).
     public init(
         authenticatorKey: P256.KeyAgreement.PrivateKey,
         psk: PSK,
@@ -34,9 +34,9 @@ public struct ResponderHandshake: ~Copyable, Sendable {
         self.ownStatic = authenticatorKey
     }
 
-    /// Checks the client's message and gives the answer and the keys of the channel.
+    /// Verifies message 1, and returns message 2 and the keys of the channel.
     ///
-    /// - Throws: ``HandshakeError``; the handshake is gone then, and nothing must be answered.
+    /// - Throws: ``HandshakeError``; nothing may be sent then.
     public consuming func answer(_ message1: HandshakeMessage) throws(HandshakeError) -> HandshakeAnswer {
         let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message1.point)
         var state = self.state
@@ -60,12 +60,12 @@ public struct ResponderHandshake: ~Copyable, Sendable {
     }
 }
 
-/// What a phone has once message 1 is verified.
+/// The result of a verified message 1.
 ///
-/// Frozen, because only then may another module take the two apart.
+/// Frozen, because only then can another module consume the two parts separately.
 @frozen public struct HandshakeAnswer: ~Copyable, Sendable {
-    /// What goes back to the client.
+    /// Message 2, for the client.
     public let message2: HandshakeMessage
-    /// The keys of the channel.
+    /// Keys of the channel.
     public let keys: ChannelKeys
 }

@@ -2,20 +2,20 @@
 
 internal import Crypto
 
-/// Noise's symmetric state for the one suite that hybrid uses: P-256, AES-256-GCM, SHA-256.
+/// Noise's symmetric state for the suite of the hybrid transport: P-256, AES-256-GCM, SHA-256.
 ///
-/// Every encryption of the two patterns comes right after a MixKey, so the nonce is always zero and each key
-/// is used once; handshake payloads are empty.
+/// Handshake payloads are empty. Every encryption of the two patterns follows a MixKey, so each key is used once and the
+/// nonce is always zero.
 struct SymmetricState {
-    /// The running hash `h`; public at the end as the channel binding.
+    /// The handshake hash `h`, which becomes the channel binding.
     private(set) var hash: [UInt8]
     private(set) var chainingKey: SymmetricKey
     private(set) var key: SymmetricKey?
 
-    /// Starts from a protocol name of at most 32 bytes, which is padded with zeros, not hashed.
+    /// Creates a state from a protocol name of at most 32 bytes, which is padded with zeros.
     init(protocolName: StaticString) {
         var name = protocolName.withUTF8Buffer { Array($0) }
-        precondition(name.count <= 32, "a longer name would have to be hashed")
+        precondition(name.count <= 32, "Noise hashes longer names, which is not implemented")
         name += [UInt8](repeating: 0, count: 32 - name.count)
         self.hash = name
         self.chainingKey = SymmetricKey(data: name)
@@ -38,7 +38,7 @@ struct SymmetricState {
         key = output.part(64..<96)
     }
 
-    /// The 16-byte tag of an empty payload.
+    /// Encrypts an empty payload, and returns the 16-byte tag.
     mutating func sealEmptyPayload() throws(HandshakeError) -> [UInt8] {
         guard let key else { throw .outOfOrder }
         do {
@@ -52,10 +52,10 @@ struct SymmetricState {
         }
     }
 
-    /// Checks the 16-byte tag of an empty payload.
+    /// Verifies the 16-byte tag of an empty payload.
     mutating func openEmptyPayload(_ tag: [UInt8]) throws(HandshakeError) {
         guard let key else { throw .outOfOrder }
-        // Any error of `open` means the same thing; CryptoKit's cases differ between platforms.
+        // All errors of `open` have the same meaning; CryptoKit's cases differ between platforms.
         do {
             let box = try AES.GCM.SealedBox(nonce: Self.zeroNonce(), ciphertext: [UInt8](), tag: tag)
             _ = try AES.GCM.open(box, using: key, authenticating: hash)
@@ -66,7 +66,7 @@ struct SymmetricState {
         mixHash(tag)
     }
 
-    /// The two traffic keys: from initiator to responder, and back.
+    /// Returns the two traffic keys.
     func split() -> (initiatorToResponder: SymmetricKey, responderToInitiator: SymmetricKey) {
         let output = expand(SymmetricKey(data: [UInt8]()), length: 64)
         return (output.part(0..<32), output.part(32..<64))

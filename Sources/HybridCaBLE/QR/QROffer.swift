@@ -4,29 +4,29 @@ public import Crypto
 internal import HybridCBOR
 public import HybridPrimitives
 
-/// What a QR code says: the client's public key, the secret of this ceremony, and a few hints.
+/// The contents of a QR code: the client's public key, the secret of this session, and a few hints.
 ///
-/// The text is `FIDO:/` and decimal digits, which code a CBOR map with integer keys (CTAP 2.2 §11.5.1).
-public struct QROffer: Sendable {
-    /// Key 0: the client's public key, fresh for each QR; 33 bytes compressed.
+/// The text is `FIDO:/` followed by decimal digits, which encode a CBOR map with integer keys (CTAP 2.2 §11.5.1).
+public struct QROffer: Sendable, SecretMaterial {
+    /// Key 0: public key of the client, new for each QR code; 33 bytes compressed.
     public let clientKey: P256.KeyAgreement.PublicKey
-    /// Key 1: the 16-byte secret.
+    /// Key 1: secret of 16 bytes.
     public let secret: QRSecret
-    /// Key 2: how many assigned tunnel domains the client can resolve; 0 when absent.
+    /// Key 2: number of assigned tunnel domains that the client can resolve; 0 if absent.
     public let assignedDomainsKnown: Int
-    /// Key 3: when the QR was made, in seconds since 1970; informative, clocks differ.
+    /// Key 3: creation time in seconds since 1970; informative, because clocks differ.
     public let created: UInt64?
-    /// Key 4: whether the client can keep a link; `nil` when absent, which only old clients do.
+    /// Key 4: true if the client can store linking information; `nil` if absent, as from old clients.
     public let supportsLinking: Bool?
-    /// Key 5: what will be asked for; *sign in* when absent or unknown.
+    /// Key 5: type of the request; *sign in* if absent or unknown.
     public let hint: RequestHint
-    /// Key 6: the channels the client offers, each once; the WebSocket alone when absent or of another form.
+    /// Key 6: channels that the client offers, without repetition; the WebSocket alone if absent or in another form.
     public let channels: [DataChannelKind]
 
-    /// The offer of a client that makes a QR now.
+    /// Creates the offer of a client for a new QR code.
     ///
-    /// Key 6 is left out unless another channel than the WebSocket is offered: old Play services take it for something
-    /// else. Key 4 is always sent: without it phones fall back to an obsolete revision.
+    /// Key 6 is omitted unless another channel than the WebSocket is offered, because old Play services misinterpret it.
+    /// Key 4 is always sent: without it phones fall back to an obsolete revision.
     public init(
         clientKey: P256.KeyAgreement.PublicKey,
         secret: QRSecret,
@@ -43,31 +43,41 @@ public struct QROffer: Sendable {
         self.channels = channels
     }
 
-    /// Seconds since the QR was made, if it says so and the clocks agree well enough.
+    /// Returns the age of the QR code in seconds; `nil` if it is unknown or in the future.
     public func age(at now: UInt64) -> UInt64? {
         guard let created, created <= now else { return nil }
         return now - created
     }
 }
 
-extension QROffer: SecretMaterial {}
-
 // MARK: - Text
 
 extension QROffer {
     static let scheme = "FIDO:/"
 
-    /// Why a text is not an offer.
-    public enum ParseError: Error, Equatable, Sendable {
-        /// It does not start with `FIDO:/`.
-        case notFIDO
-        /// What follows is not a possible sequence of digits: damaged, cut off, or longer than any offer.
-        case damaged
+    /// A reason why a text is not an offer.
+    public struct ParseError: ExplainedFailure, Hashable {
+        /// The text does not begin with `FIDO:/`.
+        public static let notFIDO = ParseError("this is not a sign-in code: its text does not begin with FIDO:/")
+        /// The digits are damaged, truncated, or longer than any offer.
+        public static let damaged = ParseError("the code is damaged or incomplete; scan it again")
+
+        /// Cause and remedy.
+        public let sentence: String
+        /// The exit status for malformed data.
+        public var status: ExitStatus { .dataError }
+        /// The name of the status.
+        public var code: String { status.name }
+
+        private init(_ sentence: String) { self.sentence = sentence }
+
         /// The digits are not the CBOR map of an offer; the reason names the key.
-        case malformed(String)
+        public static func malformed(_ reason: String) -> ParseError {
+            ParseError("the code is not one this program can use (\(reason)); scan it again, or reload the page")
+        }
     }
 
-    /// Reads the text of a QR; the scheme in either case, digits in ASCII only.
+    /// Reads the text of a QR code: the scheme in either case, ASCII digits only.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
@@ -82,7 +92,7 @@ extension QROffer {
         try self.init(cbor: bytes)
     }
 
-    /// The text to draw; at most 200 characters, upper-case scheme, so that QR's dense modes apply.
+    /// The text of the QR code: at most 200 characters, with an upper-case scheme so that QR's dense modes apply.
     public var text: String {
         var map: CBORMap = [
             0: .bytes(Array(clientKey.compressedRepresentation)),
@@ -123,10 +133,10 @@ extension QROffer {
                 value.integer.flatMap { $0 >= 0 ? $0 : nil }
             } ?? 0
         if case .unsigned(let seconds)? = map[3] { self.created = seconds } else { self.created = nil }
-        self.supportsLinking = try Self.optional(map[4], "key 4 is not a truth value") { $0.boolean }
+        self.supportsLinking = try Self.optional(map[4], "key 4 is not a Boolean") { $0.boolean }
         let hint = try Self.optional(map[5], "key 5 is not text") { $0.text }
         self.hint = hint.flatMap(RequestHint.init) ?? .getAssertion
-        // Drafts before CTAP 2.2 had a truth value here; whatever is not a usable list means the WebSocket.
+        // Drafts before CTAP 2.2 had a Boolean here. Anything but a usable list means the WebSocket.
         let named = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
         let channels = named.reduce(into: [DataChannelKind]()) { if !$0.contains($1) { $0.append($1) } }
         self.channels = channels.isEmpty ? [.webSocket] : channels
@@ -134,15 +144,35 @@ extension QROffer {
 
     private static func optional<T>(
         _ value: CBORValue?,
-        _ complaint: String,
+        _ reason: String,
         _ read: (CBORValue) -> T?
     ) throws(ParseError) -> T? {
         guard let value else { return nil }
-        guard let result = read(value) else { throw .malformed(complaint) }
+        guard let result = read(value) else { throw .malformed(reason) }
         return result
     }
 
     private static func upperCase(_ character: UInt8) -> UInt8 {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character & 0xDF : character
     }
+}
+
+/// The type of the client's request; a hint for the phone's user interface, not binding.
+public enum RequestHint: String, Hashable, Sendable {
+    /// Sign in.
+    case getAssertion = "ga"
+    /// Create a passkey.
+    case makeCredential = "mc"
+    /// Present a digital credential.
+    case presentCredential = "dcp"
+    /// Issue a digital credential.
+    case issueCredential = "dci"
+}
+
+/// A data channel for messages after the advert was received (CTAP 2.3, QR key 6).
+public enum DataChannelKind: Int, Hashable, Sendable {
+    /// Through the relay.
+    case webSocket = 0
+    /// Over a Bluetooth LE L2CAP channel.
+    case l2cap = 1
 }

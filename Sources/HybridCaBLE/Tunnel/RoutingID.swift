@@ -2,15 +2,15 @@
 
 internal import HybridPrimitives
 
-/// Three bytes by which a relay finds the instance that holds a tunnel; not secret, not unique per tunnel.
+/// Three bytes that identify the relay instance of a tunnel; not secret, not unique per tunnel.
 ///
-/// The relay hands it to the phone in `X-caBLE-Routing-ID`; the phone passes it on inside the encrypted
-/// advert; the client puts it into its URL.
+/// The relay sends it to the authenticator in the header `X-caBLE-Routing-ID`. The authenticator includes it in its
+/// encrypted advert, and the client in the path of its request.
 public struct RoutingID: Hashable, Sendable {
     /// Length in bytes.
     public static let length = 3
 
-    /// The bytes as one number, the first being the highest.
+    /// The bytes as a big-endian number.
     private let word: UInt32
 
     /// The three bytes.
@@ -18,37 +18,35 @@ public struct RoutingID: Hashable, Sendable {
         [UInt8(truncatingIfNeeded: word >> 16), UInt8(truncatingIfNeeded: word >> 8), UInt8(truncatingIfNeeded: word)]
     }
 
-    init(plaintext bytes: [UInt8]) { self.init(checked: bytes) }
-
-    /// Takes bytes whose number is known to be right.
-    private init(checked bytes: some Collection<UInt8>) {
+    /// Creates an ID from bytes whose count was checked.
+    init(checked bytes: some Collection<UInt8>) {
         word = bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Takes exactly 3 bytes; anything else is `nil`.
+    /// Creates an ID from 3 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
         self.init(checked: bytes)
     }
 
-    /// Reads 6 hexadecimal digits of either case.
+    /// Reads 6 hexadecimal digits in either case.
     public init?(hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex.utf8, length: Self.length) else { return nil }
         self.init(checked: bytes)
     }
 
-    /// Reads 6 hexadecimal digits of either case, as bytes of ASCII.
+    /// Reads 6 ASCII hexadecimal digits in either case.
     public init?(hexDigits digits: ArraySlice<UInt8>) {
         guard digits.count == 2 * Self.length, let number = Hex.number(digits) else { return nil }
         word = UInt32(truncatingIfNeeded: number)
     }
 
-    /// A routing ID of this project's relay: node number (big-endian) and one byte checked on connect.
+    /// Creates a routing ID of this project's relay from a node number and a byte that is checked on connect.
     public init(node: UInt16, check: UInt8) {
         word = UInt32(node) << 8 | UInt32(check)
     }
 
-    /// The node number in the first two bytes, if the relay is one of this project's.
+    /// Node number in the first two bytes, if the relay is one of this project's.
     public var node: UInt16 { UInt16(truncatingIfNeeded: word >> 8) }
 
     /// 6 lower-case hexadecimal digits.

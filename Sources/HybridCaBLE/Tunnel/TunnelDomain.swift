@@ -2,34 +2,34 @@
 
 internal import Crypto
 
-/// The relay a phone uses, as the 16-bit number that fits into an advert.
+/// The relay of an authenticator, identified by a 16-bit number that fits into an advert.
 ///
-/// Numbers below 256 are assigned to vendors (0 Google, 1 Apple); every number from 256 on names a host by
-/// a hash, so that anybody can run a relay: register the host name of a number and tell phones the number.
+/// Numbers below 256 are assigned to vendors (0 Google, 1 Apple). Each number from 256 on maps to a host name by a
+/// hash. Any operator can register such a host name and run a relay there.
 /// Source: CTAP 2.2 §11.5.1; Chromium, webauthn-rs and libwebauthn agree on every byte.
 public struct TunnelDomain: Hashable, Sendable {
-    /// The hosts of the assigned numbers, by number.
+    /// Hosts of the assigned numbers, by number.
     static let assignedHosts = ["cable.ua5v.com", "cable.auth.com"]
 
-    /// The first number whose host is a hash.
+    /// The first number whose host name is a hash.
     public static let firstHashed: UInt16 = 256
 
-    /// The number in the advert.
+    /// Number in the advert.
     public let id: UInt16
 
-    /// The host, always reached as `wss://host` on port 443.
+    /// Host name of the relay, whose URL is `wss://host` with port 443.
     public let host: String
 
-    /// The relay of a number; `nil` for 2…255, which are not assigned.
+    /// Creates a tunnel domain from its number; `nil` for 2…255, which are not assigned.
     public init?(id: UInt16) {
         guard let host = Self.host(of: id) else { return nil }
         self.id = id
         self.host = host
     }
 
-    /// The relay of a host name, found by trying every number (a search of 65,536 hashes, some 50 ms).
+    /// Creates a tunnel domain from its host name; `nil` if no number maps to it.
     ///
-    /// Returns `nil` when no number names that host.
+    /// Tries all numbers, which takes 65,536 hashes or about 50 ms.
     public init?(host: some StringProtocol) {
         let wanted = host.lowercased()
         for id in 0...UInt16.max where Self.host(of: id) == wanted {
@@ -40,10 +40,10 @@ public struct TunnelDomain: Hashable, Sendable {
         return nil
     }
 
-    /// Whether the number is a vendor's.
+    /// True if the number is assigned to a vendor.
     public var isAssigned: Bool { id < Self.firstHashed }
 
-    /// Reads what a person types: a number or a host name.
+    /// Reads a number or a host name from a command line or configuration.
     public init?(argument: String) {
         if let id = UInt16(argument) {
             self.init(id: id)

@@ -2,15 +2,15 @@
 
 public import HybridPrimitives
 
-/// Name of a tunnel: 16 bytes derived from the QR secret, known to both ends before the relay is asked.
+/// The ID of a tunnel: 16 bytes that both ends derive from the QR secret.
 ///
-/// It is the capability to join the tunnel, so it never appears in a log or in an error text.
+/// The ID allows joining the tunnel, so it never appears in logs or errors.
 /// Source: CTAP 2.2 §11.5.1 (hybrid transports), key purpose 2.
-public struct TunnelID: Hashable, Sendable {
+public struct TunnelID: Hashable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 16
 
-    /// The bytes as two numbers: compared, copied and looked up without an array.
+    /// The bytes as two big-endian numbers, which are compared, copied and hashed without an array.
     private let words: SIMD2<UInt64>
 
     /// The 16 bytes.
@@ -18,28 +18,26 @@ public struct TunnelID: Hashable, Sendable {
         (0..<Self.length).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> (56 - UInt64($0 % 8) * 8)) }
     }
 
-    init(derived bytes: [UInt8]) { self.init(checked: bytes) }
-
-    /// Takes bytes whose number is known to be right.
-    private init(checked bytes: some Collection<UInt8>) {
+    /// Creates an ID from bytes whose count was checked.
+    init(checked bytes: some Collection<UInt8>) {
         var words = SIMD2<UInt64>()
         for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
         self.words = words
     }
 
-    /// Takes exactly 16 bytes; anything else is `nil`.
+    /// Creates an ID from 16 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
         self.init(checked: bytes)
     }
 
-    /// Reads 32 hexadecimal digits of either case: Chrome writes upper case, others lower case.
+    /// Reads 32 hexadecimal digits in either case: Chrome writes upper case, other clients lower case.
     public init?(hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex.utf8, length: Self.length) else { return nil }
         self.init(checked: bytes)
     }
 
-    /// Reads 32 hexadecimal digits of either case, as bytes of ASCII.
+    /// Reads 32 ASCII hexadecimal digits in either case.
     public init?(hexDigits digits: ArraySlice<UInt8>) {
         let half = digits.startIndex + Self.length
         guard digits.count == 2 * Self.length, let high = Hex.number(digits[..<half]),
@@ -48,8 +46,6 @@ public struct TunnelID: Hashable, Sendable {
         words = SIMD2(high, low)
     }
 
-    /// 32 lower-case hexadecimal digits, as they stand in a tunnel URL.
+    /// 32 lower-case hexadecimal digits, as in the path of a tunnel.
     public var hex: String { Hex.encode(bytes) }
 }
-
-extension TunnelID: SecretMaterial {}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an end asks a relay for, as the path of its WebSocket request.
+/// The path of a WebSocket request to a relay.
 public enum TunnelPath: Hashable, Sendable {
-    /// The phone opens a tunnel: `/cable/new/{tunnel ID}`.
+    /// The authenticator opens a tunnel: `/cable/new/{tunnel ID}`.
     case new(TunnelID)
-    /// The client joins it: `/cable/connect/{routing ID}/{tunnel ID}`.
+    /// The client joins the tunnel: `/cable/connect/{routing ID}/{tunnel ID}`.
     case connect(RoutingID, TunnelID)
 
     /// The path with lower-case hexadecimal digits.
@@ -15,24 +15,29 @@ public enum TunnelPath: Hashable, Sendable {
         }
     }
 
-    /// Why a path is not a tunnel's.
-    public enum ParseError: Error, Equatable, Sendable {
-        /// Not one of the paths a relay serves.
-        case unknownPath
-        /// A tunnel path with an ID of a wrong length or with other characters than hexadecimal digits.
-        case malformedID
-        /// `/cable/contact/…`: state-assisted contact, which this relay does not offer.
-        case contactNotOffered
+    /// A reason why a path is not a tunnel path.
+    public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The path is not one that relays serve.
+        public static let unknownPath = ParseError("unknownPath")
+        /// An ID has the wrong length or contains other characters than hexadecimal digits.
+        public static let malformedID = ParseError("malformedID")
+        /// The path is `/cable/contact/…`: state-assisted contact, which this project's relay does not support.
+        public static let contactNotOffered = ParseError("contactNotOffered")
+
+        /// The error's name.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
     }
 
-    /// Reads the path of a request; digits of either case, no query, no trailing slash.
+    /// Reads the path of a request: digits in either case, no query, no trailing slash.
     public init(parsing path: some StringProtocol) throws(ParseError) {
         try self.init(parsing: Array(path.utf8)[...])
     }
 
-    /// Reads the path of a request as it was sent, bytes of ASCII.
+    /// Reads the ASCII path of a request.
     ///
-    /// By bytes: a slash with a combining mark behind it is another character than a slash.
+    /// Compares bytes: a slash followed by a combining mark is a different `Character` than a slash.
     public init(parsing path: ArraySlice<UInt8>) throws(ParseError) {
         guard let rest = path.without(prefix: "/cable/") else { throw .unknownPath }
         let slash = UInt8(ascii: "/")
@@ -52,15 +57,15 @@ public enum TunnelPath: Hashable, Sendable {
         }
     }
 
-    /// The WebSocket sub-protocol that both ends must ask for and the relay must echo.
+    /// WebSocket subprotocol that both ends must request and the relay must confirm.
     public static let subprotocol = "fido.cable"
 
-    /// The response header that gives the phone its routing ID.
+    /// Response header with the routing ID for the authenticator.
     public static let routingIDHeader = "X-caBLE-Routing-ID"
 }
 
 extension ArraySlice<UInt8> {
-    /// What stands behind a prefix of ASCII; `nil` if these bytes begin otherwise.
+    /// Returns the bytes after an ASCII prefix; `nil` if the prefix differs.
     fileprivate func without(prefix: StaticString) -> ArraySlice<UInt8>? {
         let length = prefix.utf8CodeUnitCount
         guard count >= length else { return nil }

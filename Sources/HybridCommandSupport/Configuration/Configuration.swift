@@ -2,15 +2,15 @@
 
 internal import HybridPrimitives
 
-/// The settings of a program as they hold now, each with the source of its value.
+/// The effective settings of a program, each with the source of its value.
 public struct Configuration: Sendable {
     /// One setting.
     public struct Entry: Hashable, Sendable {
         /// The setting.
         public let declaration: SettingDeclaration
-        /// The texts that hold, or `nil` where there is no value.
+        /// The effective texts, or `nil` without a value.
         public let texts: [String]?
-        /// Where they come from.
+        /// The source of the texts.
         public let source: ConfigurationSource
 
         init(_ declaration: SettingDeclaration, _ texts: [String]?, _ source: ConfigurationSource) {
@@ -23,27 +23,26 @@ public struct Configuration: Sendable {
     /// Every setting, in the order of their declaration.
     public let entries: [Entry]
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     public func value<Value>(_ setting: Setting<Value>) throws(CommandFailure) -> Value {
         try entry(setting).read(with: setting.read)
     }
 
-    /// Where the value of a setting comes from.
+    /// Returns the source of a setting's value.
     public func source<Value>(of setting: Setting<Value>) -> ConfigurationSource { entry(setting).source }
 
-    /// Whether anybody gave a value for the setting.
-    public func isGiven<Value>(_ setting: Setting<Value>) -> Bool { source(of: setting) != .defaultValue }
-
-    /// The failure of a value that reads well and still will not do, such as a file that is not there.
+    /// Returns the failure of a value that is well-formed but can't be used, such as a file that does not exist.
     ///
-    /// - Parameter reason: Stands after the setting's name and source: `there is no such file`.
+    /// - Parameters:
+    ///   - setting: The setting; the sentence begins with its name and source.
+    ///   - reason: The rest of the sentence: `there is no such file`.
     public func failure<Value>(_ setting: Setting<Value>, _ reason: String) -> CommandFailure {
         entry(setting).failure(reason)
     }
 
-    /// The failure of settings that make no sense together: of the command line, unless something comes from elsewhere.
+    /// Returns the failure of settings that exclude each other: of the command line, unless another source is involved.
     ///
-    /// - Parameter sentence: What is wrong, and what to do.
+    /// - Parameter sentence: Cause and remedy.
     public func contradiction(_ sentence: String) -> CommandFailure {
         let isElsewhere = entries.contains { $0.source != .defaultValue && $0.source.status == .configuration }
         return CommandFailure(sentence, status: isElsewhere ? .configuration : .usage)
@@ -56,16 +55,18 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration.Entry {
-    /// Reads the texts, and tells in one sentence what is wrong with them.
+    /// Parses the texts.
+    ///
+    /// - Throws: ``CommandFailure`` with the setting's source and what is wrong with its texts.
     @discardableResult
-    func read<Value>(with read: ([String]) throws(WrongText) -> Value) throws(CommandFailure) -> Value {
+    func read<Value>(with read: ([String]) throws(SettingParseError) -> Value) throws(CommandFailure) -> Value {
         let texts = texts ?? []
         guard declaration.isList || texts.count <= 1 else { throw failure("it is given more than once") }
-        do throws(WrongText) {
+        do throws(SettingParseError) {
             return try read(texts)
         } catch {
             if error.text.isEmpty { throw failure("it is empty; leave it out, or give \(error.expected)") }
-            throw failure("\(shown(error.text)) is not \(error.expected)")
+            throw failure("\(quoted(error.text)) is not \(error.expected)")
         }
     }
 
@@ -78,8 +79,8 @@ extension Configuration.Entry {
         return CommandFailure("\(place): \(reason)", status: source.status)
     }
 
-    /// As much of a wrong text as helps, and nothing of a secret.
-    private func shown(_ text: String) -> String {
+    /// Returns the beginning of a rejected text, and nothing of a secret.
+    private func quoted(_ text: String) -> String {
         if declaration.isSecret { return "the value" }
         let scalars = text.unicodeScalars
         let start = StandardError.oneLine(String(String.UnicodeScalarView(scalars.prefix(60))))

@@ -2,29 +2,29 @@
 
 internal import HybridPrimitives
 
-/// The settings of a program, and the rule by which sources overrule each other: a flag, then a variable of the
-/// environment, then the configuration file, then the default.
+/// The settings of a program, and the precedence of their sources: flag, environment variable, configuration file,
+/// default.
 ///
-/// Nothing is read here: command line, environment and file come in as values. A name that is no setting is an
-/// error in every source, because a misspelt limit would otherwise be no limit.
+/// Reads nothing itself: command line, environment and file are passed in. An unknown name is an error in every source,
+/// because otherwise a misspelled limit would be no limit.
 public struct ConfigurationResolver: Sendable {
     private let settings: [AnySetting]
     private let prefix: String
     private let ignoredVariables: [String]
 
-    /// A resolver for some settings.
+    /// Creates a resolver.
     ///
     /// - Parameters:
-    ///   - settings: In the order in which `check-config` shows them.
-    ///   - prefix: What variables and keys of the file begin with; variables without it are not looked at.
-    ///   - ignoredVariables: Variables with the prefix that are somebody else's; `HYBRID_TEST_*` is all that begin so.
+    ///   - settings: The settings, in the order in which `check-config` shows them.
+    ///   - prefix: The prefix of variables and keys of the file; other variables are ignored.
+    ///   - ignoredVariables: Variables with the prefix that belong to other programs; `HYBRID_TEST_*` matches a prefix.
     public init(_ settings: [AnySetting], prefix: String = "HYBRID_", ignoredVariables: [String] = []) {
         self.settings = settings
         self.prefix = prefix
         self.ignoredVariables = ignoredVariables
     }
 
-    /// The value that holds for each setting, each of them checked.
+    /// Returns the effective value of each setting, after parsing all of them.
     public func resolve(
         flags: GivenFlags = GivenFlags(),
         environment: [String: String] = [:],
@@ -43,7 +43,7 @@ public struct ConfigurationResolver: Sendable {
 
     private func assignments(of file: ConfigurationFile?) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
         guard let file else { return [] }
-        do throws(EnvironmentFile.Mistake) {
+        do throws(EnvironmentFile.ParseError) {
             return try EnvironmentFile(file.bytes).assignments
         } catch {
             throw CommandFailure("\(file.path) line \(error.line): \(error.reason)", status: .configuration)
@@ -62,23 +62,29 @@ public struct ConfigurationResolver: Sendable {
             guard line.name.hasPrefix(prefix) else {
                 throw CommandFailure("\(source) does not begin with \(prefix)", status: .configuration)
             }
-            throw CommandFailure(
-                "\(source) is no setting\(suggestion(for: line.name, of: variables))",
-                status: .configuration
-            )
+            throw unknown("\(source)", line.name, known: variables, source)
         }
         for name in environment.keys.sorted() where name.hasPrefix(prefix) {
             guard !variables.contains(name), !isIgnored(name) else { continue }
             let source = ConfigurationSource.variable(name)
-            throw CommandFailure(
-                "\(source) is no setting\(suggestion(for: name, of: variables))",
-                status: .configuration
-            )
+            throw unknown("\(source)", name, known: variables, source)
         }
         let known = settings.map { "--\($0.declaration.name)" }
         for flag in flags.texts.keys.sorted().map({ "--\($0)" }) where !known.contains(flag) {
-            throw CommandFailure("\(flag) is no setting\(suggestion(for: flag, of: known))", status: .usage)
+            throw unknown(flag, flag, known: known, .flag(flag))
         }
+    }
+
+    /// Returns the failure of an unknown name; suggests the known name that differs by at most two letters.
+    private func unknown(
+        _ place: String,
+        _ name: String,
+        known: [String],
+        _ source: ConfigurationSource
+    ) -> CommandFailure {
+        let close = known.map { ($0, editDistance(name, $0)) }.filter { $0.1 <= 2 }
+        let suggestion = close.min { $0.1 < $1.1 }.map { "; \($0.0) is one" } ?? ""
+        return CommandFailure("\(place) is no setting\(suggestion)", status: source.status)
     }
 
     private func isIgnored(_ name: String) -> Bool {
@@ -110,18 +116,12 @@ public struct ConfigurationResolver: Sendable {
         guard declaration.isList else { return [text] }
         return text.split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
-
-    /// The name that was probably meant: one that at most two letters set apart.
-    private func suggestion(for name: String, of names: [String]) -> String {
-        let close = names.map { ($0, distance(name, $0)) }.filter { $0.1 <= 2 }
-        return close.min { $0.1 < $1.1 }.map { "; \($0.0) is one" } ?? ""
-    }
 }
 
-/// How many letters must be put in, left out or changed to make one text of the other.
-private func distance(_ left: String, _ right: String) -> Int {
+/// Returns the Levenshtein distance of two names: the least number of inserted, removed or changed letters.
+private func editDistance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left.utf8), Array(right.utf8))
-    // Nothing is close to a name as long as that; and the work grows with the product of the lengths.
+    // No name is that long, and the work grows with the product of the lengths.
     guard left.count <= 100, right.count <= 100 else { return .max }
     var row = Array(0...right.count)
     for (index, letter) in left.enumerated() {

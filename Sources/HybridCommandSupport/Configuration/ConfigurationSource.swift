@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HybridPrimitives
+private import Glibc
+internal import HybridPrimitives
 
-/// Where a setting's value comes from.
+/// The source of a setting's value.
 public enum ConfigurationSource: Hashable, Sendable, CustomStringConvertible {
-    /// The command line; `--idle-timeout`.
+    /// A flag of the command line, such as `--idle-timeout`.
     case flag(String)
-    /// A variable of the environment, by its name.
+    /// An environment variable, by its name.
     case variable(String)
-    /// A line of a configuration file, and the name that stands there.
+    /// A line of a configuration file, and the name on it.
     case file(String, line: Int, name: String)
-    /// Nothing was given.
+    /// The default.
     case defaultValue
 
     /// The source as `check-config` shows it.
@@ -23,9 +24,96 @@ public enum ConfigurationSource: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What somebody who gave a wrong value did wrong: the command line, or the configuration.
+    /// The exit status for a wrong value: of the command line, or of the configuration.
     var status: ExitStatus {
         if case .flag = self { return .usage }
         return .configuration
+    }
+}
+
+/// The settings given on the command line, by name; only flags that were given override other sources.
+public struct GivenFlags: Hashable, Sendable {
+    /// The texts of each setting, in the order given.
+    public private(set) var texts: [String: [String]]
+
+    /// Creates a set of flags from their names without dashes.
+    public init(_ texts: [String: [String]] = [:]) {
+        self.texts = texts
+    }
+
+    /// Records the text of a flag, if it was given.
+    public mutating func set<Value>(_ setting: Setting<Value>, _ text: String?) {
+        if let text { texts[setting.declaration.name] = [text] }
+    }
+
+    /// Records every text of a repeated flag, if it was given at all.
+    public mutating func set<Value>(_ setting: Setting<Value>, _ texts: [String]) {
+        if !texts.isEmpty { self.texts[setting.declaration.name] = texts }
+    }
+
+    /// Records a flag without a value, if it was given.
+    public mutating func set<Value>(_ setting: Setting<Value>, given: Bool) {
+        if given { texts[setting.declaration.name] = ["yes"] }
+    }
+
+    /// Records a flag with an inversion (`--x`, `--no-x`), if either was given.
+    public mutating func set<Value>(_ setting: Setting<Value>, _ choice: Bool?) {
+        if let choice { texts[setting.declaration.name] = [choice ? "yes" : "no"] }
+    }
+}
+
+/// The environment with which this process was started.
+public enum ProcessEnvironment {
+    /// Every variable by its name; of duplicates the first, as getenv(3) returns it.
+    public static var variables: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            // By bytes: a value may begin with a combining mark, which forms one character with the `=`.
+            let bytes = UnsafeBufferPointer(start: text, count: strlen(text)).lazy.map(UInt8.init(bitPattern:))
+            let parts = bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
+            if parts.count == 2, variables[parts[0]] == nil { variables[parts[0]] = parts[1] }
+            entry += 1
+        }
+        return variables
+    }
+}
+
+/// The content of a configuration file, with its path for messages.
+public struct ConfigurationFile: Hashable, Sendable {
+    /// The path.
+    public let path: String
+    /// The content.
+    public let bytes: [UInt8]
+
+    /// Creates a file from its content.
+    public init(path: String, bytes: [UInt8]) {
+        self.path = path
+        self.bytes = bytes
+    }
+
+    /// Reads the file named on the command line, or else the usual one if it exists.
+    public static func read(named path: String?, orElse usual: String) throws(CommandFailure) -> ConfigurationFile? {
+        do throws(FileReadError) {
+            let bytes = try readWholeFile(path ?? usual, atMost: EnvironmentFile.maximumSize)
+            return ConfigurationFile(path: path ?? usual, bytes: bytes)
+        } catch {
+            if path == nil, error == .missing { return nil }
+            let status: ExitStatus = error == .tooLarge ? .configuration : .noInput
+            throw CommandFailure("\(path ?? usual): \(error.sentence)", status: status)
+        }
+    }
+
+    /// Returns the usual path of a user's file: below `$XDG_CONFIG_HOME/hybrid`, else below `~/.config/hybrid`.
+    ///
+    /// - Returns: The path, or `nil` if the environment names neither.
+    public static func usualPath(_ name: String, _ environment: [String: String]) -> String? {
+        // The XDG Base Directory Specification says to ignore relative paths.
+        if let directory = environment["XDG_CONFIG_HOME"], directory.hasPrefix("/") {
+            return "\(directory)/hybrid/\(name)"
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+        return "\(home)/.config/hybrid/\(name)"
     }
 }

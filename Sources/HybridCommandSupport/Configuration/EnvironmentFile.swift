@@ -2,49 +2,49 @@
 
 /// A file of `NAME=value` lines, as systemd's `EnvironmentFile=` describes it in systemd.exec(5).
 ///
-/// Every file that is taken here means the same to systemd. What systemd skips in silence or reads differently from
-/// version to version (a line without `=`, text after a closing quote, a quote that is never closed, a name given
-/// twice, a comment that ends with a backslash) is a mistake here.
+/// Every file that is accepted here means the same to systemd. Whatever systemd skips silently or reads differently
+/// from version to version is an error here: a line without `=`, text after a closing quote, an unclosed quote, a
+/// repeated name, a comment that ends with a backslash.
 public struct EnvironmentFile: Hashable, Sendable {
-    /// One line, or several where a value goes on.
+    /// One line, or several if the value is continued.
     public struct Assignment: Hashable, Sendable {
-        /// What stands before the `=`.
+        /// The text before the `=`.
         public let name: String
         /// The value, without quotes and escapes.
         public let value: String
-        /// The line of the name, counted from 1.
+        /// The line number of the name, from 1.
         public let line: Int
     }
 
-    /// What is wrong with a file.
-    public struct Mistake: Error, Hashable, Sendable {
-        /// The line, counted from 1.
+    /// An error in a file.
+    public struct ParseError: Error, Hashable, Sendable {
+        /// The line number, from 1.
         public let line: Int
-        /// Completes `… line 7: `; holds nothing of the file but names.
+        /// The cause, to follow `… line 7: `; contains names of the file but no values.
         public let reason: String
     }
 
-    /// The longest file that is read.
+    /// The greatest size of a file, in bytes.
     public static let maximumSize = 65_536
 
-    /// What it says, in its order; no name twice.
+    /// The assignments in the order of the file, with unique names.
     public let assignments: [Assignment]
 
-    /// Reads a file's bytes.
-    public init(_ bytes: [UInt8]) throws(Mistake) {
+    /// Parses the content of a file.
+    public init(_ bytes: [UInt8]) throws(ParseError) {
         guard bytes.count <= Self.maximumSize else {
-            throw Mistake(line: 1, reason: "the file has more than \(Self.maximumSize) bytes")
+            throw ParseError(line: 1, reason: "the file has more than \(Self.maximumSize) bytes")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             let wrong = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
-            throw Mistake(line: wrong + 1, reason: "the text is not UTF-8")
+            throw ParseError(line: wrong + 1, reason: "the text is not UTF-8")
         }
         var reader = EnvironmentFileReader(text)
         assignments = try reader.read()
     }
 
-    /// A line that reads as this name and value; `nil` if the format has no way to say them.
+    /// Returns the line of an assignment, or `nil` if the format can't express it.
     public static func line(_ name: String, _ value: String) -> String? {
         guard isName(name), value.unicodeScalars.allSatisfy(isAllowed) else { return nil }
         let isPlain = value.unicodeScalars.allSatisfy { scalar in
@@ -75,7 +75,7 @@ public struct EnvironmentFile: Hashable, Sendable {
         }
     }
 
-    /// Everything but NUL, the byte order mark and the code points that are no characters.
+    /// Returns true except for NUL, the byte order mark and noncharacters.
     static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0, 0xFEFF, 0xFDD0...0xFDEF: false

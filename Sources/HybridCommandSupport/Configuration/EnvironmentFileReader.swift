@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of reading an ``EnvironmentFile``: where we are, and in which line.
+/// The parser of an ``EnvironmentFile``.
 struct EnvironmentFileReader {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var line = 1
 
-    private typealias Mistake = EnvironmentFile.Mistake
+    private typealias ParseError = EnvironmentFile.ParseError
 
     init(_ text: String) {
         scalars = Array(text.unicodeScalars)
     }
 
-    mutating func read() throws(EnvironmentFile.Mistake) -> [EnvironmentFile.Assignment] {
+    mutating func read() throws(EnvironmentFile.ParseError) -> [EnvironmentFile.Assignment] {
         try checkCharacters()
         var assignments: [EnvironmentFile.Assignment] = []
         var lineOfName: [String: Int] = [:]
@@ -25,7 +25,7 @@ struct EnvironmentFileReader {
                 let start = line
                 let name = try readName()
                 if let first = lineOfName.updateValue(start, forKey: name) {
-                    throw Mistake(line: start, reason: "\(name) was already given in line \(first)")
+                    throw ParseError(line: start, reason: "\(name) was already given in line \(first)")
                 }
                 let value = try readValue()
                 assignments.append(EnvironmentFile.Assignment(name: name, value: value, line: start))
@@ -43,24 +43,24 @@ struct EnvironmentFileReader {
         position += 1
     }
 
-    private func checkCharacters() throws(EnvironmentFile.Mistake) {
+    private func checkCharacters() throws(EnvironmentFile.ParseError) {
         var line = 1
         for scalar in scalars {
             if scalar == "\n" { line += 1 }
             guard EnvironmentFile.isAllowed(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
-                throw Mistake(line: line, reason: "the character U+\(code) is not allowed")
+                throw ParseError(line: line, reason: "the character U+\(code) is not allowed")
             }
         }
     }
 
-    /// A carriage return belongs to the end of a line and is nothing anywhere else.
-    private mutating func skipCarriageReturn() throws(EnvironmentFile.Mistake) {
-        guard isLineEnd else { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+    /// Skips a carriage return, which is allowed at the end of a line only.
+    private mutating func skipCarriageReturn() throws(EnvironmentFile.ParseError) {
+        guard isLineEnd else { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
         advance()
     }
 
-    /// Whether nothing but a line's end comes next.
+    /// True if the rest of the line is empty.
     private var isLineEnd: Bool {
         switch current {
         case nil, "\n": true
@@ -69,32 +69,32 @@ struct EnvironmentFileReader {
         }
     }
 
-    private mutating func skipComment() throws(EnvironmentFile.Mistake) {
+    private mutating func skipComment() throws(EnvironmentFile.ParseError) {
         var last: Unicode.Scalar?
         while let scalar = current, !isLineEnd {
-            // systemd takes it for the end of the line.
-            if scalar == "\r" { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+            // systemd reads it as the end of the line.
+            if scalar == "\r" { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
             last = scalar
             advance()
         }
-        // Before version 254 the next line would belong to the comment, since then it does not.
-        if last == "\\" { throw Mistake(line: line, reason: "a comment must not end with a backslash") }
+        // Before systemd 254 the next line belonged to the comment; since then it does not.
+        if last == "\\" { throw ParseError(line: line, reason: "a comment must not end with a backslash") }
     }
 
-    private mutating func readName() throws(EnvironmentFile.Mistake) -> String {
+    private mutating func readName() throws(EnvironmentFile.ParseError) -> String {
         var name = String.UnicodeScalarView()
         while let scalar = current, scalar != "=", !isLineEnd {
             name.append(scalar)
             advance()
         }
         guard current == "=", EnvironmentFile.isName(String(name)) else {
-            throw Mistake(line: line, reason: "expected NAME=value, without spaces before the =")
+            throw ParseError(line: line, reason: "expected NAME=value, without spaces before the =")
         }
         advance()
         return String(name)
     }
 
-    private mutating func readValue() throws(EnvironmentFile.Mistake) -> String {
+    private mutating func readValue() throws(EnvironmentFile.ParseError) -> String {
         skipBlanks()
         switch current {
         case "'": return try readQuoted(by: "'")
@@ -107,7 +107,7 @@ struct EnvironmentFileReader {
         while current == " " || current == "\t" { advance() }
     }
 
-    private mutating func readQuoted(by quote: Unicode.Scalar) throws(EnvironmentFile.Mistake) -> String {
+    private mutating func readQuoted(by quote: Unicode.Scalar) throws(EnvironmentFile.ParseError) -> String {
         let start = line
         var value = String.UnicodeScalarView()
         advance()
@@ -127,28 +127,28 @@ struct EnvironmentFileReader {
             }
         }
         guard current == quote else {
-            throw Mistake(line: start, reason: "the quote that opens here is never closed")
+            throw ParseError(line: start, reason: "the quote that opens here is never closed")
         }
         advance()
         skipBlanks()
-        guard isLineEnd else { throw Mistake(line: line, reason: "nothing may follow the closing quote") }
+        guard isLineEnd else { throw ParseError(line: line, reason: "nothing may follow the closing quote") }
         return String(value)
     }
 
-    /// Blanks at the end go, unless a backslash stands before or after them.
-    private mutating func readPlain() throws(EnvironmentFile.Mistake) -> String {
+    /// Reads an unquoted value; blanks at its end are dropped, unless a backslash precedes or follows them.
+    private mutating func readPlain() throws(EnvironmentFile.ParseError) -> String {
         var value: [Unicode.Scalar] = []
         var kept = 0
         while let scalar = current, !isLineEnd {
-            if scalar == "\r" { throw Mistake(line: line, reason: "a carriage return stands inside the line") }
+            if scalar == "\r" { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
             advance()
             guard scalar == "\\" else {
                 value.append(scalar)
                 continue
             }
-            // A line that goes on where the file ends was probably cut off.
+            // A continued line at the end of the file was probably truncated.
             guard let escaped = current, escaped != "\r", escaped != "\n" || following != nil else {
-                throw Mistake(line: line, reason: "nothing follows the backslash")
+                throw ParseError(line: line, reason: "nothing follows the backslash")
             }
             advance()
             if escaped != "\n" { value.append(escaped) }

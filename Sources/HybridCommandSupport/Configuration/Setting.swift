@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that can be configured, and how its text becomes a value.
+/// One setting and the parser of its text.
 ///
 /// A setting has one name in three forms: `idle-timeout` is the flag `--idle-timeout`, the variable
 /// `HYBRID_IDLE_TIMEOUT` and the key `HYBRID_IDLE_TIMEOUT` of the configuration file.
 public struct Setting<Value: Sendable>: Sendable {
-    /// What there is to say about it without knowing its type.
+    /// The setting without its type.
     public let declaration: SettingDeclaration
-    /// The value for all texts of the effective source, or for none.
-    let read: @Sendable ([String]) throws(WrongText) -> Value
+    /// Parses all texts of the effective source, or none.
+    let read: @Sendable ([String]) throws(SettingParseError) -> Value
 
-    /// A setting that always has a value.
+    /// Creates a setting that always has a value.
     public init(
         _ name: String,
         _ parser: SettingParser<Value>,
@@ -25,20 +25,20 @@ public struct Setting<Value: Sendable>: Sendable {
             isSecret: secret,
             help: help
         )
-        read = { texts throws(WrongText) in try parser.value(of: texts.last ?? defaultText) }
+        read = { texts throws(SettingParseError) in try parser.value(of: texts.last ?? defaultText) }
     }
 
-    /// A setting that may have no value.
+    /// Creates a setting that may have no value.
     public init<Element>(_ name: String, _ parser: SettingParser<Element>, secret: Bool = false, help: String)
     where Value == Element? {
         declaration = SettingDeclaration(name: name, defaultTexts: nil, isList: false, isSecret: secret, help: help)
-        read = { texts throws(WrongText) in
+        read = { texts throws(SettingParseError) in
             guard let text = texts.last else { return nil }
             return try parser.value(of: text)
         }
     }
 
-    /// A setting with any number of values: a repeated flag, or a variable with commas or spaces between them.
+    /// Creates a setting with any number of values: a repeated flag, or a variable with commas or spaces between them.
     public init<Element>(
         list name: String,
         _ parser: SettingParser<Element>,
@@ -53,22 +53,22 @@ public struct Setting<Value: Sendable>: Sendable {
             isSecret: secret,
             help: help
         )
-        read = { texts throws(WrongText) in
+        read = { texts throws(SettingParseError) in
             var values: [Element] = []
             for text in texts { values.append(try parser.value(of: text)) }
             return values
         }
     }
 
-    /// What it is for, with its default; for the help of a flag.
+    /// The help of the flag, with the default.
     public var help: String {
         guard let texts = declaration.defaultTexts, !declaration.isSecret else { return declaration.help }
         return "\(declaration.help) (default: \(texts.joined(separator: ", ")))"
     }
 }
 
-/// A text that is not what a setting expects.
-struct WrongText: Error {
+/// The error for a text that a setting does not accept.
+struct SettingParseError: Error {
     let text: String
     let expected: String
 }
@@ -77,16 +77,16 @@ struct WrongText: Error {
 public struct SettingDeclaration: Hashable, Sendable {
     /// The name as a flag has it, without the dashes in front.
     public let name: String
-    /// What holds where nothing is given, or `nil` if then there is no value.
+    /// The default texts, or `nil` without a default.
     public let defaultTexts: [String]?
-    /// Whether it may have several values.
+    /// True if the setting may have several values.
     public let isList: Bool
-    /// Whether its value must not be shown.
+    /// True if the value must not be shown.
     public let isSecret: Bool
-    /// What it is for, in one sentence.
+    /// The purpose, in one sentence.
     public let help: String
 
-    /// The name as a variable and in a file: `HYBRID_IDLE_TIMEOUT`.
+    /// Returns the name as a variable and as a key of the file: `HYBRID_IDLE_TIMEOUT`.
     public func variable(prefix: String) -> String {
         let letters = name.utf8.map { byte -> UInt8 in
             switch byte {
@@ -99,16 +99,16 @@ public struct SettingDeclaration: Hashable, Sendable {
     }
 }
 
-/// A setting whose type has been put aside, so that settings of all types can stand in one list.
+/// A setting with its type erased, so that settings of all types fit in one list.
 public struct AnySetting: Sendable {
-    /// What there is to say about it.
+    /// The setting.
     public let declaration: SettingDeclaration
-    let check: @Sendable ([String]) throws(WrongText) -> Void
+    let check: @Sendable ([String]) throws(SettingParseError) -> Void
 
-    /// Puts the type of a setting aside.
+    /// Creates a type-erased setting.
     public init<Value>(_ setting: Setting<Value>) {
         declaration = setting.declaration
         let read = setting.read
-        check = { texts throws(WrongText) in _ = try read(texts) }
+        check = { texts throws(SettingParseError) in _ = try read(texts) }
     }
 }

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How one text becomes one value, and what to tell somebody who wrote another text.
+/// The parser of one text, with a description of what it accepts.
 public struct SettingParser<Value: Sendable>: Sendable {
-    /// Completes the sentence `"5m" is not …`, such as `a number of seconds`.
+    /// The accepted form, to complete the sentence `"5m" is not …`: `a number of seconds`.
     public let expected: String
-    /// The value, or `nil` for a text that has none.
+    /// Returns the value of a text, or `nil`.
     public let parse: @Sendable (String) -> Value?
 
-    /// A parser of a program's own, for what is not here.
+    /// Creates a parser.
     public init(expected: String, parse: @escaping @Sendable (String) -> Value?) {
         self.expected = expected
         self.parse = parse
     }
 
-    func value(of text: String) throws(WrongText) -> Value {
-        guard let value = parse(text) else { throw WrongText(text: text, expected: expected) }
+    func value(of text: String) throws(SettingParseError) -> Value {
+        guard let value = parse(text) else { throw SettingParseError(text: text, expected: expected) }
         return value
     }
 }
 
 extension SettingParser<String> {
-    /// Any text but an empty one.
+    /// Any text except the empty one.
     public static var text: Self { SettingParser(expected: "a text") { $0.isEmpty ? nil : $0 } }
 
-    /// The path of a file or folder.
+    /// The path of a file or directory.
     public static var path: Self {
         SettingParser(expected: "a path") { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
 
-    /// One of some words.
+    /// Returns a parser of one of some words.
     public static func choice(_ words: [String]) -> Self {
         SettingParser(expected: "one of \(words.joined(separator: ", "))") { words.contains($0) ? $0 : nil }
     }
 }
 
 extension SettingParser where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-    /// One of an enumeration's cases.
+    /// The raw value of one of an enumeration's cases.
     public static var choice: Self {
         let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return SettingParser(expected: "one of \(words)") { Value(rawValue: $0) }
@@ -43,7 +43,7 @@ extension SettingParser where Value: CaseIterable & RawRepresentable, Value.RawV
 }
 
 extension SettingParser<Bool> {
-    /// The words that systemd takes: `yes`, `no`, `true`, `false`, `on`, `off`, `1`, `0`.
+    /// A Boolean as systemd reads it: `yes`, `no`, `true`, `false`, `on`, `off`, `1`, `0`.
     public static var boolean: Self {
         SettingParser(expected: "yes or no") { text in
             switch text.lowercased() {
@@ -56,14 +56,14 @@ extension SettingParser<Bool> {
 }
 
 extension SettingParser<Int> {
-    /// A number without sign, in digits alone.
+    /// Returns a parser of a number in digits, without a sign.
     public static func number(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
         SettingParser(expected: "a number" + extent(range, of: 0...Int.max) { "\($0)" }) { text in
             digits(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
-    /// A number of bytes, with `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`) for the powers of 1,024 if wanted.
+    /// Returns a parser of a number of bytes, optionally with `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`) for powers of 1,024.
     public static func bytes(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
         let limits = extent(range, of: 0...Int.max, describe: byteText)
         return SettingParser(
@@ -86,10 +86,10 @@ extension SettingParser<Int> {
 }
 
 extension SettingParser<Duration> {
-    /// The longest time taken where no range is given: some thirty years, so that sums do not overflow.
+    /// The range without explicit limits: some thirty years, so that sums do not overflow.
     private static var anyTime: ClosedRange<Duration> { .zero ... .seconds(1_000_000_000) }
 
-    /// A number of seconds; up to nine decimals after a point.
+    /// Returns a parser of a number of seconds with up to nine decimals.
     public static func seconds(_ range: ClosedRange<Duration>? = nil) -> Self {
         let limits = range.map { extent($0, of: anyTime, describe: secondsText) } ?? ""
         return SettingParser(expected: "a number of seconds" + limits) { text in
@@ -109,13 +109,13 @@ extension SettingParser<Duration> {
     }
 }
 
-/// The number that a text of ASCII digits and nothing else stands for.
+/// Returns the number in a text of ASCII digits and nothing else.
 private func digits(_ text: String) -> Int? {
     let isDigits = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return isDigits ? Int(text) : nil
 }
 
-/// The range in words; nothing of an end that is where it would be anyway.
+/// Returns a range in words, without the limits that it shares with `whole`.
 private func extent<Bound>(
     _ range: ClosedRange<Bound>,
     of whole: ClosedRange<Bound>,

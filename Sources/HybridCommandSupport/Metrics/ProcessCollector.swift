@@ -2,19 +2,19 @@
 
 private import Glibc
 
-/// What the system says about this process, under the names that every Prometheus client uses.
+/// The metrics of this process under the names that all Prometheus clients use.
 ///
-/// A value that cannot be had, because /proc is not there or no descriptor is left, is left out.
+/// A value that is unavailable, because there is no /proc or no descriptor is left, is omitted.
 public struct ProcessCollector: Sendable {
-    /// When the process started; read once, since a clock that is set later must not make it look restarted.
+    /// The start of the process; read once, so that a later change of the clock does not look like a restart.
     private let startTime: Double?
 
-    /// A collector for this process.
+    /// Creates a collector for this process.
     public init() {
         startTime = Self.readStartTime()
     }
 
-    /// The metrics as they are now; to be given to ``PrometheusRegistry/addCollector(_:)``.
+    /// Returns the current metrics; pass it to ``PrometheusRegistry/addCollector(_:)``.
     public func collect() -> [PrometheusFamily] {
         [
             startTime.map {
@@ -25,10 +25,10 @@ public struct ProcessCollector: Sendable {
             },
             Self.openDescriptors().map { .gauge("process_open_fds", help: "Open file descriptors.", [.init($0)]) },
             Self.maximumDescriptors().map {
-                .gauge("process_max_fds", help: "How many file descriptors may be open.", [.init($0)])
+                .gauge("process_max_fds", help: "Greatest number of open file descriptors.", [.init($0)])
             },
             Self.cpuTime().map {
-                .counter("process_cpu_seconds_total", help: "Processor time, as user and as system.", [.init($0)])
+                .counter("process_cpu_seconds_total", help: "Processor time in user and system mode.", [.init($0)])
             },
         ].compactMap(\.self)
     }
@@ -58,14 +58,14 @@ public struct ProcessCollector: Sendable {
     }
 
     private static func openDescriptors() -> Double? {
-        guard let folder = opendir("/proc/self/fd") else { return nil }
-        defer { closedir(folder) }
+        guard let directory = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(directory) }
         var count = 0
-        while let entry = readdir(folder) {
-            // "." and ".." are no descriptors.
+        while let entry = readdir(directory) {
+            // "." and ".." are not descriptors.
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
-        // The folder itself was open, too.
+        // The directory itself was open, too.
         return Double(count - 1)
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The type of a metric, as the text format names it.
+/// The type of a metric, as named by the text format.
 enum PrometheusKind: String, Hashable, Sendable {
     case counter
     case gauge
@@ -8,22 +8,22 @@ enum PrometheusKind: String, Hashable, Sendable {
     case summary
 }
 
-/// A metric that is read when somebody asks for it.
+/// A metric that is read at each request.
 public struct PrometheusFamily: Sendable {
     /// The name.
     public let name: String
-    /// What it means; without it the registry's table is asked.
+    /// The help text; by default that of the registry's table.
     public let help: String?
-    /// The values, each with other labels.
+    /// The values, with different labels each.
     public let samples: [PrometheusSample]
     let kind: PrometheusKind
 
-    /// Something that only rises.
+    /// Returns a metric that only rises.
     public static func counter(_ name: String, help: String? = nil, _ samples: [PrometheusSample]) -> Self {
         Self(name: PrometheusText.metricName(name), help: help, samples: samples, kind: .counter)
     }
 
-    /// Something that rises and falls.
+    /// Returns a metric that rises and falls.
     public static func gauge(_ name: String, help: String? = nil, _ samples: [PrometheusSample]) -> Self {
         Self(name: PrometheusText.metricName(name), help: help, samples: samples, kind: .gauge)
     }
@@ -31,12 +31,12 @@ public struct PrometheusFamily: Sendable {
 
 /// One value of a metric.
 public struct PrometheusSample: Sendable {
-    /// Names and values.
+    /// The names and values of the labels.
     public let labels: [(String, String)]
     /// The value.
     public let value: Double
 
-    /// A value under some labels.
+    /// Creates a value with labels.
     public init(_ value: Double, _ labels: [(String, String)] = []) {
         self.value = value
         self.labels = labels

@@ -4,15 +4,15 @@ public import CoreMetrics
 internal import HybridThreads
 private import Synchronization
 
-/// Keeps a program's metrics and writes them out as Prometheus reads them.
+/// A registry of a program's metrics, which writes them in the format of Prometheus.
 ///
-/// Counting takes no lock. The number of series is bounded: a caller that makes up labels gets, past the bound,
-/// metrics that count for nobody, and `metrics_series_dropped_total` says so. The same happens to a metric whose name
-/// is already another type's.
+/// Counting takes no lock. The number of series is bounded: beyond the bound, callers get detached metrics that are not
+/// reported, and `metrics_series_dropped_total` counts them. The same happens to a metric whose name already belongs to
+/// another type.
 public final class PrometheusRegistry: Sendable {
     /// The `Content-Type` of ``render()``.
     public static let contentType = "text/plain; version=0.0.4"
-    /// The counter of series that were not kept.
+    /// The name of the counter of series that were not kept.
     public static let droppedSeriesName = "metrics_series_dropped_total"
 
     private struct State {
@@ -23,7 +23,7 @@ public final class PrometheusRegistry: Sendable {
 
     private struct Family {
         let kind: PrometheusKind
-        /// By the labels as they are written.
+        /// The series by their labels in the text format.
         var series: [String: any PrometheusSeries] = [:]
     }
 
@@ -32,23 +32,23 @@ public final class PrometheusRegistry: Sendable {
     private let help: [String: String]
     private let maximumSeries: Int
 
-    /// A registry without any metrics.
+    /// Creates a registry without metrics.
     ///
     /// - Parameters:
-    ///   - help: What metrics mean, by their names.
-    ///   - maximumSeries: How many series are kept, all metrics together.
+    ///   - help: The help texts by the names of metrics.
+    ///   - maximumSeries: The greatest number of series of all metrics together.
     public init(help: [String: String] = [:], maximumSeries: Int = 1000) {
         self.help = help
         self.maximumSeries = maximumSeries
         state = Locked(State())
     }
 
-    /// Adds metrics that are read when somebody asks for them; called on the thread that renders.
+    /// Adds metrics that are read at each rendering, on the thread that renders.
     public func addCollector(_ collect: @escaping @Sendable () -> [PrometheusFamily]) {
         state.withLock { $0.collectors.append(collect) }
     }
 
-    /// Every metric in the text format 0.0.4, in the order of names and labels.
+    /// Returns all metrics in the text format 0.0.4, sorted by name and labels.
     public func render() -> String {
         let (families, collectors) = state.withLock { ($0.families, $0.collectors) }
         var all: [String: PrometheusFamily] = [
@@ -72,7 +72,7 @@ public final class PrometheusRegistry: Sendable {
         return texts.sorted { $0.key < $1.key }.map(\.value).joined()
     }
 
-    /// The series of a name and labels, made if it is not there; a detached one where it cannot be kept.
+    /// Returns the series of a name and labels, creating it if needed; a detached one if it can't be kept.
     private func series<Series: PrometheusSeries>(
         _ kind: PrometheusKind,
         _ label: String,
@@ -99,7 +99,7 @@ public final class PrometheusRegistry: Sendable {
         return make()
     }
 
-    /// Whether a name is one of the lines of another metric: a summary `x` writes `x_sum` and `x_count`.
+    /// Returns true if a name is also a line of another metric: a summary `x` has the lines `x_sum` and `x_count`.
     private func collides(_ name: String, _ kind: PrometheusKind, with families: [String: Family]) -> Bool {
         if name == Self.droppedSeriesName { return true }
         for suffix in ["_sum", "_count"] {
@@ -123,12 +123,12 @@ public final class PrometheusRegistry: Sendable {
 }
 
 extension PrometheusRegistry: MetricsFactory {
-    /// A counter of whole numbers.
+    /// Creates a counter of integers.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(.counter, label, dimensions, make: CounterSeries.init)
     }
 
-    /// A counter of decimals; one with the same name and labels may count whole numbers, too.
+    /// Creates a counter of decimals; it shares its value with the integer counter of the same name and labels.
     public func makeFloatingPointCounter(
         label: String,
         dimensions: [(String, String)]
@@ -136,12 +136,12 @@ extension PrometheusRegistry: MetricsFactory {
         series(.counter, label, dimensions, make: CounterSeries.init)
     }
 
-    /// A gauge.
+    /// Creates a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(.gauge, label, dimensions, make: GaugeSeries.init)
     }
 
-    /// A gauge, or where values are to be put together a summary of their number and sum.
+    /// Creates a gauge, or, to aggregate, a summary of number and sum.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -151,23 +151,23 @@ extension PrometheusRegistry: MetricsFactory {
         return series(.gauge, label, dimensions, make: GaugeSeries.init)
     }
 
-    /// A summary of the number of times and their sum in seconds.
+    /// Creates a summary of the number of durations and their sum in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         series(.summary, label, dimensions, make: SummarySeries.init)
     }
 
-    /// Forgets the counter; others that count on with the same labels do so for nobody.
+    /// Removes the counter; other handles with the same labels are no longer reported.
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
 
-    /// Forgets the counter; others that count on with the same labels do so for nobody.
+    /// Removes the counter; other handles with the same labels are no longer reported.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
 
-    /// Forgets the gauge.
+    /// Removes the gauge.
     public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
 
-    /// Forgets the gauge or summary.
+    /// Removes the gauge or summary.
     public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
-    /// Forgets the summary.
+    /// Removes the summary.
     public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 }

@@ -3,14 +3,15 @@
 internal import CoreMetrics
 private import Synchronization
 
-/// One line of values, or two, under one set of labels.
+/// The lines of one set of labels: one value, or two for a summary.
 protocol PrometheusSeries: AnyObject, Sendable {
-    /// What to append to the metric's name, and the value as text.
+    /// The suffix of the metric's name and the value as text.
     var samples: [(suffix: String, value: String)] { get }
 }
 
-/// Only rises: what is negative or no number is not counted, and a reset is not obeyed, since Prometheus would take
-/// it for a restart.
+/// A counter.
+///
+/// Negative amounts and NaN are ignored, and so is a reset, which Prometheus would take for a restart.
 final class CounterSeries: PrometheusSeries, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<UInt64>(0)
     private let fraction = AtomicDouble()
@@ -31,7 +32,7 @@ final class CounterSeries: PrometheusSeries, CounterHandler, FloatingPointCounte
     }
 }
 
-/// The latest value.
+/// A gauge: the latest value.
 final class GaugeSeries: PrometheusSeries, MeterHandler, RecorderHandler {
     private let current = AtomicDouble()
 
@@ -50,7 +51,7 @@ final class GaugeSeries: PrometheusSeries, MeterHandler, RecorderHandler {
     var samples: [(suffix: String, value: String)] { [("", PrometheusText.number(current.value))] }
 }
 
-/// The number of values and their sum; times are summed in seconds.
+/// A summary: the number of values and their sum; durations are summed in seconds.
 final class SummarySeries: PrometheusSeries, RecorderHandler, TimerHandler {
     private let count = Atomic<UInt64>(0)
     private let sum = AtomicDouble()
@@ -72,7 +73,7 @@ final class SummarySeries: PrometheusSeries, RecorderHandler, TimerHandler {
     }
 }
 
-/// A decimal number that many threads may change at once.
+/// A floating-point number that several threads may change concurrently.
 final class AtomicDouble: Sendable {
     private let bits = Atomic<UInt64>(0)
 

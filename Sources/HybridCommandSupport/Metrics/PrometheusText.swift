@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The words of Prometheus' text format 0.0.4.
+/// The text format 0.0.4 of Prometheus.
 enum PrometheusText {
-    /// The lines that introduce a metric.
+    /// Returns the HELP and TYPE lines of a metric.
     static func head(_ name: String, _ kind: PrometheusKind, help: String?) -> String {
         let helpLine = help.map { "# HELP \(name) \(escaped($0, quotes: false))\n" } ?? ""
         return "\(helpLine)# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// All lines of a metric; of samples with the same labels the first.
+    /// Returns all lines of a metric; of samples with equal labels the first.
     static func family(_ family: PrometheusFamily, help: String?) -> String {
         var values: [String: Double] = [:]
         for sample in family.samples { values[labels(sample.labels)] = values[labels(sample.labels)] ?? sample.value }
@@ -17,7 +17,7 @@ enum PrometheusText {
         }
     }
 
-    /// Labels in the order of their names, as they stand behind the metric's name; of equal names the first.
+    /// Returns labels sorted by name, to follow the metric's name; of equal names the first.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         var values: [String: String] = [:]
@@ -29,7 +29,7 @@ enum PrometheusText {
         return "{\(parts.joined(separator: ","))}"
     }
 
-    /// The text as a metric's name: what may not stand in one becomes an underscore.
+    /// Returns the text as a metric's name, with an underscore for each character that is not allowed.
     static func metricName(_ text: String) -> String { name(text, colons: true) }
 
     private static func labelName(_ text: String) -> String { name(text, colons: false) }
@@ -50,7 +50,7 @@ enum PrometheusText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The value as the format writes it.
+    /// Returns the value in the notation of the format.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }

@@ -1,134 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridPrimitives
 internal import HybridThreads
 
-/// Tells on standard error what happens in a ceremony, state by state.
+/// The progress of a ceremony on standard error, state by state.
 ///
-/// A person at a terminal sees the present state in place, with the time it has taken so far; those before it stand
-/// above, each with its time. On a pipe each state is a line. For a program each is a JSON object on a line of its own
-/// (NDJSON): `event` says what it is, `elapsed_ms` when it was, counted from the beginning.
+/// On a terminal the current state is shown in place with its elapsed time; earlier states stay above it. On a pipe each
+/// state is a line. For programs each state is a line of JSON (NDJSON): `event` names its kind, and `elapsed_ms` counts
+/// from the start.
 public final class ProgressReport: Sendable {
-    /// Who reads it.
-    public enum Manner: Sendable {
-        /// A file, a pipe, or a terminal on which somebody else writes, too.
+    /// The form of the report.
+    public enum Format: Sendable {
+        /// Plain lines, for a file, a pipe, or a terminal that other programs write to.
         case lines
-        /// A terminal of our own.
+        /// A terminal that only this program writes to.
         case terminal
-        /// A program.
+        /// JSON for programs.
         case json
 
-        /// What standard error is good for.
-        public static func fitting(json: Bool) -> Manner {
+        /// Returns the format for this process's standard error.
+        public static func detect(json: Bool) -> Format {
             if json { return .json }
             let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
             return isatty(STDERR_FILENO) == 1 && !terminal.isEmpty && terminal != "dumb" ? .terminal : .lines
         }
     }
 
-    private struct Present {
+    private struct Current {
         var state: ProgressState
         let begun: ContinuousClock.Instant
     }
 
-    /// Who reads it.
-    public let manner: Manner
+    /// The form of the report.
+    public let format: Format
     private let program: String
     private let begun = ContinuousClock.now
-    /// The state that stands on the terminal's last line, if one does.
+    /// The state on the terminal's last line, if any.
     ///
-    /// The lock keeps lines whole and in order.
-    private let present = Locked<Present?>(nil)
+    /// The lock also keeps lines whole and in order.
+    private let current = Locked<Current?>(nil)
 
-    /// A report that begins now.
-    public init(program: String, manner: Manner) {
+    /// Creates a report that starts now.
+    public init(program: String, format: Format) {
         self.program = program
-        self.manner = manner
+        self.format = format
     }
 
-    /// The next state; the one before is over.
+    /// Enters the next state.
     public func enter(_ state: ProgressState) {
-        present.withLock { present in
-            switch manner {
-            case .lines:
-                StandardError.writeLine("\(program): \(state.text) (\(ElapsedTime.words(.now - begun)))")
-            case .json: writeEvent("state", [("state", state.name)] + state.details)
-            case .terminal:
-                settle(&present)
-                present = Present(state: state, begun: .now)
-                draw(present)
+        current.withLock { current in
+            settle(&current)
+            guard format == .terminal else { return write(state) }
+            current = Current(state: state, begun: .now)
+            draw(current)
+        }
+    }
+
+    /// Reports a notice, which does not change the state.
+    public func notify(_ notice: ProgressState) {
+        current.withLock { current in
+            guard format != .json else {
+                let fields = [("notice", notice.name), ("message", notice.text)] + notice.details
+                return writeEvent("notice", fields)
             }
+            erase(current)
+            StandardError.writeLine("\(program): \(notice.text)")
+            draw(current)
         }
     }
 
-    /// Something to know that is no state.
-    public func tell(_ notice: ProgressState) {
-        present.withLock { present in
-            switch manner {
-            case .lines: StandardError.writeLine("\(program): \(notice.text)")
-            case .json:
-                writeEvent("notice", [("notice", notice.name), ("message", notice.text)] + notice.details)
-            case .terminal:
-                erase(present)
-                StandardError.writeLine("\(program): \(notice.text)")
-                draw(present)
-            }
+    /// Reports an event to programs only, because users see it in another form.
+    public func emit(_ name: String, _ fields: [(name: String, value: String)]) {
+        guard format == .json else { return }
+        current.withLock { _ in writeEvent(name, fields) }
+    }
+
+    /// Shows users a drawing of several lines.
+    public func draw(_ drawing: String) {
+        guard format != .json else { return }
+        current.withLock { current in
+            erase(current)
+            StandardError.writeText(drawing)
+            draw(current)
         }
     }
 
-    /// An event for programs only; a person is shown it otherwise.
-    public func event(_ name: String, _ fields: [(name: String, value: String)]) {
-        guard manner == .json else { return }
-        present.withLock { _ in writeEvent(name, fields) }
-    }
-
-    /// A drawing of several lines for a person.
-    public func draw(_ picture: String) {
-        guard manner != .json else { return }
-        present.withLock { present in
-            erase(present)
-            StandardError.writeText(picture)
-            draw(present)
-        }
-    }
-
-    /// The last word: it went well.
+    /// Reports success and ends.
     public func end(_ state: ProgressState) {
-        present.withLock { present in
-            settle(&present)
-            if manner == .json {
-                writeEvent("state", [("state", state.name)] + state.details)
-            } else {
-                StandardError.writeLine("\(program): \(state.text) (\(ElapsedTime.words(.now - begun)))")
-            }
+        current.withLock { current in
+            settle(&current)
+            write(state)
         }
     }
 
-    /// The last word: why nothing came of it.
+    /// Reports a failure and ends.
     public func end(_ failure: CommandFailure) {
-        present.withLock { present in
-            settle(&present)
-            if manner == .json {
-                writeEvent(
-                    "error",
-                    [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
-                        + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-                )
-            } else {
-                StandardError.writeLine("\(program): \(failure.sentence)")
-            }
+        current.withLock { current in
+            settle(&current)
+            guard format == .json else { return StandardError.writeLine("\(program): \(failure.sentence)") }
+            writeEvent(
+                "error",
+                [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
+                    + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            )
         }
     }
 
-    /// Runs `body`, and on a terminal lets the present state's time go on meanwhile.
-    public func whileTicking<Result: Sendable>(
+    /// Runs `body`, and on a terminal meanwhile updates the elapsed time of the current state.
+    public func updatingElapsedTime<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard manner == .terminal else { return try await body() }
+        guard format == .terminal else { return try await body() }
         return try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                // Once a second is enough for a person, and cheap for a battery.
+                // Once a second is enough for users and saves power.
                 while (try? await Task.sleep(for: .seconds(1))) != nil { self.redraw() }
                 return nil
             }
@@ -141,52 +128,59 @@ public final class ProgressReport: Sendable {
     }
 
     private func redraw() {
-        present.withLock { present in
-            erase(present)
-            draw(present)
+        current.withLock { current in
+            erase(current)
+            draw(current)
         }
+    }
+
+    private func write(_ state: ProgressState) {
+        if format == .json {
+            writeEvent("state", [("state", state.name)] + state.details)
+        } else {
+            StandardError.writeLine("\(program): \(state.text) (\(ElapsedTime.text(.now - begun)))")
+        }
+    }
+
+    private func writeEvent(_ name: String, _ fields: [(name: String, value: String)]) {
+        let milliseconds = Int((ContinuousClock.now - begun) / .milliseconds(1))
+        let object = JSONText.object(
+            [("event", .string(name)), ("elapsed_ms", .number(milliseconds))]
+                + fields.map { ($0.name, .string($0.value)) }
+        )
+        StandardError.writeLine(object.description)
     }
 
     // MARK: - The terminal's last line
 
-    /// Leaves the present state as a line with the time that it took.
-    private func settle(_ present: inout Present?) {
-        guard let last = present else { return }
-        erase(present)
+    /// Leaves the current state as a line with its elapsed time.
+    private func settle(_ current: inout Current?) {
+        guard let last = current else { return }
+        erase(current)
         StandardError.writeLine(line(last))
-        present = nil
+        current = nil
     }
 
-    private func draw(_ present: Present?) {
-        guard let present else { return }
-        StandardError.writeText(line(present))
+    private func draw(_ current: Current?) {
+        guard let current else { return }
+        StandardError.writeText(line(current))
     }
 
-    private func erase(_ present: Present?) {
-        // Back to the line's beginning, and nothing on it.
-        if present != nil { StandardError.writeText("\r\u{1B}[K") }
+    private func erase(_ current: Current?) {
+        // Carriage return, then "erase to end of line".
+        if current != nil { StandardError.writeText("\r\u{1B}[K") }
     }
 
-    /// One line that a terminal does not wrap, since only one could be erased.
-    private func line(_ present: Present) -> String {
-        let time = ElapsedTime.words(.now - present.begun)
+    /// Returns one line that a terminal does not wrap, since only the last line can be erased.
+    private func line(_ current: Current) -> String {
+        let time = ElapsedTime.text(.now - current.begun)
         let padded = String(repeating: " ", count: max(0, 8 - time.utf8.count)) + time
-        return String(StandardError.oneLine("\(padded)  \(present.state.text)").prefix(Self.columns - 1))
+        return String(StandardError.oneLine("\(padded)  \(current.state.text)").prefix(Self.columns - 1))
     }
 
     private static var columns: Int {
         var window = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 1 else { return 80 }
         return Int(window.ws_col)
-    }
-
-    // MARK: - For programs
-
-    private func writeEvent(_ name: String, _ fields: [(name: String, value: String)]) {
-        let milliseconds = Int((ContinuousClock.now - begun) / .milliseconds(1))
-        let object = JSONText.object(
-            [("event", .text(name)), ("elapsed_ms", .number(milliseconds))] + fields.map { ($0.name, .text($0.value)) }
-        )
-        StandardError.writeLine(object.description)
     }
 }

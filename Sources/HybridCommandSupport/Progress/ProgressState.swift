@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A state of a ceremony that a person waits for, or something that is told on the way.
+/// A state of a ceremony, or a notice about it.
 public struct ProgressState: Sendable {
-    /// For programs: lower-case words with hyphens between them, never others.
+    /// The name for programs: lower-case words joined by hyphens.
+    ///
+    /// It never changes.
     public let name: String
-    /// For a person, without a full stop.
+    /// The text for users, without a full stop.
     public let text: String
-    /// What else a program may want to know, by name.
+    /// Further facts for programs, by name.
     public let details: [(name: String, value: String)]
 
-    /// A state with its name, its words and its details.
+    /// Creates a state or a notice.
     public init(_ name: String, _ text: String, details: [(name: String, value: String)] = []) {
         self.name = name
         self.text = text
@@ -17,10 +19,10 @@ public struct ProgressState: Sendable {
     }
 }
 
-/// How long something took, in words for one line.
+/// Text of a duration.
 enum ElapsedTime {
-    /// Tenths up to ten seconds, whole seconds up to a minute, then minutes and seconds.
-    static func words(_ duration: Duration) -> String {
+    /// Returns tenths up to ten seconds, whole seconds up to a minute, then minutes and seconds.
+    static func text(_ duration: Duration) -> String {
         let tenths = max(0, Int(duration / .milliseconds(100)))
         let seconds = tenths / 10
         return switch seconds {

@@ -3,27 +3,27 @@
 private import Glibc
 internal import HybridPrimitives
 
-/// A socket on which the service manager already listens.
+/// A listening socket from the service manager.
 public struct InheritedSocket: Hashable, Sendable {
-    /// The open descriptor; it is the receiver's to close.
+    /// The open descriptor; the receiver closes it.
     public let descriptor: Int32
-    /// What `FileDescriptorName=` of the socket's unit says, if names were handed over.
+    /// The `FileDescriptorName=` of the socket's unit, if names were passed.
     public let name: String?
 }
 
-/// Socket activation by the protocol of sd_listen_fds(3).
+/// Socket activation with the protocol of sd_listen_fds(3).
 public enum InheritedSockets {
-    /// Far more than any unit has; a wrong number must not make us search for ever.
+    /// Far more than any unit has; bounds the search if the variable is wrong.
     private static let maximumCount: Int32 = 256
 
-    /// The sockets that were handed to this process; none if it was started without.
+    /// Returns the sockets passed to this process; none without socket activation.
     public static func take() throws(CommandFailure) -> [InheritedSocket] {
         try take(environment: ProcessEnvironment.variables, processID: getpid())
     }
 
-    /// The sockets that an environment promises to a process, from a first descriptor on.
+    /// Returns the sockets that an environment announces to a process, from a first descriptor on.
     ///
-    /// Each must be a stream socket that listens. Programs that this one starts do not inherit them.
+    /// Each must be a listening stream socket. Child processes do not inherit them.
     public static func take(
         environment: [String: String],
         processID: Int32,
@@ -33,7 +33,7 @@ public enum InheritedSockets {
         guard let process = Int32(process), process > 0 else {
             throw failure("LISTEN_PID is not a process number")
         }
-        // They were meant for another process, which started this one and forgot to remove the variables.
+        // Meant for the parent process, which did not remove the variables.
         guard process == processID else { return [] }
         guard let count = Int32(count), (0...maximumCount).contains(count) else {
             throw failure("LISTEN_FDS is not a number from 0 to \(maximumCount)")

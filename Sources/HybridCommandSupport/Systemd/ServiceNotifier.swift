@@ -2,25 +2,25 @@
 
 private import Glibc
 
-/// Tells the service manager how the program is doing, by the protocol of sd_notify(3).
+/// Notifications to the service manager with the protocol of sd_notify(3).
 ///
-/// Without `NOTIFY_SOCKET` in the environment nobody wants to know, and everything here does nothing. No call waits
-/// or fails: each returns whether the manager's socket took the message, which few callers care about.
+/// Without `NOTIFY_SOCKET` in the environment, all calls do nothing. No call blocks or fails: each returns true if the
+/// manager's socket accepted the message.
 public final class ServiceNotifier: Sendable {
-    /// The manager's socket as the system takes it: family and path.
+    /// The address of the manager's socket: family and path.
     private let address: [UInt8]
-    /// Opened at once and kept, so that the watchdog is fed even when no descriptors are left; -1 if nobody listens.
+    /// Opened early and kept, so that the watchdog is served even when no descriptors are left; -1 without a manager.
     private let descriptor: Int32
 
-    /// How often to call ``watchdog()``, which is half of the time that the manager waits; `nil` if it does not.
+    /// The interval for ``watchdog()``, half of the manager's timeout; `nil` without a watchdog.
     public let watchdogInterval: Duration?
 
-    /// A notifier for the manager that the environment of this process names.
+    /// Creates a notifier for the manager that this process's environment names.
     public convenience init() {
         self.init(environment: ProcessEnvironment.variables, processID: getpid())
     }
 
-    /// A notifier for the manager that an environment names to a process.
+    /// Creates a notifier for the manager that an environment names to a process.
     public init(environment: [String: String], processID: Int32) {
         address = Self.socketAddress(environment["NOTIFY_SOCKET"] ?? "")
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -32,15 +32,15 @@ public final class ServiceNotifier: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// The program serves.
+    /// Reports that the program has started.
     @discardableResult
     public func ready(status: String? = nil) -> Bool { send(["READY=1"], status) }
 
-    /// The program is about to end.
+    /// Reports that the program is about to end.
     @discardableResult
     public func stopping(status: String? = nil) -> Bool { send(["STOPPING=1"], status) }
 
-    /// The program reads its configuration again; ``ready(status:)`` must follow.
+    /// Reports that the program reloads its configuration; ``ready(status:)`` must follow.
     @discardableResult
     public func reloading(status: String? = nil) -> Bool {
         var now = timespec()
@@ -48,18 +48,18 @@ public final class ServiceNotifier: Sendable {
         return send(["RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"], status)
     }
 
-    /// What the program is doing, in a line that `systemctl status` shows.
+    /// Reports a line that `systemctl status` shows.
     @discardableResult
     public func status(_ text: String) -> Bool { send([], text) }
 
-    /// The program is alive.
+    /// Reports that the program is alive.
     @discardableResult
     public func watchdog() -> Bool { send(["WATCHDOG=1"], nil) }
 
-    /// Starting or ending takes this much longer, counted from now.
+    /// Requests more time for starting or stopping, counted from now.
     @discardableResult
     public func extendTimeout(by duration: Duration) -> Bool {
-        // Thirty years are for ever, and are a number that nothing overflows with.
+        // At most thirty years, so that nothing overflows.
         let (seconds, attoseconds) = min(max(duration, .zero), .seconds(1_000_000_000)).components
         return send(["EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)"], nil)
     }
@@ -79,10 +79,10 @@ public final class ServiceNotifier: Sendable {
         }
     }
 
-    /// The bytes of `sockaddr_un`; none for a name that is neither a path nor abstract, or is too long.
+    /// Returns the bytes of `sockaddr_un`; none for a name that is neither a path nor abstract, or is too long.
     private static func socketAddress(_ name: String) -> [UInt8] {
         let path = Array(name.utf8)
-        // The path's field has 108 bytes, one of them for the end of a path that is not abstract.
+        // The field for the path has 108 bytes, one of them for the final NUL of a path that is not abstract.
         guard path.count > 1, path.count < 108, !path.contains(0) else { return [] }
         let family = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) }
         switch path[0] {

@@ -3,50 +3,49 @@
 private import Glibc
 internal import HybridThreads
 
-/// The one thread of an L2CAP channel, which receives and sends its packets.
+/// The thread of an L2CAP channel, which receives and sends its packets.
 ///
-/// A thread and not an event loop's channel: packets must neither be cut nor joined, and event loops treat whatever they
-/// read as a stream. The kernel reports the end of a link once, before the packets that came before it; so an error is
-/// noted and reading goes on until nothing is left.
+/// An event loop would treat the packets as a stream and split or join them. The kernel reports the end of a link once,
+/// ahead of packets that arrived earlier; so an error is recorded, and reading continues until the queue is empty.
 final class PacketThread {
-    /// The longest packet that L2CAP knows, in bytes.
-    private static let longest = 65_535
-    /// How long packets may wait to be sent once nobody needs the channel any more.
+    /// Maximum length of an L2CAP packet in bytes.
+    private static let maximumLength = 65_535
+    /// Time for unsent packets once the channel is closing.
     private static let closeTimeout = Duration.seconds(1)
 
     private let socket: CInt
-    private let alarm: Alarm
+    private let waker: Waker
     private let traffic: AwaitableState<PacketTraffic>
-    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest, alignment: 1)
-    /// Set at the first error; what lies in the socket's queue is still read.
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: maximumLength, alignment: 1)
+    /// The first error; packets in the socket's queue are still read.
     private var failure: PacketTraffic.End?
 
-    /// Starts the thread, which closes the socket in the end; `false` if there is none to be had.
-    static func start(_ socket: CInt, _ alarm: Alarm, _ traffic: AwaitableState<PacketTraffic>) -> Bool {
-        DedicatedThread.start { PacketThread(socket, alarm, traffic).run() }
+    /// Starts the thread, which closes the socket when it ends; returns false if no thread can be created.
+    static func start(_ socket: CInt, _ waker: Waker, _ traffic: AwaitableState<PacketTraffic>) -> Bool {
+        DedicatedThread.start { PacketThread(socket, waker, traffic).run() }
     }
 
-    /// Closes a socket for which there was no thread.
+    /// Closes a socket for which no thread could be created.
     static func close(_ socket: CInt) { _ = Glibc.close(socket) }
 
-    private init(_ socket: CInt, _ alarm: Alarm, _ traffic: AwaitableState<PacketTraffic>) {
-        (self.socket, self.alarm, self.traffic) = (socket, alarm, traffic)
+    private init(_ socket: CInt, _ waker: Waker, _ traffic: AwaitableState<PacketTraffic>) {
+        (self.socket, self.waker, self.traffic) = (socket, waker, traffic)
     }
 
     deinit { buffer.deallocate() }
 
     private func run() {
-        var leavingSince: ContinuousClock.Instant?
+        var closingSince: ContinuousClock.Instant?
         while true {
-            let (hasRoom, hasOutgoing, sendingUntil, end, isLeaving) = traffic.read {
-                ($0.hasRoom, !$0.outgoing.isEmpty, $0.deadline, $0.end, $0.isLeaving)
+            let (hasRoom, hasOutgoing, sendingUntil, end, isClosing) = traffic.read {
+                ($0.hasRoom, !$0.outgoing.isEmpty, $0.deadline, $0.end, $0.isClosing)
             }
             var deadline = hasOutgoing ? sendingUntil : nil
-            if isLeaving {
-                leavingSince = leavingSince ?? .now
-                deadline = leavingSince.map { min($0 + Self.closeTimeout, deadline ?? $0 + Self.closeTimeout) }
+            if isClosing {
+                closingSince = closingSince ?? .now
+                deadline = closingSince.map { min($0 + Self.closeTimeout, deadline ?? $0 + Self.closeTimeout) }
             }
-            if end != nil || isLeaving && (!hasOutgoing || failure != nil) { break }
+            if end != nil || isClosing && (!hasOutgoing || failure != nil) { break }
             if let deadline, deadline <= .now {
                 finish(.lost)
                 break
@@ -54,7 +53,7 @@ final class PacketThread {
             if failure != nil, hasRoom {
                 receive()
             } else {
-                // The kernel tells of a broken link again and again, also to those who have no room to hear it out.
+                // poll(2) would report a broken link repeatedly, even without room for the packets before it.
                 wait(forPackets: hasRoom, forRoom: hasOutgoing && failure == nil, until: deadline)
             }
         }
@@ -74,10 +73,10 @@ final class PacketThread {
         }
         var descriptors = [
             pollfd(fd: events == 0 ? -1 : socket, events: events, revents: 0),
-            pollfd(fd: alarm.descriptor, events: CShort(POLLIN), revents: 0),
+            pollfd(fd: waker.descriptor, events: CShort(POLLIN), revents: 0),
         ]
         guard poll(&descriptors, nfds_t(descriptors.count), milliseconds) > 0 else { return }
-        if descriptors[1].revents != 0 { alarm.rest() }
+        if descriptors[1].revents != 0 { waker.reset() }
         let happened = descriptors[0].revents
         if forRoom, happened & CShort(POLLOUT | POLLHUP | POLLERR) != 0 { send() }
         if forPackets, happened & CShort(POLLIN | POLLHUP | POLLERR) != 0 { receive() }
@@ -86,7 +85,7 @@ final class PacketThread {
     private func receive() {
         let count = recv(socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         if count > 0 {
-            // Longer than the longest there is: a socket of another kind.
+            // A longer packet comes from a socket of another type.
             guard count <= buffer.count else { return finish(.lost) }
             let packet = Array(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return traffic.change { $0.received.append(packet) }
@@ -95,7 +94,7 @@ final class PacketThread {
         switch errno {
         case EINTR: return
         case EAGAIN: if let failure { finish(failure) }
-        case let error: failure.map(finish) ?? note(error)
+        case let error: failure.map(finish) ?? record(error)
         }
     }
 
@@ -106,12 +105,12 @@ final class PacketThread {
         if count >= 0 { return traffic.change { _ = $0.outgoing.removeFirst() } }
         switch errno {
         case EINTR, EAGAIN: return
-        case let error: note(error)
+        case let error: record(error)
         }
     }
 
-    /// Notes what an error means; what came before it is still to be read.
-    private func note(_ error: CInt) {
+    /// Records an error; packets that arrived before it are still to be read.
+    private func record(_ error: CInt) {
         switch error {
         case ECONNRESET, EPIPE, ENOTCONN: failure = failure ?? .closed
         default: failure = failure ?? .lost
@@ -121,31 +120,29 @@ final class PacketThread {
     private func finish(_ end: PacketTraffic.End) { traffic.change { $0.end = $0.end ?? end } }
 }
 
-/// Wakes the thread: one of two connected sockets.
-final class Alarm: Sendable {
-    /// Readable when rung.
-    let descriptor: CInt
-    private let other: CInt
+/// The state shared by the thread of an L2CAP channel and the tasks that use the channel.
+struct PacketTraffic: Sendable {
+    /// Maximum number of unread packets; no more are received beyond it.
+    static let capacity = 8
 
-    /// `nil` when there are no descriptors left.
-    init?() {
-        var pair: [CInt] = [-1, -1]
-        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { return nil }
-        (descriptor, other) = (pair[0], pair[1])
+    /// Reason why no more packets will arrive.
+    enum End: Sendable {
+        /// This end or the peer closed the channel.
+        case closed
+        /// The link broke.
+        case lost
     }
 
-    deinit {
-        _ = close(descriptor)
-        _ = close(other)
-    }
+    var received: [[UInt8]] = []
+    /// Packets that are still to be sent.
+    var outgoing: [[UInt8]] = []
+    /// Time by which they must be sent.
+    var deadline: ContinuousClock.Instant?
+    var end: End?
+    /// True once this end wants to close the channel.
+    var isClosing = false
+    /// True once the thread has closed the socket.
+    var isOver = false
 
-    /// Rings; that it is full already is as good.
-    func ring() { _ = Glibc.send(other, [1 as UInt8], 1, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) }
-
-    /// Stops ringing.
-    func rest() {
-        var bytes = [UInt8](repeating: 0, count: 64)
-        while recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT)) == bytes.count {}
-    }
+    var hasRoom: Bool { received.count < Self.capacity }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a host name is made of, apart from what it leads to.
-enum HostName {
-    /// Whether a text is a name of letters, digits, `-` and `_` in labels of 1 to 63 characters, 253 in all, whose last
+/// Rules for the text of host names.
+package enum HostName {
+    /// Returns true for a name of letters, digits, `-` and `_` in labels of 1 to 63 characters, 253 in all, whose last
     /// label is not a number.
     ///
-    /// A last label such as `1` or `0x7f` would make getaddrinfo(3) take the whole for an IPv4 address in one of its
-    /// older ways of writing.
-    static func isValid(_ text: String) -> Bool {
+    /// A last label such as `1` or `0x7f` would make getaddrinfo(3) read the name as an IPv4 address in a legacy form.
+    package static func isValid(_ text: String) -> Bool {
         let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard text.utf8.count <= 253, let last = labels.last else { return false }
         let areValid = labels.allSatisfy { label in (1...63).contains(label.count) && label.allSatisfy(isNameByte) }
@@ -28,8 +27,8 @@ enum HostName {
         }
     }
 
-    /// Whether a name, in lower case, can only mean something in one network: a single label, or a name under one that
-    /// is reserved for that (RFC 6761, 6762, 8375, and ICANN for `internal`).
+    /// Returns true if a lower-case name has a meaning within one network only: a single label, or a name in a domain
+    /// reserved for that (RFC 6761, 6762, 8375, and ICANN for `internal`).
     static func isLocal(_ name: String) -> Bool {
         guard name.utf8.contains(UInt8(ascii: ".")) else { return true }
         return ["localhost", "local", "internal", "home.arpa"].contains { name == $0 || name.hasSuffix("." + $0) }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
 internal import NIOPosix
 
-/// How names become addresses.
+/// A function that resolves host names; a value, so that tests can replace it.
 struct NameLookup: Sendable {
-    /// All addresses of a name, or of an address written out, with the port; on a thread that may wait.
+    /// Returns all addresses of a name or of an address literal, with the port.
+    ///
+    /// May block.
     let addresses: @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
 
     /// getaddrinfo(3).
@@ -27,27 +30,27 @@ struct NameLookup: Sendable {
         }
     }
 
-    /// The name has none.
+    /// The name has no address.
     struct NoAddress: Error {}
 }
 
-/// Gives NIO the addresses among which it races (RFC 8305), without those that may not be used.
+/// Resolves a name to the permitted addresses, among which NIO races connections (RFC 8305).
 final class RelayResolver: Resolver, Sendable {
-    /// All that the name has may not be used.
+    /// The name has addresses, but none is permitted.
     struct NothingPermitted: Error {}
 
     private let lookup: NameLookup
-    private let permits: @Sendable (NetworkAddress) -> Bool
+    private let permits: @Sendable (IPAddress) -> Bool
     private let found: @Sendable ([SocketAddress]) -> Void
     private let version4: EventLoopPromise<[SocketAddress]>
     private let version6: EventLoopPromise<[SocketAddress]>
     private let isAnswered = Locked(false)
 
-    /// A resolver for one connection on `loop`; `found` is told what the name has.
+    /// Creates a resolver for one connection on `loop`; `found` receives all addresses of the name.
     init(
         _ lookup: NameLookup,
         on loop: any EventLoop,
-        permits: @escaping @Sendable (NetworkAddress) -> Bool,
+        permits: @escaping @Sendable (IPAddress) -> Bool,
         found: @escaping @Sendable ([SocketAddress]) -> Void
     ) {
         self.lookup = lookup
@@ -59,14 +62,14 @@ final class RelayResolver: Resolver, Sendable {
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { version4.futureResult }
 
-    /// One look-up answers both questions; NIO asks this one first.
+    /// Starts the one lookup that answers both queries; NIO calls this method first.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         let answer = NIOThreadPool.singleton.runIfActive(eventLoop: version6.futureResult.eventLoop) {
             [lookup, permits, found] in
             let all = try lookup.addresses(host, port)
             guard !all.isEmpty else { throw NameLookup.NoAddress() }
             found(all)
-            let permitted = all.filter { NetworkAddress($0).map(permits) ?? false }
+            let permitted = all.filter { IPAddress($0).map(permits) ?? false }
             guard !permitted.isEmpty else { throw NothingPermitted() }
             return permitted
         }
@@ -74,7 +77,9 @@ final class RelayResolver: Resolver, Sendable {
         return version6.futureResult
     }
 
-    /// Ends the look-up for whoever waits; the system's own can't be ended, and what it says later is not heard.
+    /// Fails the pending queries.
+    ///
+    /// The system's lookup continues, and its result is ignored.
     func cancel() {
         version6.futureResult.eventLoop.execute { self.answer(.failure(CancellationError())) }
     }
@@ -85,10 +90,18 @@ final class RelayResolver: Resolver, Sendable {
             return !isAnswered
         }
         guard isFirst else { return }
-        // Both in one turn of the loop: else the one that comes first would be tried as if it were all.
+        // Both in one turn of the loop: otherwise NIO would try the first as if it were the only one.
         version6.completeWith(result.map { $0.filter { $0.protocol == .inet6 } })
         version4.completeWith(result.map { $0.filter { $0.protocol == .inet } })
     }
 
     func cancelQueries() {}
+}
+
+extension IPAddress {
+    /// Creates the address of a socket; `nil` for a Unix socket.
+    init?(_ address: SocketAddress) {
+        guard let text = address.ipAddress else { return nil }
+        self.init(text)
+    }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The head of an HTTP answer as it comes in, piece by piece; of it only the status is of use.
+/// The head of an HTTP response, read piece by piece.
+///
+/// Only its status is used.
 struct ResponseHead {
-    /// What is known after a piece.
+    /// Result of a piece.
     enum Reading: Equatable {
         case incomplete
-        /// It is no HTTP answer, or too long.
+        /// The bytes are not an HTTP response, or the head is too long.
         case malformed(String)
-        /// The status, and what came behind the head.
+        /// The status, and the bytes behind the head.
         case complete(status: Int, rest: [UInt8])
     }
 
@@ -22,7 +24,7 @@ struct ResponseHead {
         while !end.isReached, let byte = rest.popFirst() {
             end.take(byte)
             bytes.append(byte)
-            guard !end.isTooFar else { return .malformed(HeadEndDetector.complaint) }
+            guard !end.isTooLong else { return .malformed(HeadEndDetector.tooLong) }
         }
         guard bytes.prefix(Self.start.count).elementsEqual(Self.start.prefix(bytes.count)) else {
             return .malformed("it does not speak HTTP")
@@ -32,7 +34,7 @@ struct ResponseHead {
         return .complete(status: status, rest: Array(rest))
     }
 
-    /// `HTTP/1.x NNN`, and then a space or the line's end.
+    /// The status of `HTTP/1.x NNN`, which a space or the end of the line must follow.
     private var status: Int? {
         guard bytes.count > 12, (0x30...0x39).contains(bytes[7]), bytes[8] == 0x20 else { return nil }
         guard bytes[9..<12].allSatisfy({ (0x30...0x39).contains($0) }), [0x20, 0x0D, 0x0A].contains(bytes[12]) else {
@@ -43,22 +45,22 @@ struct ResponseHead {
     }
 }
 
-/// Looks for the empty line that ends a head, byte by byte.
+/// Finds the empty line that ends a head, byte by byte.
 ///
-/// Line ends without CR count, too (RFC 9112 §2.2).
+/// Line ends without CR are accepted (RFC 9112 §2.2).
 struct HeadEndDetector {
-    /// The longest head that is read, in bytes.
+    /// Maximum length of a head in bytes.
     static let maximumBytes = 16 * 1024
-    /// What is said of a longer one.
-    static let complaint = "its answer is longer than 16 KiB"
+    /// Complaint about a longer head.
+    static let tooLong = "its answer is longer than 16 KiB"
 
     private var seen = 0
     private var lineIsEmpty = false
-    /// Whether the last byte taken was the head's.
+    /// True if the last byte taken ended the head.
     private(set) var isReached = false
 
-    /// Whether the head is longer than allowed.
-    var isTooFar: Bool { seen > Self.maximumBytes }
+    /// True if the head is longer than allowed.
+    var isTooLong: Bool { seen > Self.maximumBytes }
 
     /// Takes the next byte of the head.
     mutating func take(_ byte: UInt8) {

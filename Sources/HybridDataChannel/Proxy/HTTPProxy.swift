@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
+
 /// A proxy that opens tunnels with CONNECT (RFC 9110 §9.3.6).
-struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Why a text names no proxy that can be used.
-    enum ParseError: Error {
-        /// Not `[http://][USER[:PASSWORD]@]HOST[:PORT]`.
-        case malformed
-        /// A proxy of another kind, such as `socks5`.
-        case otherKind(String)
-    }
+package struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The port if none is named, as in curl.
+    static let defaultPort = 1080
 
-    /// The port where none is named, as in curl.
-    static let usualPort = 1080
-
-    let host: String
-    let port: Int
-    /// Who uses it, where it wants to know.
+    /// The proxy's name or address.
+    package let host: String
+    /// The proxy's port.
+    package let port: Int
+    /// Credentials, if the proxy needs them.
     let authorization: ProxyAuthorization?
 
-    /// Reads a proxy as variables name it; user and password are percent-encoded.
-    init(_ text: String) throws(ParseError) {
+    /// Reads a proxy as environment variables name it; user and password are percent-encoded.
+    init(_ text: String) throws(ProxySettingError) {
         var rest = text[...]
         if let scheme = Self.scheme(of: text) {
             guard scheme == "http" else { throw .otherKind(scheme) }
             rest = rest.dropFirst(scheme.utf8.count + 3)
         }
-        // A path means nothing here. With an @ in it, it is the rest of a password that should have been encoded.
+        // A path has no meaning here. With an @ in it, it is the rest of a password that should have been encoded.
         let all = rest
         rest = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard !all[rest.endIndex...].contains("@") else { throw .malformed }
@@ -36,11 +32,11 @@ struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
         } else {
             authorization = nil
         }
-        guard let (host, port) = HostAndPort.split(rest), HostName.isValid(host) || NetworkAddress(host) != nil else {
+        guard let address = HostPort(rest), HostName.isValid(address.host) || IPAddress(address.host) != nil else {
             throw .malformed
         }
-        self.host = host.lowercased()
-        self.port = port ?? Self.usualPort
+        host = address.host.lowercased()
+        port = address.port ?? Self.defaultPort
     }
 
     private static func scheme(of text: String) -> String? {
@@ -52,10 +48,10 @@ struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
         return isScheme && !scheme.isEmpty ? scheme : nil
     }
 
-    /// Host and port; never who uses it.
-    var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-    /// Host and port.
-    var debugDescription: String { description }
+    /// Host and port, without the credentials.
+    package var description: String { HostPort(host: host, port: port).description }
+    /// Host and port, without the credentials.
+    package var debugDescription: String { description }
     /// A mirror without children.
-    var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

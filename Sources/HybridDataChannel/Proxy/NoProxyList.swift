@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
+
 /// The hosts of `NO_PROXY`, to which connections go without a proxy.
 ///
-/// curl's rules: entries stand between commas and spaces; a name means itself and all below it, with or without a dot in
-/// front; `*` alone means every host; an address means itself, with `/BITS` a network. Beyond curl, as other programs
-/// have it, an entry with a port means that port only, and an IPv6 address may stand in brackets.
+/// The rules are curl's: commas and spaces separate entries; a name matches itself and all names below it, with or
+/// without a leading dot; `*` alone matches every host; an address matches itself, and with `/BITS` a network. As in
+/// other programs, an entry with a port matches that port only, and an IPv6 address may have brackets.
 struct NoProxyList: Sendable {
     private enum Host {
         case name(String)
-        case network(NetworkAddress, bits: Int)
+        case network(IPAddress, bits: Int)
     }
 
-    private let meansAll: Bool
+    private let matchesAll: Bool
     private let entries: [(host: Host, port: Int?)]
 
-    /// Reads the list; entries that can't be read mean no host.
+    /// Reads the list; malformed entries match no host.
     init(_ text: String) {
         let words = text.split { $0 == "," || $0 == " " || $0 == "\t" }
-        meansAll = words == ["*"]
+        matchesAll = words == ["*"]
         entries = words.compactMap(Self.entry)
     }
 
-    /// Whether a host, a name in lower case or an address without brackets, is on the list.
+    /// Returns true if the list has a host, a lower-case name or an address without brackets.
     func contains(_ host: String, port: Int) -> Bool {
-        if meansAll { return true }
-        let address = NetworkAddress(host)
+        if matchesAll { return true }
+        let address = IPAddress(host)
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         return entries.contains { entry in
             guard entry.port ?? port == port else { return false }
             switch entry.host {
             case .name(let suffix): return address == nil && (name == suffix || name.hasSuffix("." + suffix))
-            case .network(let network, let bits): return address?.begins(with: network, bits: bits) ?? false
+            case .network(let network, let bits): return address?.hasPrefix(network, bits: bits) ?? false
             }
         }
     }
@@ -38,20 +40,20 @@ struct NoProxyList: Sendable {
     private static func entry(_ word: Substring) -> (host: Host, port: Int?)? {
         // An IPv6 address without brackets has no port.
         if let network = network(word) { return (network, nil) }
-        guard let (host, port) = HostAndPort.split(word) else { return nil }
-        if let network = network(host[...]) { return (network, port) }
-        var name = host.lowercased()[...]
+        guard let entry = HostPort(word) else { return nil }
+        if let network = network(entry.host[...]) { return (network, entry.port) }
+        var name = entry.host.lowercased()[...]
         if name.hasPrefix(".") { name = name.dropFirst() }
         if name.hasSuffix(".") { name = name.dropLast() }
-        return HostName.isValid(String(name)) ? (.name(String(name)), port) : nil
+        return HostName.isValid(String(name)) ? (.name(String(name)), entry.port) : nil
     }
 
     private static func network(_ text: Substring) -> Host? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = parts.first.flatMap({ NetworkAddress(String($0)) }) else { return nil }
-        let most = address.bytes.count * 8
-        guard parts.count == 2 else { return .network(address, bits: most) }
-        guard let bits = UInt8(parts[1]), parts[1].first != "+", Int(bits) <= most else { return nil }
+        guard let address = parts.first.flatMap({ IPAddress($0) }) else { return nil }
+        let width = address.bytes.count * 8
+        guard parts.count == 2 else { return .network(address, bits: width) }
+        guard let bits = UInt8(parts[1]), parts[1].first != "+", Int(bits) <= width else { return nil }
         return .network(address, bits: Int(bits))
     }
 }

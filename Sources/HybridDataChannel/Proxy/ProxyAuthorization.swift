@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-internal import HybridCaBLE
 internal import HybridPrimitives
 
-/// User and password for a proxy, as `Proxy-Authorization` says them (RFC 7617).
+/// The value of `Proxy-Authorization` (RFC 7617): user and password for a proxy.
 ///
 /// Wiped on release and never printed.
 struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
     private let value: SymmetricKey
 
-    /// Reads `USER[:PASSWORD]`, percent-encoded, 1024 bytes at most; `nil` if it has another form.
+    /// Reads percent-encoded `USER[:PASSWORD]` of at most 1024 bytes; `nil` if the text has another form.
     init?(userInfo: Substring) {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var bytes: [UInt8] = []
-        // Never longer than its percent-encoded text and a colon, so that nothing is moved and left behind.
+        // Never longer than the encoded text and a colon, so the array does not move and leave a copy behind.
         bytes.reserveCapacity(userInfo.utf8.count + 1)
         defer { SecretBytes.wipe(&bytes) }
         for index in 0..<2 {
@@ -22,7 +21,7 @@ struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
             guard index < parts.count else { break }
             guard var decoded = Self.percentDecoded(parts[index]) else { return nil }
             defer { SecretBytes.wipe(&decoded) }
-            // A colon in the user's name would move the border to the password (RFC 7617 §2).
+            // A colon in the user name would be taken for the separator (RFC 7617 §2).
             guard index == 1 || !decoded.contains(UInt8(ascii: ":")) else { return nil }
             bytes += decoded
         }
@@ -41,9 +40,11 @@ struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
                 bytes.append(byte)
                 continue
             }
-            let digits = rest.prefix(2)
-            guard let value = Hex.decode(digits, length: 1) else { return nil }
-            bytes += value
+            // Digit by digit, so that no copy is left behind.
+            guard let high = rest.first.flatMap(Hex.value), let low = rest.dropFirst().first.flatMap(Hex.value) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
             rest = rest.dropFirst(2)
         }
         return bytes
@@ -51,16 +52,16 @@ struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
 
     private static let field: StaticString = "Proxy-Authorization: Basic "
 
-    /// Length of the field with the end of its line, in bytes.
+    /// Length of the field and its line end in bytes.
     var fieldLength: Int { Self.field.utf8CodeUnitCount + value.bitCount / 8 + 2 }
 
-    /// Writes the field and the end of its line at the end of a request.
+    /// Appends the field and its line end to a request.
     func appendField(to request: SecretRequest) {
         request.append(Self.field)
         value.withUnsafeBytes { request.append($0) }
         request.append("\r\n")
     }
 
-    /// Whether two are the same, in constant time.
+    /// Returns true if both are the same, in constant time.
     static func == (left: Self, right: Self) -> Bool { left.value == right.value }
 }

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
+internal import HybridPrimitives
+package import NIOCore
 
-/// The first handler of a connection through a proxy: asks it for a tunnel to the relay, and lets TLS begin when it is
-/// there.
+/// The first handler of a connection through a proxy: requests a tunnel to the relay.
 ///
-/// Until then nobody behind this handler learns that the connection is open, so nothing but the request is sent.
+/// The handlers behind it learn only after the proxy's consent that the connection is open, so nothing but the request
+/// is sent before.
 final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let proxy: HTTPProxy
-    private let target: String
-    private let opened: () -> Void
-    private let failed: (TunnelError) -> Void
+    private let target: HostPort
+    private let completion: (Result<Void, TunnelError>) -> Void
     private var answer = ResponseHead()
     private var isWaiting = true
-    /// What the proxy is asked, when it was sent.
+    /// The request, once it is sent.
     private(set) var request: SecretRequest?
 
-    /// A handler that asks for a way to `host`; one of the closures is called once.
-    init(
-        proxy: HTTPProxy,
-        host: String,
-        port: Int,
-        opened: @escaping () -> Void,
-        failed: @escaping (TunnelError) -> Void
-    ) {
+    /// Creates a handler that requests a tunnel to `target`.
+    ///
+    /// Only the first call of `completion` counts.
+    init(proxy: HTTPProxy, target: HostPort, completion: @escaping (Result<Void, TunnelError>) -> Void) {
         self.proxy = proxy
-        target = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
-        self.opened = opened
-        self.failed = failed
+        self.target = target
+        self.completion = completion
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -44,63 +39,72 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
         self.request = request
         request.write(context)
         context.flush()
-        // A socket that is read by itself goes on doing so; whoever waits for this event would have asked for more.
+        // Without automatic reading, the handlers that wait for this event would have read.
         context.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard isWaiting else { return context.fireChannelRead(data) }
-        let buffer = Self.unwrapInboundIn(data)
-        switch answer.append(buffer.readableBytesView) {
+        switch answer.append(Self.unwrapInboundIn(data).readableBytesView) {
         case .incomplete: break
-        case .malformed(let how): end(context, .proxyMisbehaved(proxy: proxy.description, how: how))
+        case .malformed(let how): fail(context, .proxyMisbehaved(proxy: proxy.description, how: how))
         case .complete(let status, let rest): take(status, rest, context)
         }
     }
 
     private func take(_ status: Int, _ rest: [UInt8], _ context: ChannelHandlerContext) {
+        let name = proxy.description
         switch status {
         case 200...299:
-            // The relay speaks when it is spoken to; who speaks now is the proxy, and not as TLS.
+            // The relay sends nothing before TLS, so these bytes are the proxy's.
             guard rest.isEmpty else {
-                return end(context, .proxyMisbehaved(proxy: proxy.description, how: "it spoke in the relay's place"))
+                return fail(context, .proxyMisbehaved(proxy: name, how: "it sent data in the relay's place"))
             }
             isWaiting = false
-            opened()
+            completion(.success(()))
             context.fireChannelActive()
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
-        case 407:
-            end(
-                context,
-                proxy.authorization == nil
-                    ? .proxyWantsAuthentication(proxy.description) : .proxyRefusesAuthentication(proxy.description)
-            )
-        default: end(context, .proxyRefused(proxy: proxy.description, status: status))
+        case 407 where proxy.authorization == nil: fail(context, .proxyWantsAuthentication(name))
+        case 407: fail(context, .proxyRefusesAuthentication(name))
+        default: fail(context, .proxyRefused(proxy: name, status: status))
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if isWaiting, let event = event as? ChannelEvent, event == .inputClosed {
-            return end(context, .proxyHungUp(proxy.description))
+            return fail(context, .proxyDisconnected(proxy.description))
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard isWaiting else { return context.fireErrorCaught(error) }
-        end(context, .proxyHungUp(proxy.description))
+        fail(context, .proxyDisconnected(proxy.description))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if isWaiting { failed(.proxyHungUp(proxy.description)) }
+        if isWaiting { completion(.failure(.proxyDisconnected(proxy.description))) }
         context.fireChannelInactive()
     }
 
-    private func end(_ context: ChannelHandlerContext, _ error: TunnelError) {
-        failed(error)
+    private func fail(_ context: ChannelHandlerContext, _ error: TunnelError) {
+        completion(.failure(error))
         context.close(promise: nil)
     }
 }
 
 @available(*, unavailable)
 extension ProxyConnectHandler: Sendable {}
+
+extension HTTPProxy {
+    /// Returns the first handler of a connection to the proxy, which requests a tunnel to `host`.
+    ///
+    /// - Parameter completion: Receives the result at least once; only the first counts.
+    package func connectHandler(
+        to host: String,
+        port: Int,
+        completion: @escaping (Result<Void, TunnelError>) -> Void
+    ) -> any ChannelHandler {
+        ProxyConnectHandler(proxy: self, target: HostPort(host: host, port: port), completion: completion)
+    }
+}

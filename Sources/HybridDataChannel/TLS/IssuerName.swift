@@ -2,25 +2,25 @@
 
 internal import HybridPrimitives
 
-/// Who issued a certificate, in its own words: read from DER (X.690) as far as a person has to be told.
+/// The issuer's name that a certificate claims, read from DER (X.690) for error messages.
 ///
-/// Says nothing about whether that is true: it is asked for where a certificate is not trusted, too.
+/// The claim is not verified: the certificate may be untrusted.
 struct IssuerName: Equatable, Sendable {
-    /// The longest name that is shown, in characters (Unicode scalars).
+    /// Maximum length of each part that is shown, in Unicode scalars.
     static let maximumLength = 64
 
-    /// The name, of visible characters and single spaces.
+    /// The name, made of visible characters and single spaces.
     let text: String
-    /// Whether issuer and subject have the same name.
+    /// True if issuer and subject have the same name.
     let isSelfSigned: Bool
 
-    /// Reads a certificate (RFC 5280 §4.1); `nil` if it has another form or names nobody.
+    /// Reads a certificate (RFC 5280 §4.1); `nil` if it has another form or an empty issuer.
     init?(certificate der: [UInt8]) {
         var outer = DERReader(der[...])
         guard var certificate = outer.enter(.sequence),
             var fields = certificate.enter(.sequence)
         else { return nil }
-        // Version, which may be missing; serial number, algorithm, issuer, validity, subject.
+        // Optional version; serial number, algorithm, issuer, validity, subject.
         _ = fields.take(.context(0))
         guard fields.take(.integer) != nil, fields.take(.sequence) != nil, let issuer = fields.take(.sequence),
             fields.take(.sequence) != nil, let subject = fields.take(.sequence)
@@ -30,31 +30,31 @@ struct IssuerName: Equatable, Sendable {
         isSelfSigned = issuer == subject
     }
 
-    /// The common name and the organisation, or what there is of them.
+    /// Returns the common name and the organization, or one of them; otherwise the organizational unit.
     private static func name(_ der: ArraySlice<UInt8>) -> String? {
         var reader = DERReader(der)
         var values: [[UInt8]: String] = [:]
-        // A name has a few parts; one that has hundreds is not worth the time.
+        // Names have a few parts; the limit bounds the time for hostile ones.
         for _ in 0..<64 {
             guard let set = reader.take(.set) else { break }
             var inner = DERReader(set)
             guard var pair = inner.enter(.sequence), let kind = pair.take(.objectIdentifier),
                 let value = pair.takeText(), values[Array(kind)] == nil
             else { continue }
-            let shown = harmless(value)
+            let shown = safe(value)
             if !shown.isEmpty { values[Array(kind)] = shown }
         }
-        let (common, organisation) = (values[[0x55, 4, 3]], values[[0x55, 4, 10]])
-        switch (common, organisation) {
-        case (let common?, let organisation?) where common != organisation: return "\(common), \(organisation)"
+        let (common, organization) = (values[[0x55, 4, 3]], values[[0x55, 4, 10]])
+        switch (common, organization) {
+        case (let common?, let organization?) where common != organization: return "\(common), \(organization)"
         case (let name?, _), (nil, let name?): return name
         case (nil, nil): return values[[0x55, 4, 11]]
         }
     }
 
-    /// Bounded, on one line, and nothing that a terminal obeys, that changes the direction of writing, or that ends the
-    /// quotation in which it is shown or the cause in front of the remedy.
-    private static func harmless(_ text: String) -> String {
+    /// Returns the text bounded, on one line, and without characters that control a terminal, change the direction of
+    /// writing, end the surrounding quotation, or end the cause in front of the remedy.
+    private static func safe(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             guard shown.count < maximumLength else {

@@ -2,17 +2,19 @@
 
 internal import Glibc
 internal import NIOCore
-internal import NIOSSL
+package import NIOSSL
 
-/// TLS towards a relay: 1.2 or newer, certificate and name always checked.
+/// TLS towards a relay: version 1.2 or newer, certificate and name always checked.
 enum TunnelTLS {
-    /// - Parameter isLegible: whether to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
-    static func context(trustedCertificates path: String?, isLegible: Bool = false) throws -> NIOSSLContext {
+    /// Creates a context.
+    ///
+    /// - Parameter readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
+    static func context(trustedCertificates path: String?, readsAlerts: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        if isLegible { configuration.maximumTLSVersion = .tlsv12 }
+        if readsAlerts { configuration.maximumTLSVersion = .tlsv12 }
         configuration.applicationProtocols = ["http/1.1"]
-        // The close frames have said goodbye; a person waits for the answer.
+        // WebSocket's close frames have been exchanged by then, and the user waits for the result.
         configuration.shutdownTimeout = .milliseconds(250)
         if let path {
             configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
@@ -24,9 +26,9 @@ enum TunnelTLS {
         }
     }
 
-    /// Tells the causes of a failed handshake apart.
+    /// Returns the cause of a failed handshake.
     ///
-    /// - Parameter certificate: what the relay, or whoever stands in its place, has shown.
+    /// - Parameter certificate: The certificate that the server presented.
     static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
         if let error = error as? NIOSSLExtraError {
             return error == .failedToValidateHostname ? .certificateForOtherHost(host) : .tlsFailed("\(error)")
@@ -35,14 +37,14 @@ enum TunnelTLS {
         let text = "\(error)"
         // BoringSSL reports the reason only as text.
         if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(certificate, host: host) }
-        if text.contains("EOF during handshake") { return .hungUp(host: host, .securing) }
-        if case .uncleanShutdown = error { return .hungUp(host: host, .upgrading) }
+        if text.contains("EOF during handshake") { return .disconnected(host: host, .securing) }
+        if case .uncleanShutdown = error { return .disconnected(host: host, .upgrading) }
         return .tlsFailed(text)
     }
 
-    /// Why a certificate was refused, as far as it tells itself.
+    /// Returns the reason why a certificate was rejected, as far as the certificate shows it.
     ///
-    /// Dates alone do not say that it would be trusted inside them: ``HopConnector`` finds that out.
+    /// Dates alone do not prove that it would be trusted within them; ``HopConnector`` finds that out.
     private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
         guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
         let now = time(nil)
@@ -51,9 +53,45 @@ enum TunnelTLS {
         return unknownIssuer(certificate, host: host)
     }
 
-    /// No trusted authority has issued the certificate, whatever its dates.
+    /// Returns the error for a certificate that no trusted authority has issued, whatever its dates.
     static func unknownIssuer(_ certificate: PresentedCertificate, host: String) -> TunnelError {
         certificate.isSelfSigned
             ? .certificateSelfSigned(host: host) : .certificateNotTrusted(host: host, issuer: certificate.issuer)
+    }
+}
+
+/// Files of certificates (PEM) that are trusted instead of the system's.
+public enum TrustAnchors {
+    /// Reads a file as opening a tunnel does, to report an error early.
+    ///
+    /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
+    public static func check(_ path: String) throws(TunnelError) { _ = try certificates(in: path) }
+
+    /// Returns the certificates of a file, at least one.
+    package static func certificates(in path: String) throws(TunnelError) -> [NIOSSLCertificate] {
+        guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
+            throw .trustAnchorsUnusable(path)
+        }
+        return certificates
+    }
+}
+
+/// Contents of a certificate that a server presented, trusted or not.
+public struct PresentedCertificate: Equatable, Sendable {
+    /// The issuer's name in the certificate, at most 130 characters, safe for a terminal; `nil` if it cannot be read.
+    public let issuer: String?
+    /// True if issuer and subject have the same name.
+    public let isSelfSigned: Bool
+    /// Begin of the validity in seconds since 1970.
+    public let notBefore: Int
+    /// End of the validity in seconds since 1970.
+    public let notAfter: Int
+
+    init(_ certificate: NIOSSLCertificate) {
+        let name = (try? certificate.toDERBytes()).flatMap(IssuerName.init(certificate:))
+        issuer = name?.text
+        isSelfSigned = name?.isSelfSigned ?? false
+        notBefore = Int(certificate.notValidBefore)
+        notAfter = Int(certificate.notValidAfter)
     }
 }

@@ -2,9 +2,9 @@
 
 internal import NIOCore
 
-/// Puts the token into a request on its way out, between the encoder and TLS.
+/// Inserts the token into an outgoing request, between the encoder and TLS.
 ///
-/// The encoder's fields are Strings, of which copies would be left behind.
+/// The encoder's header fields are strings and would leave copies behind.
 final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandle
     private static let ending: StaticString = "\r\n\r\n"
 
     private var token: BearerToken?
-    /// The request, when it was sent.
+    /// The request, once it is sent.
     private(set) var request: SecretRequest?
 
     init(_ token: BearerToken) { self.token = token }

@@ -2,10 +2,10 @@
 
 internal import HybridThreads
 
-/// State under a lock, for whose changes tasks can wait.
+/// State under a lock that tasks can await changes of.
 ///
-/// Waiting tasks are only woken and then look for themselves. So nothing passes from thread to thread but under the
-/// lock, and a task that is cancelled has taken nothing.
+/// A change only wakes waiting tasks, which then read the state. So all data passes under the lock, and a canceled task
+/// has taken nothing.
 final class AwaitableState<State: Sendable>: Sendable {
     private struct Guarded {
         var state: State
@@ -17,12 +17,12 @@ final class AwaitableState<State: Sendable>: Sendable {
 
     init(_ state: State) { guarded = Locked(Guarded(state: state)) }
 
-    /// Looks at the state.
+    /// Reads the state.
     func read<Result>(_ body: (State) -> Result) -> Result {
         guarded.withLock { body($0.state) }
     }
 
-    /// Changes the state and wakes everybody who waits.
+    /// Changes the state and wakes all waiting tasks.
     func change<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, waiting) = guarded.withLock { guarded in
             let result = body(&guarded.state)
@@ -33,7 +33,7 @@ final class AwaitableState<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits for a change, or for cancellation; not at all if `isReady` holds already.
+    /// Waits for a change or for cancellation; returns at once if `isReady` holds already.
     func wait(unless isReady: @Sendable (State) -> Bool) async {
         let id = guarded.withLock { guarded in
             guarded.nextID += 1

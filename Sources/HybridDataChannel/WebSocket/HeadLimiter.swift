@@ -2,10 +2,10 @@
 
 internal import NIOCore
 
-/// Lets no head of a relay's answer through that is longer than 16 KiB; NIO's decoder bounds single fields only.
+/// Limits the head of a relay's response to 16 KiB; NIO's decoder limits only single fields.
 ///
-/// What stands behind the head, messages among it, is not counted; so no head may come before another, as NIO's decoder
-/// would let any number of them (1xx) pass.
+/// Bytes behind the head are not counted. NIO's decoder accepts any number of interim responses (1xx), so they are
+/// rejected.
 final class HeadLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,13 +16,13 @@ final class HeadLimiter: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !end.isReached {
-            for byte in Self.unwrapInboundIn(data).readableBytesView where !end.isReached && !end.isTooFar {
+            for byte in Self.unwrapInboundIn(data).readableBytesView where !end.isReached && !end.isTooLong {
                 if status.count < 12 { status.append(byte) }
                 end.take(byte)
             }
-            guard !end.isReached || !isInterim else { return refuse(context, "it announces its answer by another") }
+            guard !end.isReached || !isInterim else { return fail(context, "it sent an interim response") }
         }
-        guard !end.isTooFar else { return refuse(context, HeadEndDetector.complaint) }
+        guard !end.isTooLong else { return fail(context, HeadEndDetector.tooLong) }
         context.fireChannelRead(data)
     }
 
@@ -31,7 +31,7 @@ final class HeadLimiter: ChannelInboundHandler {
         return code.first == UInt8(ascii: "1") && !code.elementsEqual("101".utf8)
     }
 
-    private func refuse(_ context: ChannelHandlerContext, _ complaint: String) {
+    private func fail(_ context: ChannelHandlerContext, _ complaint: String) {
         context.fireErrorCaught(TunnelError.relayMisbehaved(complaint))
         context.close(promise: nil)
     }

@@ -1,59 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// One host on the way to a tunnel, asked once.
+/// One host on the way to a tunnel, requested once.
 struct Hop: Sendable {
-    /// Its name, in lower case.
+    /// The host's name, in lower case.
     let host: String
     /// Path and query of the request.
     let path: String
-    /// Whether it may stand in this device's own network: the relay that was named may, where it sends to may not.
+    /// True if the host may be in this computer's own network, as a relay that the user named may.
     let mayBeLocal: Bool
 }
 
-/// What was learnt on the way, however it ended.
+/// Facts learned about a hop, however the attempt ended.
 struct HopDiagnostics: Sendable {
     /// Host and port of the proxy, if there is one.
     var proxy: String?
-    /// What the name, or the proxy's, has for addresses.
+    /// Addresses of the host, or of the proxy.
     var addresses: [SocketAddress] = []
-    /// Where the connection went to.
-    var peer: NetworkAddress?
-    /// What was shown in the TLS handshake.
+    /// Address of the connection.
+    var peer: IPAddress?
+    /// The certificate presented in the TLS handshake.
     var certificate: PresentedCertificate?
-    /// The HTTP answer, without a body.
+    /// The HTTP response, without a body.
     var answer: HTTPResponseHead?
 }
 
-/// From nothing to an accepted WebSocket at one host: proxy, name, TCP, TLS, request, answer; each step bounded in time.
+/// Opens a WebSocket at one host: proxy, name, TCP, TLS, request, response; each step has a time limit.
 struct HopConnector: Sendable {
     let hop: Hop
-    let location: RelayEndpoint
+    let relay: RelayEndpoint
     let path: TunnelPath
     let bearerToken: BearerToken?
     let tls: NIOSSLContext
-    /// Where the alert goes that TLS ends with, if somebody wants to know it.
-    private let alert: TLSAlertRecorder.Note?
+    /// Receives the alert that ends TLS, if requested.
+    private let alert: TLSAlertRecorder.Record?
 
     private struct Progress {
-        var facts = HopDiagnostics()
-        var stage = TunnelStage.connecting
-        /// What ended it, where that is known better than by NIO's error.
+        var diagnostics = HopDiagnostics()
+        var stage = TunnelError.Stage.connecting
+        /// The cause of the failure, if it is more precise than NIO's error.
         var failure: TunnelError?
         var isAtProxy = false
         var timedOut = false
-        var cancelled = false
-        /// All that were begun, of which the last goes on.
+        var canceled = false
+        /// All channels that were started; only the last continues.
         var channels: [any Channel] = []
         var resolver: RelayResolver?
 
-        /// Ends everything that is under way.
+        /// Ends everything in progress.
         func end() {
             resolver?.cancel()
             for channel in channels { channel.close(promise: nil) }
@@ -64,31 +66,33 @@ struct HopConnector: Sendable {
 
     init(
         _ hop: Hop,
-        _ location: RelayEndpoint,
+        _ relay: RelayEndpoint,
         _ path: TunnelPath,
         _ bearerToken: BearerToken?,
         _ tls: NIOSSLContext,
-        alert: TLSAlertRecorder.Note? = nil
+        alert: TLSAlertRecorder.Record? = nil
     ) {
         self.hop = hop
-        self.location = location
+        self.relay = relay
         self.path = path
         self.bearerToken = bearerToken
         self.tls = tls
         self.alert = alert
     }
 
-    /// What the host is called in errors.
-    private var name: String { location.name(of: hop.host) }
+    /// The host's name in errors.
+    private var name: String { relay.displayName(of: hop.host) }
 
-    /// What was learnt so far.
-    var facts: HopDiagnostics { progress.withLock { $0.facts } }
+    /// Facts learned so far.
+    var diagnostics: HopDiagnostics { progress.withLock { $0.diagnostics } }
 
+    /// Opens the WebSocket.
+    ///
     /// - Throws: ``TunnelError``, ``Redirect``, `CancellationError`.
     func open() async throws -> OpenedTunnel {
-        let proxy = try location.proxies.proxy(for: hop.host, port: RelayEndpoint.port)
+        let proxy = try relay.network.proxies.proxy(for: hop.host, port: RelayEndpoint.port)
         progress.withLock { progress in
-            progress.facts.proxy = proxy?.description
+            progress.diagnostics.proxy = proxy?.description
             progress.isAtProxy = proxy != nil
         }
         do {
@@ -97,19 +101,19 @@ struct HopConnector: Sendable {
             where error == .certificateExpired(host: name)
             || error == .certificateNotYetValid(host: name)
         {
-            throw try await secondLook(error)
+            throw try await verifyIssuer(error)
         }
     }
 
-    /// Whether a certificate outside its dates would be trusted inside them: who has issued it goes before.
+    /// Returns the error for a certificate outside its validity: an untrusted issuer takes precedence over the dates.
     ///
-    /// The alert that says so can be read below TLS 1.3 only, so the relay is asked for its certificate once more.
-    /// One that speaks nothing older gets the answer by the dates.
-    private func secondLook(_ first: TunnelError) async throws -> TunnelError {
+    /// Only an alert below TLS 1.3 distinguishes the two, so this method connects once more. If the relay supports no
+    /// older version, the dates decide.
+    private func verifyIssuer(_ first: TunnelError) async throws -> TunnelError {
         guard alert == nil else { return first }
-        let legible = try TunnelTLS.context(trustedCertificates: location.trustedCertificates, isLegible: true)
-        let alert = TLSAlertRecorder.Note(nil)
-        let again = HopConnector(hop, location, path, nil, legible, alert: alert)
+        let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates, readsAlerts: true)
+        let alert = TLSAlertRecorder.Record(nil)
+        let again = HopConnector(hop, relay, path, nil, tls, alert: alert)
         do {
             try await again.open().channel.close(promise: nil)
             return first
@@ -117,7 +121,7 @@ struct HopConnector: Sendable {
             throw CancellationError()
         } catch {
             guard let alert = alert.withLock({ $0 }), alert != TLSAlertRecorder.certificateExpired,
-                error as? TunnelError == first, let certificate = again.facts.certificate
+                error as? TunnelError == first, let certificate = again.diagnostics.certificate
             else { return first }
             return TunnelTLS.unknownIssuer(certificate, host: name)
         }
@@ -127,7 +131,7 @@ struct HopConnector: Sendable {
         try await withTaskCancellationHandler {
             do {
                 let upgrade = try await connect(by: proxy)
-                // From here on the channel is the caller's to close, also if the task was cancelled meanwhile.
+                // From here on the caller closes the channel, even if the task was canceled meanwhile.
                 return try await upgrade.get()
             } catch {
                 progress.withLock { $0 }.end()
@@ -137,7 +141,7 @@ struct HopConnector: Sendable {
             }
         } onCancel: {
             let progress = progress.withLock { progress in
-                progress.cancelled = true
+                progress.canceled = true
                 return progress
             }
             progress.end()
@@ -145,34 +149,34 @@ struct HopConnector: Sendable {
     }
 
     private func connect(by proxy: HTTPProxy?) async throws -> EventLoopFuture<OpenedTunnel> {
-        let target = location.target(of: hop.host)
-        let isFree = hop.mayBeLocal || target.isChosen || proxy != nil
+        let target = relay.target(of: hop.host)
+        let isFree = hop.mayBeLocal || target.isOverridden || proxy != nil
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let resolver = RelayResolver(location.lookup, on: loop) { address in
+        let resolver = RelayResolver(relay.network.lookup, on: loop) { address in
             isFree || address.isGlobal
         } found: { [progress] addresses in
-            progress.withLock { $0.facts.addresses = addresses }
+            progress.withLock { $0.diagnostics.addresses = addresses }
         }
-        let cancelled = progress.withLock { progress in
+        let canceled = progress.withLock { progress in
             progress.resolver = resolver
-            return progress.cancelled
+            return progress.canceled
         }
-        if cancelled { throw CancellationError() }
-        // Behind a name NIO tries IPv6 and IPv4 next to each other (RFC 8305).
+        if canceled { throw CancellationError() }
+        // NIO races IPv6 and IPv4 addresses of a name (RFC 8305).
         return try await ClientBootstrap(group: loop)
             .resolver(resolver)
-            .connectTimeout(.seconds(Int64(location.timeouts.connect)))
+            .connectTimeout(.seconds(Int64(relay.network.timeouts.connect)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // So that an answer is read to its end; OpeningObserver closes instead.
+            // Lets an answer be read to its end; OpeningObserver closes instead.
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(host: proxy?.host ?? target.host, port: proxy?.port ?? target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let cancelled = progress.withLock { progress in
+                    let canceled = progress.withLock { progress in
                         progress.channels.append(channel)
-                        return progress.cancelled
+                        return progress.canceled
                     }
-                    // Cancelled before there was a channel that could be closed.
-                    if cancelled { throw CancellationError() }
+                    // The cancellation handler ran before there was a channel to close.
+                    if canceled { throw CancellationError() }
                     return try configure(channel, by: proxy, target)
                 }
             }
@@ -190,29 +194,35 @@ struct HopConnector: Sendable {
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
             progress: { [progress] stage in
-                let cancelled = progress.withLock { progress in
+                let canceled = progress.withLock { progress in
                     progress.stage = stage
-                    progress.facts.peer = channel.remoteAddress.flatMap(NetworkAddress.init)
-                    return progress.cancelled
+                    progress.diagnostics.peer = channel.remoteAddress.flatMap { IPAddress($0) }
+                    return progress.canceled
                 }
-                if cancelled { channel.close(promise: nil) }
-                if stage == .upgrading { note(secure) }
+                if canceled { channel.close(promise: nil) }
+                if stage == .upgrading { recordCertificate(secure) }
             },
-            failing: { _ in note(secure) }
+            failing: { _ in recordCertificate(secure) }
         )
         try pipeline.addHandlers([observer, HeadLimiter()])
-        let upgrade = WebSocketUpgrade(host: hop.host, uri: hop.path, path: path, bearerToken: bearerToken)
+        let upgrade = WebSocketUpgrade(
+            host: hop.host,
+            displayName: name,
+            uri: hop.path,
+            path: path,
+            bearerToken: bearerToken
+        )
         let result = try upgrade.start(on: channel) { [progress] head in
-            progress.withLock { $0.facts.answer = head }
+            progress.withLock { $0.diagnostics.answer = head }
         } opened: { channel, routingID in
-            // A tunnel has no half that could stay open. NIOSSL, which is told that one may, would let five seconds pass
-            // at the end if the relay's goodbye and the end of its input come in one piece.
+            // An open tunnel needs no half-closure. With it, NIOSSL would wait five seconds at the end if the relay's
+            // close frame and the end of its input arrive in one read.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             return OpenedTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
         }
-        let deadline = channel.eventLoop.scheduleTask(
-            in: .seconds(Int64(location.timeouts.connect + location.timeouts.open))
-        ) { [progress] in
+        let timeouts = relay.network.timeouts
+        let deadline = channel.eventLoop.scheduleTask(in: .seconds(Int64(timeouts.connect + timeouts.open))) {
+            [progress] in
             progress.withLock { $0.timedOut = true }
             channel.close(promise: nil)
         }
@@ -222,53 +232,98 @@ struct HopConnector: Sendable {
         return result
     }
 
-    private func connectHandler(_ proxy: HTTPProxy, _ target: RelayEndpoint.Target) -> ProxyConnectHandler {
-        ProxyConnectHandler(proxy: proxy, host: target.host, port: target.port) { [progress] in
-            progress.withLock { $0.isAtProxy = false }
-        } failed: { [progress] error in
+    private func connectHandler(_ proxy: HTTPProxy, _ target: RelayEndpoint.Target) -> any ChannelHandler {
+        proxy.connectHandler(to: target.host, port: target.port) { [progress] result in
             progress.withLock { progress in
-                // A connection that is closed here because its time is up says the same as one that the proxy closes.
-                guard !progress.timedOut, !progress.cancelled else { return }
-                progress.failure = progress.failure ?? error
+                switch result {
+                case .success: progress.isAtProxy = false
+                // A connection closed here after a timeout looks like one that the proxy closed.
+                case .failure where progress.timedOut || progress.canceled: break
+                case .failure(let error): progress.failure = progress.failure ?? error
+                }
             }
         }
     }
 
-    private func note(_ secure: NIOSSLHandler) {
+    private func recordCertificate(_ secure: NIOSSLHandler) {
         let certificate = secure.peerCertificate.map(PresentedCertificate.init)
-        progress.withLock { $0.facts.certificate = certificate }
+        progress.withLock { $0.diagnostics.certificate = certificate }
     }
 
     private func explained(_ error: any Error) -> TunnelError {
         let progress = progress.withLock { $0 }
         if let failure = progress.failure { return failure }
-        if let proxy = progress.facts.proxy, progress.isAtProxy {
-            return ConnectFailure.atProxy(error, proxy, timedOut: progress.timedOut)
+        if let proxy = progress.diagnostics.proxy, progress.isAtProxy {
+            return progress.timedOut
+                ? .proxySilent(proxy) : ConnectFailure(error)?.atProxy(proxy) ?? .proxyDisconnected(proxy)
         }
         let host = name
         if progress.timedOut { return .timedOut(host: host, progress.stage) }
-        if case TunnelError.hungUp(_, let stage) = error { return .hungUp(host: host, stage) }
         if let error = error as? TunnelError { return error }
-        if let error = TunnelTLS.failure(error, host: host, certificate: progress.facts.certificate) { return error }
-        if let error = error as? NIOConnectionError {
-            if error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted
-            {
-                return .redirectRefused(host: hop.host, .local)
-            }
-            return ConnectFailure.explained(error, host: host)
+        if let error = TunnelTLS.failure(error, host: host, certificate: progress.diagnostics.certificate) {
+            return error
         }
-        if let error = error as? ChannelError, case .connectTimeout = error {
-            return .timedOut(host: host, .connecting)
+        if let error = error as? NIOConnectionError,
+            error.dnsAError is RelayResolver.NothingPermitted || error.dnsAAAAError is RelayResolver.NothingPermitted
+        {
+            return .redirectRefused(host: hop.host, .local)
         }
-        // An answer 101 whose other fields are wrong.
+        if let failure = ConnectFailure(error) { return failure.atRelay(host) }
+        // A 101 response with other fields wrong.
         if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
-        if case HTTPParserError.invalidEOFState = error { return .hungUp(host: host, progress.stage) }
+        if case HTTPParserError.invalidEOFState = error { return .disconnected(host: host, progress.stage) }
         if error is HTTPParserError || error is NIOHTTPDecoderError {
             return .relayMisbehaved("it does not speak HTTP")
         }
         if let error = error as? IOError, error.errnoCode != ECONNRESET, error.errnoCode != EPIPE {
             return .unreachable(host: host, reason: "\(error)")
         }
-        return .hungUp(host: host, progress.stage)
+        return .disconnected(host: host, progress.stage)
+    }
+}
+
+/// The cause of a TCP connection that could not be made.
+private enum ConnectFailure {
+    case hostNotFound
+    case connectionRefused
+    case timedOut
+    case unreachable(String)
+
+    /// Creates the cause from NIO's error; `nil` for other errors.
+    init?(_ error: any Error) {
+        if let error = error as? ChannelError, case .connectTimeout = error {
+            self = .timedOut
+            return
+        }
+        guard let error = error as? NIOConnectionError else { return nil }
+        let causes = error.connectionErrors.map(\.error)
+        if causes.isEmpty {
+            self = .hostNotFound
+        } else if causes.contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) {
+            self = .connectionRefused
+        } else if causes.contains(where: { if case ChannelError.connectTimeout = $0 { true } else { false } }) {
+            self = .timedOut
+        } else {
+            let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) }
+            self = .unreachable(reason ?? "no route")
+        }
+    }
+
+    func atRelay(_ host: String) -> TunnelError {
+        switch self {
+        case .hostNotFound: .hostNotFound(host)
+        case .connectionRefused: .connectionRefused(host)
+        case .timedOut: .timedOut(host: host, .connecting)
+        case .unreachable(let reason): .unreachable(host: host, reason: reason)
+        }
+    }
+
+    func atProxy(_ proxy: String) -> TunnelError {
+        switch self {
+        case .hostNotFound: .proxyNotFound(proxy)
+        case .connectionRefused: .proxyConnectionRefused(proxy)
+        case .timedOut: .proxySilent(proxy)
+        case .unreachable(let reason): .proxyUnreachable(proxy: proxy, reason: reason)
+        }
     }
 }

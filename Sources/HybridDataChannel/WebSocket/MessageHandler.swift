@@ -3,18 +3,18 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// The last handler of a tunnel: hands whole messages to those who wait for them, and reads no further than they do.
+/// The last handler of a tunnel: delivers whole messages and stops reading while they are not taken.
 ///
-/// Answers pings; of several that came while the relay took nothing, only the last (RFC 6455 §5.5.3).
+/// Answers pings; of several that arrive while the relay accepts no data, only the last (RFC 6455 §5.5.3).
 final class MessageHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
     private let traffic: TunnelTraffic
-    /// Whether the socket was to be read while nobody took messages.
-    private var heldRead = false
-    private var owedPong: ByteBuffer?
+    /// True if a read was requested while the buffer was full.
+    private var hasPendingRead = false
+    private var pendingPong: ByteBuffer?
 
     private init(traffic: TunnelTraffic) { self.traffic = traffic }
 
@@ -22,9 +22,9 @@ final class MessageHandler: ChannelDuplexHandler {
     static func add(to channel: any Channel) throws -> TunnelTraffic {
         let traffic = TunnelTraffic {
             channel.eventLoop.execute {
-                // A channel whose pipeline is gone has nothing left to read.
+                // Without a pipeline, there is nothing left to read.
                 let handler = try? channel.pipeline.syncOperations.handler(type: MessageHandler.self)
-                handler?.goOn(channel)
+                handler?.resumeReading(channel)
             }
         }
         traffic.setRoomToSend(channel.isWritable)
@@ -32,15 +32,15 @@ final class MessageHandler: ChannelDuplexHandler {
         return traffic
     }
 
-    private func goOn(_ channel: any Channel) {
-        guard heldRead, !traffic.isFull else { return }
-        heldRead = false
+    private func resumeReading(_ channel: any Channel) {
+        guard hasPendingRead, !traffic.isFull else { return }
+        hasPendingRead = false
         channel.read()
     }
 
     func read(context: ChannelHandlerContext) {
-        heldRead = traffic.isFull
-        if !heldRead { context.read() }
+        hasPendingRead = traffic.isFull
+        if !hasPendingRead { context.read() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -49,7 +49,7 @@ final class MessageHandler: ChannelDuplexHandler {
         switch frame.opcode {
         case .binary: traffic.deliver(WireMessage(bytes: Array(frame.data.readableBytesView)))
         case .ping:
-            owedPong = frame.data
+            pendingPong = frame.data
             answerPing(context)
         case .connectionClose: traffic.finish(.closed(code: frame.data.readInteger() ?? 1005))
         default: break
@@ -63,13 +63,13 @@ final class MessageHandler: ChannelDuplexHandler {
     }
 
     private func answerPing(_ context: ChannelHandlerContext) {
-        guard context.channel.isWritable, let payload = owedPong else { return }
-        owedPong = nil
+        guard context.channel.isWritable, let payload = pendingPong else { return }
+        pendingPong = nil
         let frame = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: payload)
         context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
     }
 
-    /// Comes after the end of the connection, also where that came before this handler.
+    /// Runs after the end of the connection, even if that came before this handler was added.
     func handlerRemoved(context: ChannelHandlerContext) { traffic.finish(.connectionLost) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -3,18 +3,18 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// Notes how far the opening of a tunnel has come, so that a time-out can say where it was; closes at the relay's end.
+/// Reports the stage of opening a tunnel, and closes the channel at the end of the relay's input.
 ///
-/// A relay's answer, its last messages and its end may arrive in one read. The handlers of messages take their places
-/// one turn of the event loop after the answer, so the connection must not be gone by then.
+/// A relay's response, its last messages and the end of its input may arrive in one read. The message handlers are
+/// added one turn of the event loop after the response, so the channel is closed no earlier.
 final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let progress: (TunnelStage) -> Void
+    private let progress: (TunnelError.Stage) -> Void
     private let failing: (any Error) -> Void
 
-    /// `failing` is told of errors before anybody closes the connection.
-    init(progress: @escaping (TunnelStage) -> Void, failing: @escaping (any Error) -> Void) {
+    /// Creates an observer; `failing` receives errors before the connection is closed.
+    init(progress: @escaping (TunnelError.Stage) -> Void, failing: @escaping (any Error) -> Void) {
         self.progress = progress
         self.failing = failing
     }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 internal import NIOHTTP1
 
-/// Where a relay sends whoever asks it, judged before anybody goes there.
+/// The target of a relay's redirection, checked before it is followed.
 struct Redirect: Error, Equatable, Sendable {
-    /// How many are followed, one after the other.
-    static let most = 5
-    /// The longest target that is read, in bytes.
+    /// Maximum number of redirections in sequence.
+    static let maximumCount = 5
+    /// Maximum length of a target in bytes.
     static let maximumBytes = 2048
-    /// The one port.
+    /// The only port that is allowed.
     private static let port = 443
-    /// The answers that send elsewhere (RFC 9110 §15.4).
+    /// Statuses of redirections (RFC 9110 §15.4).
     static let statuses: Set<UInt> = [301, 302, 303, 307, 308]
 
     /// The host, a name in lower case.
@@ -18,22 +19,20 @@ struct Redirect: Error, Equatable, Sendable {
     /// Path and query, of visible ASCII.
     let path: String
 
-    /// Reads `Location` of an answer that `current` gave.
-    ///
-    /// - Throws: ``RedirectFault``.
-    init(_ head: HTTPResponseHead, from current: (host: String, path: String)) throws(RedirectFault) {
+    /// Reads the `Location` field of a response to a request for `current`.
+    init(_ head: HTTPResponseHead, from current: (host: String, path: String)) throws(RedirectError) {
         let values = head.headers["Location"]
         guard values.count == 1 else { throw .noTarget }
         try self.init(values[0], from: current)
     }
 
     /// Reads a URL, or a reference relative to `current` (RFC 3986 §4.2).
-    init(_ text: String, from current: (host: String, path: String)) throws(RedirectFault) {
+    init(_ text: String, from current: (host: String, path: String)) throws(RedirectError) {
         let bytes = text.utf8
         guard (1...Self.maximumBytes).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .malformed
         }
-        // A browser takes a backslash for a slash; what several programs read in several ways is not followed.
+        // Browsers read a backslash as a slash. Text that programs read in different ways is not followed.
         guard !bytes.contains(UInt8(ascii: "\\")) else { throw .malformed }
         var rest = text.prefix { $0 != "#" }
         if let scheme = Self.scheme(of: rest) {
@@ -58,18 +57,17 @@ struct Redirect: Error, Equatable, Sendable {
         return scheme.lowercased()
     }
 
-    private static func host(_ authority: Substring) throws(RedirectFault) -> String {
-        // A user's name in front is there to mislead.
-        guard !authority.utf8.contains(UInt8(ascii: "@")), let (host, port) = HostAndPort.split(authority) else {
-            throw .malformed
-        }
-        guard port ?? Self.port == Self.port else { throw .otherPort }
-        guard NetworkAddress(host) == nil else { throw .address }
-        guard HostName.isValid(host) else { throw host.utf8.allSatisfy(isOfNumbers) ? .address : .malformed }
+    private static func host(_ authority: Substring) throws(RedirectError) -> String {
+        // User information only misleads.
+        guard !authority.utf8.contains(UInt8(ascii: "@")), let target = HostPort(authority) else { throw .malformed }
+        guard target.port ?? Self.port == Self.port else { throw .otherPort }
+        let host = target.host
+        guard IPAddress(host) == nil else { throw .address }
+        guard HostName.isValid(host) else { throw host.utf8.allSatisfy(isInNumbers) ? .address : .malformed }
         return host.lowercased()
     }
 
-    private static func isOfNumbers(_ byte: UInt8) -> Bool { "0123456789abcdefxABCDEFX.".utf8.contains(byte) }
+    private static func isInNumbers(_ byte: UInt8) -> Bool { "0123456789abcdefxABCDEFX.".utf8.contains(byte) }
 
     private static func path(_ reference: Substring, from current: String) -> String {
         if reference.hasPrefix("/") { return String(reference) }
@@ -81,26 +79,10 @@ struct Redirect: Error, Equatable, Sendable {
     }
 }
 
-/// Why a redirection is not followed.
-public enum RedirectFault: String, Error, Equatable, Sendable {
-    /// There is no `Location`, or more than one.
-    case noTarget = "without saying where to"
-    /// The target can't be read.
-    case malformed = "to something that is no web address"
-    /// It is not `https` or `wss`.
-    case notSecure = "to a place without TLS"
-    /// Another port than 443.
-    case otherPort = "to another port than 443"
-    /// An address in place of a name.
-    case address = "to an address in place of a name"
-    /// A name or an address of this device or this network, and the relay itself is none.
-    case local = "into this device or its own network"
-}
-
-/// A step from one host to the next.
+/// A redirection from one host to the next.
 public struct RedirectStep: Hashable, Sendable {
-    /// The host that sent elsewhere.
+    /// The host that redirects.
     public let from: String
-    /// The host that was named; may be the same.
+    /// The target, which may be the same host.
     public let to: String
 }

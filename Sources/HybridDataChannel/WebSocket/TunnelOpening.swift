@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import NIOCore
 internal import NIOSSL
 
 /// A tunnel that the relay has accepted.
 struct OpenedTunnel: Sendable {
     let channel: any Channel
-    /// What comes in, and whether more may be sent.
+    /// Incoming messages, and the room for outgoing ones.
     let traffic: TunnelTraffic
     /// The routing ID, if the path was `new`.
     let routingID: RoutingID?
 }
 
-/// The way to a tunnel: the relay, and where it sends to, up to five hosts further.
+/// Opens a tunnel at a relay, following up to five redirections.
 ///
-/// Every further host is a name with TLS on port 443, and not in this device's own network unless the relay itself is. A
-/// token goes to the relay alone.
+/// A redirection must lead to a name, with TLS on port 443, and not into this computer's own network unless the relay
+/// itself is there. The token goes to the relay alone.
 struct TunnelOpening: Sendable {
-    let location: RelayEndpoint
+    let relay: RelayEndpoint
     let path: TunnelPath
     let bearerToken: BearerToken?
-    /// Told of each redirection before it is followed.
+    /// Called for each redirection before it is followed.
     var redirected: @Sendable (RedirectStep) -> Void = { _ in }
 
+    /// Opens the tunnel.
+    ///
+    /// - Parameter report: Receives the facts learned about each host, in order.
     /// - Throws: ``TunnelError``, `CancellationError`.
-    func open() async throws -> OpenedTunnel {
-        try await open { _ in }
-    }
-
-    /// Opens, and tells what was learnt at each host, the last one's facts last.
-    func open(learnt: (HopDiagnostics) -> Void) async throws -> OpenedTunnel {
-        let tls = try TunnelTLS.context(trustedCertificates: location.trustedCertificates)
-        let relay = location.domain.host
-        var hop = Hop(host: relay, path: path.text, mayBeLocal: true)
+    func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> OpenedTunnel {
+        let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates)
+        let first = relay.domain.host
+        var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
-        for count in 0...Redirect.most {
-            let token = hop.host == relay ? bearerToken : nil
-            let opening = HopConnector(hop, location, path, token, tls)
+        for count in 0...Redirect.maximumCount {
+            let token = hop.host == first ? bearerToken : nil
+            let connector = HopConnector(hop, relay, path, token, tls)
             do {
-                let opened = try await opening.open()
-                learnt(opening.facts)
+                let opened = try await connector.open()
+                report(connector.diagnostics)
                 return opened
             } catch let redirect as Redirect {
-                learnt(opening.facts)
-                // Behind a proxy it is the proxy that knows where a host stands.
-                if count == 0, opening.facts.proxy == nil { isLocal = opening.facts.peer.map { !$0.isGlobal } ?? false }
-                guard count < Redirect.most else { break }
+                let diagnostics = connector.diagnostics
+                report(diagnostics)
+                // Behind a proxy, only the proxy knows the host's address.
+                if count == 0, diagnostics.proxy == nil { isLocal = diagnostics.peer.map { !$0.isGlobal } ?? false }
+                guard count < Redirect.maximumCount else { break }
                 guard isLocal || !HostName.isLocal(redirect.host) else {
                     throw TunnelError.redirectRefused(host: hop.host, .local)
                 }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
-                // Also where a relay sends to itself: its name may mean another address by now.
+                // Even for the relay itself, because its name may have another address by now.
                 hop = Hop(host: redirect.host, path: redirect.path, mayBeLocal: isLocal)
             } catch {
-                learnt(opening.facts)
+                report(connector.diagnostics)
                 throw error
             }
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What passes between the event loop of a tunnel and the tasks that use the tunnel.
+/// The state shared by the event loop of a tunnel and the tasks that use the tunnel.
 ///
-/// A few messages may lie here unread, so that the end of the connection behind them is noticed while the user is
-/// still being asked; then the box is full, and the socket is not read until somebody takes one.
+/// A few messages are buffered, so that the end of the connection behind them is noticed while the user is still asked.
+/// While the buffer is full, the socket is not read.
 final class TunnelTraffic: Sendable {
     private struct State {
         var messages: [WireMessage] = []
@@ -16,15 +16,15 @@ final class TunnelTraffic: Sendable {
     private let capacity: Int
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter onRoom: called when the box was full and is so no more.
+    /// - Parameter onRoom: Called when the buffer was full and is no longer.
     init(capacity: Int = 4, onRoom: @escaping @Sendable () -> Void) {
         self.capacity = capacity
         self.onRoom = onRoom
     }
 
-    // MARK: Messages that arrive
+    // MARK: Incoming messages
 
-    /// Puts a message in, also if the box is full: what one read of the socket brings comes in whole.
+    /// Appends a message, even to a full buffer: one read of the socket may bring several.
     func deliver(_ message: WireMessage) {
         state.change { state in
             guard !state.isDiscarding else { return }
@@ -32,10 +32,10 @@ final class TunnelTraffic: Sendable {
         }
     }
 
-    /// Whether the socket should not be read now.
+    /// True if the socket should not be read now.
     var isFull: Bool { state.read { $0.messages.count >= capacity } }
 
-    /// Takes the next message, in order; messages that came before the end are still given out.
+    /// Takes the next message, in order; messages that arrived before the end are still delivered.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
     func next() async throws -> WireMessage {
@@ -53,7 +53,7 @@ final class TunnelTraffic: Sendable {
         }
     }
 
-    /// Forgets what was not taken and what is still to come, so that the end behind it is reached.
+    /// Drops buffered and future messages, so that the end behind them is reached.
     func discard() {
         let wasFull = state.change { state in
             defer { (state.messages, state.isDiscarding) = ([], true) }
@@ -62,12 +62,12 @@ final class TunnelTraffic: Sendable {
         if wasFull { onRoom() }
     }
 
-    // MARK: Messages that leave
+    // MARK: Outgoing messages
 
-    /// Says whether the socket takes more.
+    /// Sets whether the socket accepts more.
     func setRoomToSend(_ hasRoom: Bool) { state.change { $0.hasRoomToSend = hasRoom } }
 
-    /// Waits until the socket takes more.
+    /// Waits until the socket accepts more.
     ///
     /// - Throws: ``TunnelError`` if the tunnel ended before, `CancellationError`.
     func waitForRoom() async throws {
@@ -82,10 +82,10 @@ final class TunnelTraffic: Sendable {
 
     // MARK: The end
 
-    /// Says that nothing more will come; only the first reason counts.
+    /// Records the reason of the end; only the first counts.
     func finish(_ reason: TunnelError) { state.change { $0.end = $0.end ?? reason } }
 
-    /// Why it ended, if it has.
+    /// The reason of the end, once the tunnel has ended.
     var end: TunnelError? { state.read { $0.end } }
 
     /// Waits for the end, or for cancellation.

@@ -3,9 +3,8 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Refuses what NIO's decoder lets through: masked frames from a server, reserved bits, unknown opcodes, text.
-///
-/// RFC 6455 §5.1, §5.2; a tunnel carries binary messages only.
+/// Rejects frames that NIO's decoder accepts: masked frames from a server, reserved bits, unknown opcodes (RFC 6455
+/// §5.1, §5.2), and text, because a tunnel carries binary messages only.
 final class WebSocketPolicyHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

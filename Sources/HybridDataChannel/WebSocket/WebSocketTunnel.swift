@@ -7,17 +7,17 @@ internal import NIOWebSocket
 
 /// One end of a tunnel through a relay: binary WebSocket messages over TLS.
 ///
-/// The relay is a stranger. Its certificate and name are checked, its answer must choose `fido.cable`, frames
-/// that RFC 6455 forbids end the connection, a message is at most 1 MiB, and what is not read yet holds the
-/// socket back. Secrets don't pass here: what travels is the handshake and encrypted frames.
+/// The relay is not trusted. Its certificate and name are checked, its response must choose `fido.cable`, and frames
+/// that RFC 6455 forbids end the connection. A message has at most 1 MiB, and unread messages stop the socket from
+/// being read. The tunnel carries only the handshake and encrypted frames, no secrets.
 public struct WebSocketTunnel: MessageChannel {
     private let channel: any Channel
     private let traffic: TunnelTraffic
 
-    /// How long one message may wait for room.
-    private static let patience = TimeAmount.seconds(30)
+    /// Time that a message may wait for room.
+    private static let sendTimeout = TimeAmount.seconds(30)
 
-    /// The routing ID the relay gave, if a new tunnel was asked for.
+    /// The routing ID from the relay, if a new tunnel was requested.
     public let routingID: RoutingID?
 
     private init(_ opened: OpenedTunnel) {
@@ -26,26 +26,26 @@ public struct WebSocketTunnel: MessageChannel {
         self.routingID = opened.routingID
     }
 
-    /// Opens a tunnel for as long as `body` runs.
+    /// Opens a tunnel while `body` runs.
     ///
-    /// Closes it afterwards, with code 1000 when `body` returned and 1001 when it threw, and waits up to two
-    /// seconds for the relay's answer, so that the last message is not lost. `redirected` is told where the relay sends
-    /// to, before anybody goes there.
+    /// Closes it afterwards, with code 1000 if `body` returned and 1001 if it threw, and waits up to two seconds for
+    /// the relay's close frame, so that the last message is not lost.
     ///
-    /// - Throws: ``TunnelError``, `CancellationError`, and what `body` throws.
+    /// - Parameters:
+    ///   - path: The request: a new tunnel, or one to join.
+    ///   - relay: The relay.
+    ///   - bearerToken: The relay's token, if it requires one.
+    ///   - redirected: Called for each redirection before it is followed.
+    ///   - body: The work in the tunnel.
+    /// - Throws: ``TunnelError``, `CancellationError`, and the errors of `body`.
     public static func withTunnel<Result: Sendable>(
         _ path: TunnelPath,
-        at location: RelayEndpoint,
+        at relay: RelayEndpoint,
         bearerToken: BearerToken? = nil,
         redirected: @escaping @Sendable (RedirectStep) -> Void = { _ in },
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
-        let opening = TunnelOpening(
-            location: location,
-            path: path,
-            bearerToken: bearerToken,
-            redirected: redirected
-        )
+        let opening = TunnelOpening(relay: relay, path: path, bearerToken: bearerToken, redirected: redirected)
         let opened = try await opening.open()
         let tunnel = WebSocketTunnel(opened)
         do {
@@ -62,15 +62,15 @@ public struct WebSocketTunnel: MessageChannel {
     public func send(_ message: WireMessage) async throws {
         try Task.checkCancellation()
         if let end = traffic.end { throw end }
-        // A relay that takes nothing more would hold the sender for ever.
-        let alarm = channel.eventLoop.scheduleTask(in: Self.patience) { [traffic, channel] in
+        // A relay that accepts no more data would block the sender indefinitely.
+        let timer = channel.eventLoop.scheduleTask(in: Self.sendTimeout) { [traffic, channel] in
             traffic.finish(.stalled)
             channel.close(promise: nil)
         }
-        defer { alarm.cancel() }
+        defer { timer.cancel() }
         let frame = frame(.binary, message.bytes)
-        // Whether there is room for the next is known when the loop has come to this one. Looked at any later, the
-        // other side may have closed because it has got what it wanted.
+        // Activity is checked on the event loop right before the write. After it, the peer may already have closed,
+        // because it has received what it wanted.
         let isWritten = try await channel.eventLoop.submit { [channel] in
             guard channel.isActive else { return false }
             channel.writeAndFlush(frame, promise: nil)
@@ -80,7 +80,7 @@ public struct WebSocketTunnel: MessageChannel {
         try await traffic.waitForRoom()
     }
 
-    /// Waits for the next message; a refusal ends the ceremony, because a WebSocket offers each message once.
+    /// Waits for the next message; a rejection ends the ceremony, because a WebSocket offers each message once.
     public func receive<Accepted: Sendable>(
         accept: @Sendable (WireMessage) -> Accepted?
     ) async throws -> Accepted {
@@ -88,16 +88,15 @@ public struct WebSocketTunnel: MessageChannel {
         return accepted
     }
 
-    /// Leaves before `withTunnel` does so, for a tunnel that nobody needs any more; then nothing more comes or goes.
-    public func leave() async { await end(.goingAway) }
+    /// Closes a tunnel that is no longer needed, before `withTunnel` does; then nothing more can be sent or received.
+    public func close() async { await end(.goingAway) }
 
-    /// Leaves without a word, neither WebSocket's nor TLS's, as where a device loses its network or its power.
+    /// Closes the connection without a close frame or a TLS alert, as if the device lost its network or its power.
     ///
-    /// For tests of what the other end makes of that. Returns when the relay has hung up, too, after two seconds at the
-    /// latest; then nothing more comes or goes.
-    public func cut() async {
+    /// For tests of the other end. Returns when the relay has closed, too, after two seconds at the latest.
+    package func abort() async {
         traffic.discard()
-        // From beneath TLS, which would say goodbye. It fails where the connection is gone already, which is as good.
+        // Below TLS, which would send an alert. This fails if the connection is closed already, which is harmless.
         try? await channel.eventLoop.submit { [channel] in
             try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
                 .close(mode: .output, promise: nil)
@@ -105,18 +104,18 @@ public struct WebSocketTunnel: MessageChannel {
         await closeAtEnd()
     }
 
-    /// Sends a close frame, waits a moment for the other side's, and closes, whatever state the task is in.
+    /// Sends a close frame, waits a moment for the peer's, and closes, even in a canceled task.
     private func end(_ code: WebSocketErrorCode) async {
-        // What lies unread stands before the other side's close frame.
+        // Unread messages precede the peer's close frame.
         traffic.discard()
         channel.writeAndFlush(closeFrame(code), promise: nil)
         await closeAtEnd()
     }
 
-    /// Closes when the other side has ended it, after two seconds at the latest.
+    /// Closes when the peer has ended the connection, after two seconds at the latest.
     private func closeAtEnd() async {
         let traffic = self.traffic
-        // A task of its own: the caller may be cancelled, and the farewell is what tells the other side so.
+        // A separate task, because the caller may be canceled and the peer must still receive the close frame.
         await Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await traffic.waitForEnd() }
@@ -126,7 +125,7 @@ public struct WebSocketTunnel: MessageChannel {
             }
         }.value
         channel.close(promise: nil)
-        // Never fails; that the connection is closed is all that counts.
+        // This future never fails.
         try? await channel.closeFuture.get()
     }
 

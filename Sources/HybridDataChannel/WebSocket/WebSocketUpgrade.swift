@@ -6,22 +6,27 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
-/// The WebSocket request to a relay on a connection that is secure already, and the relay's answer.
+/// The WebSocket request to a relay over an established TLS connection, and the relay's response.
 struct WebSocketUpgrade: Sendable {
-    /// The host's name: the relay's, or of one to which it sends.
+    /// The name of the relay, or of a host that it redirects to.
     let host: String
-    /// Path and query of the request: those of `path`, unless a relay has sent elsewhere.
+    /// The host's name in errors.
+    let displayName: String
+    /// Path and query of the request: those of `path`, or of a redirection.
     let uri: String
-    /// What is asked for.
+    /// The requested tunnel.
     let path: TunnelPath
-    /// By what the relay knows who asks, if it wants to know.
+    /// The relay's token, if there is one.
     let bearerToken: BearerToken?
 
-    /// Sends the request; `opened` gets the channel once the relay has accepted, and the routing ID it gave.
+    /// Sends the request.
     ///
-    /// What the channel reads from then on are whole messages that keep RFC 6455. The result fails with a
-    /// ``TunnelError``, with a ``Redirect``, or with NIO's error about bytes that are no answer at all. `answered` gets
-    /// the head of the answer.
+    /// From the acceptance on, the channel reads whole messages that conform to RFC 6455. The result fails with a
+    /// ``TunnelError``, a ``Redirect``, or NIO's error about bytes that are no response.
+    ///
+    /// - Parameters:
+    ///   - answered: Receives the head of the response.
+    ///   - opened: Receives the channel and the relay's routing ID once the relay has accepted.
     func start<Opened: Sendable>(
         on channel: any Channel,
         requestKey: String = NIOWebSocketClientUpgrader.randomRequestKey(),
@@ -30,7 +35,7 @@ struct WebSocketUpgrade: Sendable {
     ) throws -> EventLoopFuture<Opened> {
         let answer = Locked<HTTPResponseHead?>(nil)
         let encoder = HTTPRequestEncoder()
-        // The relay may send its first frame right behind its answer: bytes left over must go on to the decoder.
+        // The relay may send its first frame right behind its response: remaining bytes must reach the decoder.
         let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
         let recorder = ResponseHeadRecorder { head in
             answer.withLock { $0 = head }
@@ -69,20 +74,20 @@ struct WebSocketUpgrade: Sendable {
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 
-    /// NIO checks `Sec-WebSocket-Accept` and nothing else of the relay's answer.
+    /// Checks the fields of the relay's response that NIO ignores; NIO checks only `Sec-WebSocket-Accept`.
     ///
-    /// Without both fields of an upgrade its decoder goes on reading HTTP, and frames behind the answer are lost.
+    /// Without both fields of an upgrade, NIO's decoder continues with HTTP, and frames behind the response are lost.
     private func accept(_ head: HTTPResponseHead) throws(TunnelError) -> RoutingID? {
         for (field, token) in [("Upgrade", "websocket"), ("Connection", "upgrade")] {
             guard head.headers[canonicalForm: field].contains(where: { $0.lowercased() == token }) else {
-                throw .relayMisbehaved("it did not say \(field): \(token)")
+                throw .relayMisbehaved("it did not send \(field): \(token)")
             }
         }
         guard head.headers["Sec-WebSocket-Protocol"] == [TunnelPath.subprotocol] else {
             throw .relayMisbehaved("it did not choose the sub-protocol \(TunnelPath.subprotocol)")
         }
         guard head.headers["Sec-WebSocket-Extensions"].isEmpty else {
-            throw .relayMisbehaved("it chose an extension nobody offered")
+            throw .relayMisbehaved("it chose an extension that was not offered")
         }
         guard case .new = path else { return nil }
         let values = head.headers[TunnelPath.routingIDHeader]
@@ -104,24 +109,19 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func refusal(_ head: HTTPResponseHead?) -> any Error {
-        guard let head else { return TunnelError.hungUp(host: host, .upgrading) }
+        guard let head else { return TunnelError.disconnected(host: displayName, .upgrading) }
         if Redirect.statuses.contains(head.status.code) {
-            do throws(RedirectFault) {
+            do throws(RedirectError) {
                 return try Redirect(head, from: (host, uri))
             } catch {
                 return TunnelError.redirectRefused(host: host, error)
             }
         }
-        switch head.status.code {
-        case 404: return TunnelError.tunnelNotFound
-        case 401: return TunnelError.notAuthorised
-        case 429, 503: return TunnelError.relayBusy
-        case let status: return TunnelError.refused(status: Int(status))
-        }
+        return TunnelError.refusal(status: head.status.code)
     }
 }
 
-/// Keeps the head of the relay's answer: where the upgrade is refused, its status says why.
+/// Records the head of the relay's response, whose status is the reason of a failed upgrade.
 final class ResponseHeadRecorder: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

@@ -8,7 +8,7 @@ internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
-public import HybridPrimitives
+internal import HybridPrimitives
 internal import HybridRelayCore
 internal import HybridSession
 internal import HybridSystemBus
@@ -17,18 +17,18 @@ internal import HybridWebAuthn
 internal import Logging
 internal import NIOCore
 
-/// `hybrid-lab demo`: a registration and a sign-in on this machine, explained as they happen.
+/// `hybrid-lab demo`: a registration and a sign-in on this computer, explained step by step.
 ///
-/// Everything is real but two things: the radio is virtual, and the phone's user is a script. Client and phone
-/// meet through a QR text, an advert, TLS, a relay and a Noise handshake, as they would on two devices.
+/// Everything is real except for the radio, which is virtual, and the phone's user, which is a script. Client and phone
+/// use a QR code, an advert, TLS, a relay and a Noise handshake, as two devices would.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "A complete registration and sign-in on this machine, explained as it happens."
+        abstract: "Show a complete registration and sign-in on this computer, explained step by step."
     )
 
     private static let origin = "https://shop.example"
 
-    @Flag(help: "Leave the QR codes out.")
+    @Flag(help: "Do not show the QR codes.")
     var noQr = false
 
     func run() async throws {
@@ -47,51 +47,54 @@ struct Demo: AsyncParsableCommand {
 
     private func perform() async throws {
         let started = ContinuousClock.now
-        let story = DemoNarration(showsCodes: !noQr)
-        story.title("A registration and a sign-in across two devices, both played by this machine.")
-        try await LabEnvironment.run { rig in
-            story.step(
-                "air",
-                "VIRTUAL RADIO: no proximity proof. A private D-Bus bus plays bluetoothd with two adapters"
+        let narration = DemoNarration(showsCodes: !noQr)
+        narration.title("A registration and a sign-in across two devices, both simulated by this computer.")
+        try await LabEnvironment.run { environment in
+            narration.step(
+                "radio",
+                "VIRTUAL RADIO: no proximity proof. A private D-Bus bus simulates bluetoothd with two adapters"
             )
-            story.step(
+            narration.step(
                 "relay",
-                "\(rig.relay.domain.host) (tunnel domain \(rig.relay.domain.id)) listens on 127.0.0.1:"
-                    + "\(rig.relay.port), its certificate signed by a throwaway authority"
+                "\(environment.relay.domain.host) (tunnel domain \(environment.relay.domain.id)) listens on 127.0.0.1:"
+                    + "\(environment.relay.port) with a certificate of a throwaway authority"
             )
-            try await ceremonies(on: rig.bus.busAddress, rig.relay, story)
+            try await ceremonies(on: environment.bus.busAddress, environment.relay, narration)
         }
-        story.summary(elapsed: ContinuousClock.now - started)
-        guard story.isTold else { throw CommandFailure.outputLost }
+        narration.summary(elapsed: ContinuousClock.now - started)
+        guard narration.isComplete else { throw CommandFailure.outputNotWritten }
     }
 
-    private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ story: DemoNarration) async throws {
+    private func ceremonies(on bus: BusAddress, _ relay: LabRelay, _ narration: DemoNarration) async throws {
         let store = try MemoryCredentialStore(pin: .lab)
-        let phone = DemoPhone(store: store, relay: relay, bus: bus, story: story)
+        let phone = DemoPhone(store: store, relay: relay, bus: bus, narration: narration)
         var site = DemoRelyingParty(origin: Self.origin)
 
-        story.title("Registration at \(Self.origin)")
-        let created = try await ceremony(site.creationOptions(), phone, relay, bus, story)
+        narration.title("Registration at \(Self.origin)")
+        let created = try await ceremony(site.creationOptions(), phone, relay, bus, narration)
         let account = try site.verifyRegistration(created)
-        story.step("site", "verified: origin, challenge, RP ID hash, user verified; keeps the public key (\(account))")
+        narration.step(
+            "site",
+            "verifies origin, challenge, RP ID hash and user verification; stores the public key (\(account))"
+        )
 
-        story.title("Sign-in at \(Self.origin), without a user name")
-        let signed = try await ceremony(site.requestOptions(), phone, relay, bus, story)
+        narration.title("Sign-in at \(Self.origin), without a user name")
+        let signed = try await ceremony(site.requestOptions(), phone, relay, bus, narration)
         let handle = try site.verifySignIn(signed)
-        story.step("site", "verified: the signature by the key registered before; signed in as \(handle)")
+        narration.step("site", "verifies the signature with the registered key; \(handle) is signed in")
     }
 
-    /// One ceremony: the desktop shows a code, the phone reads it, the desktop gets an answer for the site.
+    /// Runs one ceremony: the client shows a code, the phone scans it, the client gets a response for the site.
     private func ceremony(
         _ options: [UInt8],
         _ phone: DemoPhone,
         _ relay: LabRelay,
         _ bus: BusAddress,
-        _ story: DemoNarration
+        _ narration: DemoNarration
     ) async throws -> [UInt8] {
         let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(Self.origin))
         let radio = try await BluetoothRadio.open(adapter: AdapterName("hci0"), for: .scanner, on: bus)
-        let session = ClientSession(radio: radio, route: relay.route)
+        let session = ClientSession(radio: radio, network: relay.network)
         let (codes, screen) = AsyncStream.makeStream(of: String.self)
         let result = try await withThrowingTaskGroup(of: ClientResult?.self) { group in
             group.addTask {
@@ -103,8 +106,8 @@ struct Demo: AsyncParsableCommand {
             }
             group.addTask {
                 try await session.perform(ceremony.ctapRequest) { event in
-                    story.desktop(event)
-                    if case .drawn(let offer) = event { screen.yield(offer.text) }
+                    narration.client(event)
+                    if case .codeReady(let offer) = event { screen.yield(offer.text) }
                 }
             }
             var answer: ClientResult?
@@ -113,7 +116,7 @@ struct Demo: AsyncParsableCommand {
         }
         await radio.close()
         guard let result, result.response.status == .success else {
-            throw CommandFailure("the phone refused", status: .software)
+            throw CommandFailure("the phone rejected the request", status: .software)
         }
         return try ceremony.responseJSON(body: result.response.body, phone: result.info)
     }

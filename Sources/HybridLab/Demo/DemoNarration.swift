@@ -9,68 +9,70 @@ internal import HybridQRCode
 internal import HybridSession
 internal import HybridThreads
 
-/// What happens, told in one line a step, on standard output.
+/// The narration of the demo on standard output, one line for each step.
 final class DemoNarration: Sendable {
     private let showsCodes: Bool
     private let steps = Locked(0)
     private let isLost = Locked(false)
 
-    /// Whether standard output took all of it.
-    var isTold: Bool { isLost.withLock { !$0 } }
+    /// True if everything was written to standard output.
+    var isComplete: Bool { isLost.withLock { !$0 } }
 
     init(showsCodes: Bool) { self.showsCodes = showsCodes }
 
     func title(_ text: String) { say("\n\(text)\n") }
 
-    func step(_ who: String, _ what: String) {
-        let padding = String(repeating: " ", count: max(1, 9 - who.utf8.count))
-        // Two sides speak at once; the lock keeps numbers and lines in one order.
+    func step(_ actor: String, _ action: String) {
+        let padding = String(repeating: " ", count: max(1, 9 - actor.utf8.count))
+        // Both roles report concurrently. The lock keeps the lines in the order of their numbers.
         steps.withLock { number in
             number += 1
-            say("\(number < 10 ? " " : "")\(number)  \(who)\(padding)\(what)")
+            say("\(number < 10 ? " " : "")\(number)  \(actor)\(padding)\(action)")
         }
     }
 
-    @Sendable func desktop(_ event: ClientEvent) {
+    @Sendable func client(_ event: ClientEvent) {
         switch event {
-        case .drawn(let offer):
-            guard showsCodes else { return step("desktop", "listens to its radio and shows a code") }
-            step("desktop", "listens to its radio and shows this code:")
+        case .codeReady(let offer):
+            guard showsCodes else { return step("client", "scans for adverts and shows a code") }
+            step("client", "scans for adverts and shows this code:")
             guard let matrix = try? QRMatrix(text: offer.text) else { return }
-            say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .coloured : .plainOnDark))
-        case .phoneHeard: step("desktop", "hears an advert that the code's key opens: a phone is near")
-        case .connecting(let domain): step("desktop", "joins the tunnel at \(domain.host); TLS outside, Noise inside")
-        case .radioLost, .radioBack, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered: break
-        case .redirected(let next): step("desktop", "is sent from \(next.from) to \(next.to)")
-        case .waitingForUser: step("desktop", "handshake done, sends its request through the encrypted channel")
+            say(matrix.terminalText(style: isatty(STDOUT_FILENO) == 1 ? .colored : .plainOnDark))
+        case .phoneFound: step("client", "receives an advert that the code's key decrypts: the phone is near")
+        case .connecting(let domain): step("client", "connects to the tunnel at \(domain.host), with Noise inside TLS")
+        case .radioLost, .radioRestored, .connectingByRadio, .connectedByRadio, .radioChannelFailed, .answered: break
+        case .redirected(let next): step("client", "is redirected from \(next.from) to \(next.to)")
+        case .waitingForUser:
+            step("client", "completes the handshake and sends its request through the encrypted channel")
         }
     }
 
     @Sendable func phone(_ event: AuthenticatorEvent) {
         switch event {
-        case .redirected(let next): step("phone", "is sent from \(next.from) to \(next.to)")
-        case .tunnelOpen(let domain): step("phone", "opens a tunnel at \(domain.host) and is told a routing ID")
-        case .advertising: step("phone", "broadcasts 20 encrypted bytes by Bluetooth: nonce, routing ID, relay")
+        case .redirected(let next): step("phone", "is redirected from \(next.from) to \(next.to)")
+        case .tunnelOpen(let domain): step("phone", "opens a tunnel at \(domain.host) and gets a routing ID")
+        case .advertising:
+            step("phone", "advertises 20 encrypted bytes over Bluetooth: nonce, routing ID, tunnel domain")
         case .clientVerified:
-            step("phone", "the desktop's first message proves that it heard them; the advert is withdrawn")
+            step("phone", "stops advertising: the client's first message proves that it received the advert")
         case .request(.makeCredential): step("phone", "is asked to create a passkey")
         case .request(.getAssertion): step("phone", "is asked to sign in")
-        case .answered(.success): step("phone", "answers, signed with the passkey's key")
-        case .request, .answered, .listeningByRadio, .radioChannelFailed, .relayOut: break
+        case .answered(.success): step("phone", "responds with a signature by the passkey")
+        case .request, .answered, .listeningByRadio, .radioChannelFailed, .relayUnusable: break
         }
     }
 
     func summary(elapsed: Duration) {
         let tenths = Int(elapsed / .milliseconds(100))
-        title("Done in \(tenths / 10).\(tenths % 10) s: one passkey created and used; both answers verified.")
+        title("Done in \(tenths / 10).\(tenths % 10) s: one passkey created and used; both responses verified.")
         say(
-            "The relay passed ciphertext only. The radio was virtual and the user a script; with two devices, a relay of"
+            "The relay saw only ciphertext. The radio was virtual and the user a script. With two devices, a relay and a user,"
         )
-        say("yours and a person, hybrid-client and hybrid-auth do the same.")
+        say("hybrid-client and hybrid-auth do the same.")
     }
 
     private func say(_ text: String) {
-        guard !StandardOutput.writeLine(Array(text.utf8)) else { return }
+        guard (try? StandardOutput.writeLine(text)) == nil else { return }
         isLost.withLock { $0 = true }
     }
 }

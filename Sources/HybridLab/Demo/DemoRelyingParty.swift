@@ -7,7 +7,7 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridWebAuthn
 
-/// A website's server: asks for what `navigator.credentials` would be given, and checks what comes back.
+/// A website's server: creates the options for `navigator.credentials`, and verifies the responses.
 struct DemoRelyingParty {
     private let origin: String
     private let host: String
@@ -41,7 +41,9 @@ struct DemoRelyingParty {
         )
     }
 
-    /// Checks a registration and keeps its key; returns what the credential is called.
+    /// Verifies a registration and stores its key.
+    ///
+    /// Returns a name for the credential.
     mutating func verifyRegistration(_ json: [UInt8]) throws -> String {
         let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
         try check(answer, type: "webauthn.create")
@@ -49,12 +51,14 @@ struct DemoRelyingParty {
         try check(object.authenticatorData)
         guard let credential = object.authenticatorData.attestedCredential, let key = credential.publicKey.p256,
             Base64URL.encode(credential.id.bytes) == answer.id
-        else { throw Self.failure("there is no key in it") }
+        else { throw Self.failure("it contains no key") }
         registered = (answer.id, key)
         return "credential \(answer.id.prefix(8))…"
     }
 
-    /// Checks a sign-in against the key kept; returns the account's handle.
+    /// Verifies a sign-in with the stored key.
+    ///
+    /// Returns the account's name.
     func verifySignIn(_ json: [UInt8]) throws -> String {
         let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
         try check(answer, type: "webauthn.get")
@@ -77,7 +81,7 @@ struct DemoRelyingParty {
         let clientData = try JSONDecoder().decode(ClientDataFields.self, from: Data(bytes))
         guard clientData.type == type, clientData.origin == origin else { throw Self.failure("it is for another site") }
         guard clientData.challenge == Base64URL.encode(challenge) else {
-            throw Self.failure("it answers another question")
+            throw Self.failure("it answers another challenge")
         }
     }
 
@@ -109,7 +113,7 @@ struct DemoRelyingParty {
     }
 
     private static func failure(_ text: String) -> CommandFailure {
-        CommandFailure("the site refuses the answer: \(text)", status: .software)
+        CommandFailure("the site rejects the response: \(text)", status: .software)
     }
 
     private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }

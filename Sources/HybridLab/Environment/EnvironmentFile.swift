@@ -4,19 +4,19 @@ internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// The file of `up --env-file`, which is there for as long as the table stands.
+/// The file of `up --env-file`, which exists for as long as the lab environment.
 struct EnvironmentFile {
     private let path: String
-    /// Stays open, so that no other file gets this one's number.
+    /// Stays open, so that no other file gets this file's inode number.
     private let descriptor: Int32
     private let status: stat
 
     private static let firstLine = Array("export DBUS_SYSTEM_BUS_ADDRESS='unix:path=".utf8)
-    /// Longer than any file of ours.
-    private static let mostBytes = 65536
+    /// A length that no environment file reaches.
+    private static let maximumLength = 65536
 
-    /// Writes the lines beside their place and then moves them there, so that whoever waits for the file never reads
-    /// half of it.
+    /// Writes the lines to a temporary file and links it to `path`, so that a program that waits for the file never
+    /// reads a part of it.
     init(_ lines: [String], at path: String) throws(CommandFailure) {
         try Self.check(path)
         let draft = path + ".\(getpid()).new"
@@ -36,7 +36,7 @@ struct EnvironmentFile {
         (self.path, self.descriptor, self.status) = (path, descriptor, status)
     }
 
-    /// Takes the file away, if it is still the one that was written.
+    /// Removes the file if it is still the one that was written.
     func remove() {
         defer { close(descriptor) }
         var found = stat()
@@ -44,7 +44,9 @@ struct EnvironmentFile {
         unlink(path)
     }
 
-    /// - Throws: if something is there that is not a file of ours whose table is gone.
+    /// Checks that `path` does not exist, or is the environment file of a lab that has ended.
+    ///
+    /// - Throws: ``CommandFailure`` otherwise.
     static func check(_ path: String) throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -53,7 +55,9 @@ struct EnvironmentFile {
         }
     }
 
-    /// Whether nothing is in the place any more; what was left there by one that was killed goes.
+    /// Removes a stale file.
+    ///
+    /// Returns true if nothing is left at `path`.
     private static func isFree(_ path: String) -> Bool {
         do throws(CommandFailure) {
             try check(path)
@@ -64,23 +68,23 @@ struct EnvironmentFile {
         return unlink(path) == 0 || errno == ENOENT
     }
 
-    /// Whether it begins as ours do, and nothing answers on the bus that it names.
+    /// Returns true if the file has the form of an environment file and no bus answers at its address.
     private static func isStale(_ path: String) -> Bool {
-        guard let bytes = try? readWholeFile(path, atMost: mostBytes), bytes.starts(with: firstLine) else {
+        guard let bytes = try? readWholeFile(path, atMost: maximumLength), bytes.starts(with: firstLine) else {
             return false
         }
         let line = bytes[firstLine.count...].prefix { $0 != UInt8(ascii: "\n") }
         guard line.last == UInt8(ascii: "'") else { return false }
-        // As dbus-daemon tells it: the path, and then what else is known.
+        // dbus-daemon's form of the address: the path, then further keys.
         let socket = line.dropLast().prefix { $0 != UInt8(ascii: ",") }
-        // Escaped by the shell's rules or by those of D-Bus; no path of ours is.
+        // The path of a private bus needs no escapes of the shell or of D-Bus.
         guard !socket.isEmpty, !socket.contains(UInt8(ascii: "'")), !socket.contains(UInt8(ascii: "%")) else {
             return false
         }
         return !mayAnswer(Array(socket))
     }
 
-    /// Whether somebody listens on a socket, or nobody can tell.
+    /// Returns true if a process listens on the socket, or if that is unknown.
     private static func mayAnswer(_ socket: [UInt8]) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -107,6 +111,6 @@ struct EnvironmentFile {
     }
 
     private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure("\(path) can't be written: \(String(cString: strerror(errno)))", status: .ioError)
+        CommandFailure("\(path) cannot be written: \(String(cString: strerror(errno)))", status: .ioError)
     }
 }

@@ -7,39 +7,32 @@ internal import HybridPrimitives
 internal import HybridSystemBus
 internal import HybridVirtualBlueZ
 
-/// The table on which ceremonies run: a virtual radio on a private bus, and a relay with a certificate of its own.
+/// The environment in which ceremonies run: a virtual radio on a private bus, and a relay with a certificate of its
+/// own.
 ///
-/// Who takes part: a **browser** or `hybrid-client` for the desktop, and the lab's phone or `hybrid-auth` for the other
-/// side. None of them is changed: each finds the bus in `DBUS_SYSTEM_BUS_ADDRESS`, and is told by what it has for that
-/// (a resolver rule, `--connect-to`) that the relay's name leads to the loopback interface.
+/// A **browser** or `hybrid-client` is the client, the lab's phone or `hybrid-auth` the authenticator. All of them are
+/// unmodified. They find the bus in `DBUS_SYSTEM_BUS_ADDRESS`. A resolver rule or `--connect-to` maps the relay's name
+/// to the loopback interface.
 ///
-/// Whom to trust: nobody. The bus can be reached by this user alone, the relay from this machine alone, and the
-/// authority that signed its certificate dies with this process; its key is never written down. But what the radio
-/// proves here is nothing, which is why our programs say so, and open only vaults that were made for tests.
+/// Only this user can connect to the bus, and only this computer to the relay. The authority that signs the relay's
+/// certificate ends with this process, and its key is never stored. The radio proves no proximity. Our programs report
+/// that, and open only vaults that were made for tests.
 struct LabEnvironment: Sendable {
-    /// Where the virtual `org.bluez` is.
+    /// The bus with the virtual `org.bluez`.
     let bus: PrivateBus
     /// The relay.
     let relay: LabRelay
 
-    /// What programs need to find all of it.
-    var surroundings: LabVariables {
-        LabVariables(
-            bus: bus.address,
-            relay: relay.domain,
-            port: relay.port,
-            authority: relay.authorityFile,
-            pin: relay.pin
-        )
-    }
+    /// The settings of programs that use the environment.
+    var variables: LabVariables { LabVariables(bus: bus.address, relay: relay) }
 
-    /// Runs `body` on a table of its own, which is cleared whatever happens.
+    /// Runs `body` in an environment of its own, which is removed whatever happens.
     ///
     /// - Parameters:
-    ///   - domain: The relay's.
-    ///   - port: The relay's on 127.0.0.1; 0 takes a free one.
-    ///   - adapters: How many there are, 2 to 16.
-    /// - Throws: ``CommandFailure``, and what `body` throws.
+    ///   - domain: The relay's tunnel domain.
+    ///   - port: The relay's port on 127.0.0.1; 0 selects a free one.
+    ///   - adapters: The number of adapters, 2 to 16.
+    /// - Throws: ``CommandFailure``, and the error that `body` throws.
     static func run<Result: Sendable>(
         domain: TunnelDomain = .lab,
         port: Int = 0,
@@ -48,47 +41,37 @@ struct LabEnvironment: Sendable {
         _ body: (LabEnvironment) async throws -> Result
     ) async throws -> Result {
         let relay = try await LabRelay.start(domain, port: port)
-        do {
-            let result = try await withBus { bus in
+        return try await withCleanup {
+            await relay.stop()
+        } of: {
+            try await withBus { bus in
                 try await VirtualBlueZ.serve(on: bus.busAddress, AirSettings(adapters: adapters)) {
                     try await body(LabEnvironment(bus: bus, relay: relay))
                 }
             }
-            await relay.stop()
-            return result
-        } catch {
-            await relay.stop()
-            throw error
         }
     }
 
-    private static func withBus<Result: Sendable>(
+    /// Runs `body` with a private bus.
+    ///
+    /// Failures of the bus become failures of the command.
+    static func withBus<Result: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (PrivateBus) async throws -> Result
     ) async throws -> Result {
-        let bus: PrivateBus
-        do throws(PrivateBusError) {
-            bus = try await PrivateBus.start()
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
-        }
         do {
-            let result = try await body(bus)
-            await bus.close()
-            return result
+            return try await PrivateBus.run(body)
+        } catch let error as PrivateBusError {
+            throw CommandFailure(error.sentence, status: .unavailable)
         } catch let error as BusError {
-            await bus.close()
             throw CommandFailure(privateBus: error)
-        } catch {
-            await bus.close()
-            throw error
         }
     }
 }
 
-/// What can be chosen about the table.
+/// The options of the lab environment.
 struct LabEnvironmentOptions: ParsableArguments {
-    @Option(help: "How many Bluetooth adapters there are, 2 to 16: hci0 for the desktop, hci1 for the phone.")
+    @Option(help: "The number of Bluetooth adapters, 2 to 16: hci0 for the client, hci1 for the phone.")
     var adapters = 2
 
     @Option(
@@ -104,10 +87,10 @@ struct LabEnvironmentOptions: ParsableArguments {
     )
     var tunnelDomain: TunnelDomain = .lab
 
-    @Option(help: ArgumentHelp("The relay's port on 127.0.0.1; a free one if it is not named.", valueName: "port"))
+    @Option(help: ArgumentHelp("The relay's port on 127.0.0.1; by default a free one.", valueName: "port"))
     var relayPort = 0
 
-    /// Runs `body` on such a table.
+    /// Runs `body` in an environment with these options.
     func run<Result: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (LabEnvironment) async throws -> Result
@@ -122,9 +105,26 @@ struct LabEnvironmentOptions: ParsableArguments {
 }
 
 extension TunnelDomain {
-    /// Used where none is chosen: the host name follows from the number, and belongs to nobody.
+    /// The default domain of the lab.
+    ///
+    /// Its host name follows from the number and is not registered.
     static let lab: TunnelDomain = {
         guard let domain = TunnelDomain(id: 266) else { preconditionFailure("266 is a tunnel domain") }
         return domain
     }()
+}
+
+extension CommandFailure {
+    /// Creates the failure of a command whose private bus has failed.
+    fileprivate init(privateBus error: BusError) {
+        let reason =
+            switch error.kind {
+            case .notReachable: "nothing accepts connections at \(error.message)"
+            case .timedOut: "it did not answer in time"
+            case .disconnected: "it closed the connection"
+            case .cancelled: "it was interrupted"
+            default: error.message
+            }
+        self.init("the private bus failed: \(reason)", status: .unavailable)
+    }
 }

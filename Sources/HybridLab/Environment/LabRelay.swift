@@ -12,24 +12,24 @@ internal import NIOCore
 
 /// A relay on the loopback interface under the name of a tunnel domain.
 struct LabRelay: Sendable {
-    /// The domain whose name its certificate has.
+    /// The tunnel domain, whose host name is in the certificate.
     let domain: TunnelDomain
-    /// Where it listens on 127.0.0.1.
+    /// The port on 127.0.0.1.
     let port: Int
-    /// The certificate of the authority that signed its own, in PEM.
+    /// The path of the PEM certificate of the authority that has signed the relay's.
     let authorityFile: String
-    /// What its certificate is known by, for browsers that are to trust this one and no authority.
+    /// The hash of the certificate's key, for browsers that trust this certificate and not the authority.
     let pin: CertificatePin
     private let server: RelayServer
 
-    /// Starts one.
+    /// Starts a relay.
     ///
-    /// - Parameter port: 0 takes a free one.
+    /// - Parameter port: The port; 0 selects a free one.
     static func start(_ domain: TunnelDomain, port: Int = 0) async throws -> LabRelay {
         let authority = try ThrowawayAuthority()
         let (context, pin) = try authority.serverContext(for: domain.host)
         var limits = RelayLimits()
-        // No stranger reaches it, and a busy machine's programs may take their time for a head.
+        // Only local programs reach it, and on a busy computer a request head may take long.
         limits.headTime = .seconds(60)
         let server = RelayServer(
             configuration: RelayConfiguration(
@@ -53,7 +53,7 @@ struct LabRelay: Sendable {
             return LabRelay(
                 domain: domain,
                 port: addresses.first?.port ?? 0,
-                authorityFile: try TemporaryFile.write(try authority.pem, suffix: ".pem"),
+                authorityFile: try writeTemporaryFile(try authority.pem, suffix: ".pem"),
                 pin: pin,
                 server: server
             )
@@ -63,16 +63,39 @@ struct LabRelay: Sendable {
         }
     }
 
-    /// The detour from the relay's name to where it listens, as `--connect-to` takes it.
-    var detour: String { "\(domain.host):443:127.0.0.1:\(port)" }
+    /// The value of `--connect-to` that maps the relay's name to its address.
+    var connectTo: String { "\(domain.host):443:127.0.0.1:\(port)" }
 
-    /// How both ends reach it: by name, sent to the loopback interface, trusting the throwaway authority alone.
-    var route: RelayRoute {
-        RelayRoute(detours: [ConnectTo(detour)].compactMap(\.self), trustedCertificates: authorityFile)
+    /// The network configuration of both roles: the relay's name leads to the loopback interface, and only the
+    /// throwaway authority is trusted.
+    var network: NetworkConfiguration {
+        NetworkConfiguration(connectTo: [ConnectTo(connectTo)].compactMap(\.self), trustedCertificates: authorityFile)
     }
 
     func stop() async {
         await server.shutdown()
         unlink(authorityFile)
+    }
+
+    /// Writes a file that only this user can read, and returns its path.
+    private static func writeTemporaryFile(_ text: String, suffix: String) throws -> String {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(folder)/hybrid-lab-XXXXXX\(suffix)".utf8CString)
+        let descriptor = mkstemps(&template, Int32(suffix.utf8.count))
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                "cannot create a file in \(folder): \(String(cString: strerror(errno)))",
+                status: .ioError
+            )
+        }
+        defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let bytes = Array(text.utf8)
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard bytes.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count else {
+            unlink(path)
+            throw CommandFailure("\(path) cannot be written", status: .ioError)
+        }
+        return path
     }
 }

@@ -1,64 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
-internal import HybridCommandSupport
+internal import HybridPrimitives
 
-/// What a program needs to know to take part: variables for ours, switches for Chromium.
+/// The settings of programs that use the lab environment: variables for ours, switches for Chromium.
 struct LabVariables: Sendable {
+    /// The address of the private bus.
     let bus: String
-    let relay: TunnelDomain
-    let port: Int
-    /// The file of the throwaway authority's certificate.
-    let authority: String
-    let pin: CertificatePin
+    let relay: LabRelay
 
-    /// Variables, sorted by name.
+    /// The variables, sorted by name.
     ///
-    /// The phone of the lab reads all of them; any program that speaks to BlueZ the first.
-    var variables: [(name: String, value: String)] {
+    /// `hybrid-lab phone` reads all of them; other programs that use BlueZ read the first.
+    var all: [(name: String, value: String)] {
         [
             ("DBUS_SYSTEM_BUS_ADDRESS", bus),
-            ("HYBRID_LAB_CACERT", authority),
-            ("HYBRID_LAB_CHROMIUM_ARGS", JSONText.list(chromiumSwitches.map(JSONText.text)).description),
-            ("HYBRID_LAB_CONNECT_TO", connectTo),
-            ("HYBRID_LAB_TUNNEL_DOMAIN", String(relay.id)),
+            ("HYBRID_LAB_CACERT", relay.authorityFile),
+            ("HYBRID_LAB_CHROMIUM_ARGS", JSONText.array(chromiumSwitches.map(JSONText.string)).description),
+            ("HYBRID_LAB_CONNECT_TO", relay.connectTo),
+            ("HYBRID_LAB_TUNNEL_DOMAIN", String(relay.domain.id)),
         ]
     }
 
-    /// The detour that `--connect-to` takes.
-    var connectTo: String { "\(relay.host):443:127.0.0.1:\(port)" }
-
-    /// Switches with which Chromium finds the relay and trusts its certificate, and no other that is not trusted anyway.
+    /// The switches with which Chromium finds the relay and trusts its certificate, but no other untrusted one.
     ///
-    /// Chromium heeds the second only beside `--user-data-dir`, which Playwright and Selenium always give.
+    /// Chromium honors the second only together with `--user-data-dir`, which Playwright and Selenium always set.
     var chromiumSwitches: [String] {
         [
-            "--host-resolver-rules=MAP \(relay.host):443 127.0.0.1:\(port)",
-            "--ignore-certificate-errors-spki-list=\(pin.text)",
+            "--host-resolver-rules=MAP \(relay.domain.host):443 127.0.0.1:\(relay.port)",
+            "--ignore-certificate-errors-spki-list=\(relay.pin.text)",
         ]
     }
 
-    /// All of it for a program.
+    /// All settings for programs.
     var json: JSONText {
         .object([
-            ("event", .text("ready")),
-            ("environment", .object(variables.map { ($0.name, .text($0.value)) })),
-            ("chromium", .list(chromiumSwitches.map(JSONText.text))),
+            ("event", .string("ready")),
+            ("environment", .object(all.map { ($0.name, .string($0.value)) })),
+            ("chromium", .array(chromiumSwitches.map(JSONText.string))),
             (
                 "relay",
                 .object([
-                    ("tunnel_domain", .number(Int(relay.id))), ("host", .text(relay.host)),
-                    ("address", .text("127.0.0.1:\(port)")), ("cacert", .text(authority)),
-                    ("spki_sha256", .text(pin.text)),
+                    ("tunnel_domain", .number(Int(relay.domain.id))), ("host", .string(relay.domain.host)),
+                    ("address", .string("127.0.0.1:\(relay.port)")), ("cacert", .string(relay.authorityFile)),
+                    ("spki_sha256", .string(relay.pin.text)),
                 ])
             ),
-            ("bus", .text(bus)),
+            ("bus", .string(bus)),
         ])
     }
 
-    /// Lines for a shell, each of which sets and exports a variable.
+    /// The lines for a shell, each of which exports a variable.
     var shellLines: [String] {
-        variables.map {
+        all.map {
             "export \($0.name)='\($0.value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#))'"
         }
     }

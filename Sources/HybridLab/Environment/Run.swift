@@ -3,20 +3,20 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridCommandSupport
-internal import HybridVirtualBlueZ
+internal import HybridThreads
 
-/// `hybrid-lab run -- COMMAND`: a command at a table of its own.
+/// `hybrid-lab run -- COMMAND`: runs a command in a lab environment of its own.
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a command beside a virtual radio and a relay, and clear up when it ends.",
+        abstract: "Run a command with a virtual radio and a relay, and clean up when it ends.",
         discussion: """
-            The command and all it starts find what they need in variables: DBUS_SYSTEM_BUS_ADDRESS for the radio, \
+            The command and its child processes get these variables: DBUS_SYSTEM_BUS_ADDRESS for the radio, \
             HYBRID_LAB_CHROMIUM_ARGS (a JSON list) for Chromium, the others for hybrid-lab phone. The exit status is \
-            the command's; 128 and the signal's number if it was killed, 127 if it was not found.
+            that of the command: 128 plus the signal's number if it was killed, 127 if it was not found.
             """
     )
 
-    @OptionGroup(title: "The table")
+    @OptionGroup(title: "The lab environment")
     var options: LabEnvironmentOptions
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -28,31 +28,31 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         SignalForwarding.install()
-        let code = try await options.run { rig in
+        let code = try await options.run { environment in
             StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
             var variables: [String: String] = [:]
-            for (name, value) in rig.surroundings.variables { variables[name] = value }
+            for (name, value) in environment.variables.all { variables[name] = value }
             return await WrappedCommand.run(command, variables)
         }
         throw code
     }
 }
 
-/// A command whose end is ours.
+/// A command that determines this program's exit status.
 enum WrappedCommand {
-    /// Runs it with some variables, hands signals on, and returns the status to end with.
+    /// Runs the command with these variables, forwards signals to it, and returns the exit code of this program.
     static func run(_ arguments: [String], _ variables: [String: String]) async -> ExitCode {
         let child: ChildProcess
         do throws(ChildProcess.SpawnError) {
-            child = try ChildProcess.spawn(arguments, variables: variables)
+            child = try ChildProcess.spawn(arguments, variables: variables, role: .command)
         } catch {
-            StandardError.writeLine("\(HybridLab.programName): \(arguments[0]) cannot be run: \(error.words)")
-            // As shells do.
+            StandardError.writeLine("\(HybridLab.programName): \(arguments[0]) cannot be run: \(error.reason)")
+            // The codes that shells use.
             return ExitCode(error.code == ENOENT ? 127 : 126)
         }
-        SignalForwarding.pass(to: child.id)
-        let ending = await child.wait()
+        SignalForwarding.start(to: child.id)
+        let termination = await child.wait()
         SignalForwarding.stop()
-        return ExitCode(ending.shellStatus)
+        return ExitCode(termination.shellStatus)
     }
 }

@@ -2,11 +2,14 @@
 
 internal import Crypto
 internal import FoundationEssentials
+internal import HybridPrimitives
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// A certificate authority that lives as long as one run of the lab; its key is never written down.
+/// A certificate authority for one run of the lab.
+///
+/// Its key is never stored.
 struct ThrowawayAuthority {
     private let key: Certificate.PrivateKey
     private let certificate: Certificate
@@ -30,7 +33,7 @@ struct ThrowawayAuthority {
     /// The authority's certificate, for `--cacert`.
     var pem: String { get throws { try certificate.serializeAsPEM().pemString } }
 
-    /// TLS for a server of this name, and what its certificate is known by.
+    /// Returns the TLS context of a server with this name, and the hash of its certificate's key.
     func serverContext(for host: String) throws -> (NIOSSLContext, CertificatePin) {
         let rawKey = P256.Signing.PrivateKey()
         let serverKey = Certificate.PrivateKey(rawKey)
@@ -82,12 +85,13 @@ struct ThrowawayAuthority {
     }
 }
 
-/// SHA-256 of a certificate's public key (its SubjectPublicKeyInfo), as Chromium takes it to trust one certificate.
+/// The SHA-256 hash of a certificate's public key (SubjectPublicKeyInfo), by which Chromium trusts a single
+/// certificate.
 struct CertificatePin: Sendable {
-    /// In base64.
+    /// The hash in base64.
     let text: String
 
     init(of key: P256.Signing.PublicKey) {
-        text = Data(SHA256.hash(data: key.derRepresentation)).base64EncodedString()
+        text = String(decoding: Base64.encode(Array(SHA256.hash(data: key.derRepresentation))), as: UTF8.self)
     }
 }

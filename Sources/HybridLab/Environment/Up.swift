@@ -2,47 +2,48 @@
 
 internal import ArgumentParser
 internal import HybridCommandSupport
+internal import HybridPrimitives
 
-/// `hybrid-lab up`: the table stands until it is told to go away.
+/// `hybrid-lab up`: keeps a lab environment until a signal ends it.
 struct Up: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Set up a virtual radio and a relay for browsers and phones that are started beside it.",
+        abstract: "Set up a virtual radio and a relay for browsers and phones that are started separately.",
         discussion: """
-            Prints what they need as lines for a shell, or with --json as one JSON object on one line, and stays until \
-            it gets Ctrl-C or SIGTERM. With --env-file the lines stand in a file, which is there when all is ready and \
-            gone when it is over. A file that is there before is not touched, unless a run left it that was killed.
+            Prints the settings that they need as lines for a shell, or with --json as one JSON object on one line, and \
+            runs until Ctrl-C or SIGTERM. With --env-file, the lines are also in a file, which is created when everything \
+            is ready and removed at the end. An existing file is kept, unless a lab that was killed has left it.
             """
     )
 
-    @OptionGroup(title: "The table")
+    @OptionGroup(title: "The lab environment")
     var options: LabEnvironmentOptions
 
-    @Flag(help: "Print what programs need as JSON.")
+    @Flag(help: "Print the settings as JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Write the lines for a shell to this file as well.", valueName: "file"))
+    @Option(help: ArgumentHelp("Also write the lines for a shell to this file.", valueName: "file"))
     var envFile: String?
 
     func run() async throws {
-        // Before anything is set up; when it is written, it is looked at again.
+        // Checked before the setup. Writing the file checks again.
         if let envFile { try EnvironmentFile.check(envFile) }
         let command = self
         let ending = await withTerminationSignals {
-            try await command.options.run { rig in
-                try await command.stand(rig.surroundings)
+            try await command.options.run { environment in
+                try await command.keep(environment.variables)
             }
         }
-        // To be told to go away is how it ends.
+        // A signal is the normal end.
         if ending.signal == nil { try ending.result.get() }
     }
 
-    private func stand(_ surroundings: LabVariables) async throws {
-        let lines = surroundings.shellLines
+    private func keep(_ variables: LabVariables) async throws {
+        let lines = variables.shellLines
         let file = try envFile.map { try EnvironmentFile(lines, at: $0) }
         defer { file?.remove() }
         StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
-        let text = json ? surroundings.json.description : lines.joined(separator: "\n")
-        guard StandardOutput.writeLine(Array(text.utf8)) else { throw CommandFailure.outputLost }
+        let text = json ? variables.json.description : lines.joined(separator: "\n")
+        try StandardOutput.writeLine(text)
         StandardError.writeLine("\(HybridLab.programName): ready; Ctrl-C ends it")
         while true { try await Task.sleep(for: .seconds(3600)) }
     }

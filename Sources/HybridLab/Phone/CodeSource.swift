@@ -7,41 +7,41 @@ internal import HybridPrimitives
 internal import HybridQRScanning
 internal import HybridThreads
 
-/// Where the lab's phone reads codes.
+/// The source of the codes that the lab's phone reads.
 enum CodeSource: Sendable {
-    /// The command line.
+    /// A text on the command line.
     case text(String)
-    /// A line of standard input a code.
+    /// Standard input, with one code per line.
     case standardInput
-    /// A picture, PNG or JPEG.
+    /// A PNG or JPEG picture.
     case image(path: String)
     /// The screen of an X server.
     case screen(display: String?)
 }
 
-/// Reads one code after the other, none of them twice.
-final class CodeReading: Sendable {
+/// A reader that returns one code after the other, and none of them twice.
+final class CodeReader: Sendable {
     private let source: CodeSource
     private let read = Locked<[ScannedText]>([])
 
-    private static let patienceWithPicture = Duration.seconds(60)
+    private static let pictureTimeout = Duration.seconds(60)
 
     init(_ source: CodeSource) { self.source = source }
 
-    /// The next code.
+    /// Reads the next code.
     ///
-    /// - Parameter patience: How long to look at the screen for one.
+    /// - Parameter timeout: The time to watch the screen for a code.
     /// - Throws: ``CommandFailure``, `CancellationError`.
-    func next(patience: Duration) async throws -> QROffer {
+    func next(timeout: Duration) async throws -> QROffer {
         switch source {
         case .text(let text): return try Self.offer(text)
         case .standardInput: return try Self.offer(try Self.line())
         case .image(let path): return try await Self.image(path)
-        case .screen(let display): return try await screen(display, patience)
+        case .screen(let display): return try await screen(display, timeout)
         }
     }
 
-    private func screen(_ display: String?, _ patience: Duration) async throws -> QROffer {
+    private func screen(_ display: String?, _ timeout: Duration) async throws -> QROffer {
         guard display != nil || !(ProcessEnvironment.variables["DISPLAY"] ?? "").isEmpty else {
             throw CommandFailure(
                 "DISPLAY is not set; name one with --display, or use xvfb-run",
@@ -52,7 +52,7 @@ final class CodeReading: Sendable {
         do throws(CameraCodeScanner.Failure) {
             code = try await CameraCodeScanner.firstCode(
                 from: { () throws(CameraError) in try XDisplay(name: display) },
-                limit: patience,
+                limit: timeout,
                 where: { [read] code in
                     Self.isSignIn(code) && !read.withLock { $0.contains { $0.matches(code) } }
                 },
@@ -60,11 +60,7 @@ final class CodeReading: Sendable {
             )
         } catch {
             switch error {
-            case .camera(.unusable(let name, let reason)):
-                throw CommandFailure("the display \(name) can't be read: \(reason)", status: .unavailable)
-            case .camera(.stopped(let name)):
-                throw CommandFailure("the display \(name) is gone", status: .unavailable)
-            case .camera(let error): throw CommandFailure(error.sentence, status: .unavailable)
+            case .camera(let error): throw CommandFailure(error)
             case .timedOut:
                 throw CommandFailure(
                     "no sign-in code was on the screen in time; let the browser show one, as large as it can",
@@ -74,7 +70,7 @@ final class CodeReading: Sendable {
             case .cancelled: throw CancellationError()
             }
         }
-        // It stays on the screen for a while, and is not to be answered again.
+        // The code stays on the screen for a while and must not be answered again.
         read.withLock { $0 = ($0 + [code]).suffix(64) }
         return try code.withBytes { try Self.offer(String(decoding: $0, as: UTF8.self)) }
     }
@@ -82,7 +78,7 @@ final class CodeReading: Sendable {
     private static func image(_ path: String) async throws -> QROffer {
         let bytes: [UInt8]
         do throws(FileReadError) {
-            bytes = try readWholeFile(path, atMost: GreyPicture.maximumFileBytes)
+            bytes = try readWholeFile(path, atMost: GrayPicture.maximumFileBytes)
         } catch {
             throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
@@ -90,13 +86,13 @@ final class CodeReading: Sendable {
         do throws(CodeSearch.Failure) {
             finding = try await CodeSearch.codes(
                 inPicture: bytes,
-                limit: patienceWithPicture,
+                limit: pictureTimeout,
                 where: { Self.isSignIn($0) }
             )
         } catch {
             switch error {
             case .picture(let error): throw CommandFailure("\(path): \(error.sentence)", status: .dataError)
-            case .tookTooLong: throw CommandFailure("\(path): the search took too long", status: .dataError)
+            case .timedOut: throw CommandFailure("\(path): the search took too long", status: .dataError)
             case .cancelled: throw CancellationError()
             }
         }
@@ -107,7 +103,7 @@ final class CodeReading: Sendable {
         return try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// One line, read no further than any code is long.
+    /// Reads one line, up to the maximum length of a code.
     private static func line() throws -> String {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -128,13 +124,7 @@ final class CodeReading: Sendable {
         do throws(QROffer.ParseError) {
             return try QROffer(parsing: trimmed)
         } catch {
-            let words =
-                switch error {
-                case .notFIDO: "this is no sign-in code: it does not begin with FIDO:/"
-                case .damaged: "the code is damaged or incomplete"
-                case .malformed(let what): "the code breaks the protocol: \(what)"
-                }
-            throw CommandFailure(words, status: .dataError)
+            throw CommandFailure(error)
         }
     }
 

@@ -4,31 +4,30 @@ internal import HybridAuthenticator
 internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
-internal import HybridCeremonySupport
 internal import HybridCommandSupport
 internal import HybridDataChannel
-public import HybridPrimitives
+internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
 
-/// The lab's phone: the product's authenticator, played by a script.
+/// The lab's phone: the authenticator of `hybrid-auth` with a scripted user.
 struct LabPhone: Sendable {
     let store: MemoryCredentialStore
-    let location: RelayEndpoint
+    let relay: RelayEndpoint
     let adapter: AdapterName?
     let timeout: Duration
     let report: PhoneReport
 
-    /// Reads a code and plays the script to whoever shows it.
+    /// Runs the script with the client that shows the code.
     ///
-    /// - Throws: ``CommandFailure`` if the ceremony did not go as the script has it, `CancellationError`.
+    /// - Throws: ``CommandFailure`` if the ceremony deviates from the script, `CancellationError`.
     func play(_ script: PhoneScript, _ offer: QROffer) async throws {
         report.code(offer, script)
         do {
             let ending = try await withTimeLimit(script) { try await serve(script, offer) }
             report.end(ending)
-            if let why = await store.takeUnwritten() { throw CommandFailure(why, status: .ioError) }
-            if ending == .leftDuringRequest, script.fault == nil {
+            if let sentence = await store.takeWriteFailure() { throw CommandFailure(sentence, status: .ioError) }
+            if ending == .clientLeftDuringRequest, script.fault == nil {
                 throw CommandFailure(ending.sentence, status: .temporary)
             }
         } catch let failure as any ExplainedFailure {
@@ -38,12 +37,12 @@ struct LabPhone: Sendable {
 
     private func serve(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
         guard script.hasTwin else { return try await serveAlone(script, offer) }
-        // Both are on the air; which of them the desktop takes is its choice, and the other one goes home.
+        // Both phones advertise. The client chooses one, and the other stops.
         let twins = Locked<[Task<PhoneOutcome, any Error>]>([])
         let chosen: @Sendable (Int) -> Void = { index in
             for (other, task) in twins.withLock({ $0 }).enumerated() where other != index { task.cancel() }
         }
-        // Begun under the lock: neither can be chosen before both are known.
+        // Started under the lock: neither can be chosen before both are stored.
         let tasks = twins.withLock { twins in
             twins = (0...1).map { index in
                 Task { try await serveAlone(script, offer, connected: { chosen(index) }) }
@@ -69,22 +68,19 @@ struct LabPhone: Sendable {
         connected: @escaping @Sendable () -> Void = {}
     ) async throws -> PhoneOutcome {
         let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
-        do {
-            // It says yes to anything, so it must not be near a desktop that anybody means.
+        return try await withCleanup {
+            await radio.close()
+        } of: {
+            // This phone agrees to everything, so it must not be near a client that a person uses.
             guard radio.isVirtual else {
                 throw CommandFailure(
-                    "this phone agrees to everything and works by a virtual radio only; run it beside hybrid-lab up, or "
+                    "this phone agrees to everything and works with a virtual radio only; run it with hybrid-lab up, or "
                         + "use hybrid-auth",
                     code: "real-radio",
                     status: .usage
                 )
             }
-            let ending = try await serve(script, offer, by: radio, connected: connected)
-            await radio.close()
-            return ending
-        } catch {
-            await radio.close()
-            throw error
+            return try await serve(script, offer, by: radio, connected: connected)
         }
     }
 
@@ -94,10 +90,10 @@ struct LabPhone: Sendable {
         by radio: BluetoothRadio,
         connected: @escaping @Sendable () -> Void
     ) async throws -> PhoneOutcome {
-        let person = ScriptedUser(pin: .lab, script: script) { [report] in report.person($0) }
-        let authenticator = Authenticator(store: store, user: person)
+        let user = ScriptedUser(pin: .lab, script: script) { [report] in report.user($0) }
+        let authenticator = Authenticator(store: store, user: user)
         let answer: @Sendable (CTAPRequest) async -> CTAPResponse = { request in
-            switch (script.person, request) {
+            switch (script.user, request) {
             case (.noCredentials, .getAssertion): .failure(.noCredentials)
             case (.excluded, .makeCredential): .failure(.credentialExcluded)
             default: await authenticator.answer(request)
@@ -106,11 +102,11 @@ struct LabPhone: Sendable {
         guard !script.needsOwnSession else {
             return try await ScriptedSession(
                 radio: radio,
-                location: location,
+                relay: relay,
                 script: script,
                 report: report,
                 answer: answer,
-                delivered: { try? await authenticator.delivered() }
+                delivered: { try? await authenticator.responseDelivered() }
             ).serve(offer)
         }
         return try await serve(offer, by: radio, authenticator, connected: connected) { [report] request in
@@ -128,7 +124,7 @@ struct LabPhone: Sendable {
     ) async throws -> PhoneOutcome {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = timeout
-        let session = AuthenticatorSession(radio: radio, location: location, timeouts: timeouts)
+        let session = AuthenticatorSession(radio: radio, relay: relay, timeouts: timeouts)
         let report = report
         let end = try await session.serve(
             offer,
@@ -142,23 +138,23 @@ struct LabPhone: Sendable {
                     report.connected()
                 case .request(nil): report.request(nil)
                 case .answered(let status): report.answer(status)
-                // There is no channel by a virtual radio alone, and every way leads through the lab's relay.
-                case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayOut: break
+                // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
+                case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable: break
                 }
             },
             answer: answer,
-            sent: { await authenticator.sent() },
-            delivered: { try? await authenticator.delivered() }
+            sent: { await authenticator.responseSent() },
+            delivered: { try? await authenticator.responseDelivered() }
         )
-        await authenticator.ended()
+        await authenticator.sessionEnded()
         switch end {
-        case .shutDown: return .goodbye
-        case .clientLeft: return .left
-        case .clientLeftDuringRequest, .answerLost: return .leftDuringRequest
+        case .shutDown: return .shutDown
+        case .clientLeft: return .clientLeft
+        case .clientLeftDuringRequest, .answerLost: return .clientLeftDuringRequest
         }
     }
 
-    /// However the script hangs, a ceremony ends.
+    /// Ends a ceremony after three times the timeout, even if the script hangs.
     private func withTimeLimit(
         _ script: PhoneScript,
         _ body: @escaping @Sendable () async throws -> PhoneOutcome

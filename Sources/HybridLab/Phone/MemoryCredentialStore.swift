@@ -3,29 +3,30 @@
 internal import HybridAuthenticator
 internal import HybridCTAP
 
-/// Passkeys that are gone when the lab ends, or lie in a file for its next run.
+/// Passkeys in memory, and optionally in a file for the next run.
 actor MemoryCredentialStore: CredentialStore {
     private let pin: PIN
     private let file: PasskeyFile?
-    /// Two phones that both rewrite one file would lose what the other has added.
-    private var claim: FileOwnership?
+    /// Keeps other phones from the file: each would overwrite what the other has added.
+    private var lock: PrivateFile.Lock?
     private var passkeys: [Passkey] = []
-    private var unwritten: String?
+    private var writeFailure: String?
 
-    /// - Parameter file: Where they lie between runs.
-    /// - Throws: ``CommandFailure`` if there is such a file and it can't be read, or another phone has it, or there is
-    ///   none and it can't be made.
+    /// Creates a store.
+    ///
+    /// - Parameter file: The file that stores the passkeys between runs.
+    /// - Throws: ``CommandFailure`` if the file cannot be read or created, or another phone uses it.
     init(pin: PIN, file: PasskeyFile? = nil) throws {
         self.pin = pin
         self.file = file
-        claim = try file?.claim()
+        lock = try file?.lock()
         passkeys = try file?.read() ?? []
     }
 
-    /// Why the file could not be written since this was asked before; `nil` if it could.
-    func takeUnwritten() -> String? {
-        defer { unwritten = nil }
-        return unwritten
+    /// Returns the reason why the file was not written since the last call, or `nil` if it was.
+    func takeWriteFailure() -> String? {
+        defer { writeFailure = nil }
+        return writeFailure
     }
 
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
@@ -45,9 +46,9 @@ actor MemoryCredentialStore: CredentialStore {
 
     private func replace(_ new: [Passkey]) throws(StoreFailure) {
         do throws(StoreFailure) {
-            claim = try file?.write(new)
+            lock = try file?.write(new)
         } catch {
-            if error.kind == .notWritten { unwritten = error.sentence }
+            if error.kind == .notWritten { writeFailure = error.sentence }
             throw error
         }
         passkeys = new
@@ -76,7 +77,7 @@ actor MemoryCredentialStore: CredentialStore {
             try await store.remove(credentials, of: relyingParty)
         }
 
-        /// The lab keeps no history.
+        /// Does nothing: the lab keeps no usage history.
         func record(_ request: ServedRequest) async throws(StoreFailure) {}
 
         nonisolated var isBackedUp: Bool { false }

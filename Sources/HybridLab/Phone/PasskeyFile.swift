@@ -7,11 +7,11 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// Passkeys of the lab in a file, as JSON, with their keys in clear: good for tests and for nothing else.
+/// A JSON file with passkeys of the lab and their unencrypted keys, for tests only.
 struct PasskeyFile: Sendable {
     let path: String
 
-    private static let mostBytes = 16 << 20
+    private static let maximumLength = 16 << 20
 
     private struct Entry: Codable {
         let id: Data
@@ -24,34 +24,36 @@ struct PasskeyFile: Sendable {
         let prfSecret: Data?
     }
 
-    /// Takes it for this phone; an empty one is made if there is none.
-    func claim() throws -> FileOwnership {
+    /// Locks the file for this phone.
+    ///
+    /// Creates an empty file if there is none.
+    func lock() throws -> PrivateFile.Lock {
         do throws(PrivateFile.Refusal) {
-            return try PrivateFile(path: path).claim()
+            return try PrivateFile(path: path).lock()
         } catch {
             throw CommandFailure(error.sentence, status: error.status)
         }
     }
 
-    /// What is in it; nothing if it is empty.
+    /// Reads the passkeys; none if the file is empty.
     func read() throws -> [Passkey] {
         let bytes: [UInt8]
         do throws(PrivateFile.Refusal) {
-            bytes = try PrivateFile(path: path).read(atMost: Self.mostBytes) ?? []
+            bytes = try PrivateFile(path: path).read(atMost: Self.maximumLength) ?? []
         } catch {
             throw CommandFailure(error.sentence, status: error.status)
         }
         guard !bytes.isEmpty else { return [] }
         guard let entries = try? JSONDecoder().decode([Entry].self, from: Data(bytes)) else {
-            throw CommandFailure("\(path) is no file of the lab's passkeys; name another", status: .dataError)
+            throw CommandFailure("\(path) is not a passkey file of hybrid-lab; name another", status: .dataError)
         }
         return try entries.map(passkey)
     }
 
-    /// Puts these in the place of what is there: all of them, or what was there stays.
+    /// Replaces the file's content atomically.
     ///
-    /// - Returns: the new file, which is this phone's as the old one was.
-    func write(_ passkeys: [Passkey]) throws(StoreFailure) -> FileOwnership {
+    /// - Returns: The lock of the new file.
+    func write(_ passkeys: [Passkey]) throws(StoreFailure) -> PrivateFile.Lock {
         let entries = passkeys.map { passkey in
             Entry(
                 id: Data(passkey.id.bytes),
@@ -66,7 +68,7 @@ struct PasskeyFile: Sendable {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-        guard let bytes = try? encoder.encode(entries) else { throw .notWritten("the passkeys can't be written down") }
+        guard let bytes = try? encoder.encode(entries) else { throw .notWritten("the passkeys cannot be encoded") }
         do throws(PrivateFile.Refusal) {
             return try PrivateFile(path: path).replace(with: Array(bytes))
         } catch {
@@ -78,7 +80,7 @@ struct PasskeyFile: Sendable {
         guard let id = CredentialID(bytes: entry.id), let site = RelyingPartyID(entry.relyingParty),
             let user = UserHandle(bytes: entry.user),
             let key = try? P256.Signing.PrivateKey(rawRepresentation: entry.privateKey)
-        else { throw CommandFailure("\(path): a passkey in it can't be used", status: .dataError) }
+        else { throw CommandFailure("\(path): it contains an invalid passkey", status: .dataError) }
         return Passkey(
             id: id,
             relyingParty: site,

@@ -9,19 +9,21 @@ internal import HybridSession
 internal import HybridThreads
 internal import HybridWebAuthn
 
-/// What the lab's phone saw and did: lines for a person on standard error, or JSON on standard output, an object a line.
+/// The report of the lab's phone: lines for users on standard error, or JSON on standard output, one object per line.
 final class PhoneReport: Sendable {
     private let isJSON: Bool
-    private let begun = ContinuousClock.now
+    private let start = ContinuousClock.now
     private let ceremony = Locked(0)
     private let isLost = Locked(false)
 
     init(json: Bool) { isJSON = json }
 
-    /// Whether whoever reads it has got all of it.
+    /// True if the whole report was written.
     var isComplete: Bool { isLost.withLock { !$0 } }
 
-    /// A code was read; what follows belongs to its ceremony.
+    /// Reports a code.
+    ///
+    /// The following events belong to its ceremony.
     func code(_ offer: QROffer, _ script: PhoneScript) {
         let number = ceremony.withLock { number in
             number += 1
@@ -29,47 +31,47 @@ final class PhoneReport: Sendable {
         }
         let age = offer.age(at: WallClock.realtime.now()).map { JSONText.number(Int($0)) } ?? .null
         let hint = offer.hint == .makeCredential ? "makeCredential" : "getAssertion"
-        tell(
+        report(
             "code",
             "\(number). code read (\(hint == "makeCredential" ? "to register" : "to sign in")); the script is \(script.text)",
             [
-                ("script", .text(script.text)), ("hint", .text(hint)), ("age_s", age),
+                ("script", .string(script.text)), ("hint", .string(hint)), ("age_s", age),
                 ("offers_linking", .boolean(offer.supportsLinking == true)),
-                ("channels", .list(offer.channels.map { .number($0.rawValue) })),
+                ("channels", .array(offer.channels.map { .number($0.rawValue) })),
             ]
         )
     }
 
     func tunnel(_ domain: TunnelDomain) {
-        tell("tunnel", "tunnel open at \(domain.host)", [("relay", .text(domain.host))])
+        report("tunnel", "tunnel open at \(domain.host)", [("relay", .string(domain.host))])
     }
 
-    func advertising() { tell("advertising", "advert on the air") }
+    func advertising() { report("advertising", "advertising over Bluetooth") }
 
-    func connected() { tell("connected", "the desktop has heard it and proved that") }
+    func connected() { report("connected", "the client has proved that it received the advert") }
 
-    /// A request, with all that a website's developer may want to look at.
+    /// Reports a request with all fields that a website's developer may want to check.
     func request(_ request: CTAPRequest?) {
-        guard let request else { return tell("request", "a request that can't be read", [("command", .null)]) }
-        let facts = RequestFacts(request)
-        tell("request", facts.sentence, facts.fields)
+        guard let request else { return report("request", "an unreadable request", [("command", .null)]) }
+        let summary = RequestSummary(request)
+        report("request", summary.sentence, summary.fields)
     }
 
-    func person(_ what: String) { tell("person", what, [("did", .text(what))]) }
+    func user(_ action: String) { report("person", action, [("did", .string(action))]) }
 
     func answer(_ status: CTAPStatus) {
         let hexadecimal = "0x" + (status.rawValue < 16 ? "0" : "") + String(status.rawValue, radix: 16, uppercase: true)
-        tell(
+        report(
             "answer",
             "answered \(hexadecimal), \(status.meaning)",
-            [("status", .number(Int(status.rawValue))), ("meaning", .text(status.meaning))]
+            [("status", .number(Int(status.rawValue))), ("meaning", .string(status.meaning))]
         )
     }
 
-    /// The script did harm.
-    func fault(_ what: String) { tell("fault", "the script: \(what)", [("fault", .text(what))]) }
+    /// Reports a fault that the script has caused.
+    func fault(_ fault: String) { report("fault", "the script \(fault)", [("fault", .string(fault))]) }
 
-    func end(_ ending: PhoneOutcome) { tell("end", ending.sentence, [("ending", .text(ending.rawValue))]) }
+    func end(_ ending: PhoneOutcome) { report("end", ending.sentence, [("ending", .string(ending.rawValue))]) }
 
     func failure(_ failure: CommandFailure) {
         guard isJSON, isComplete else {
@@ -78,57 +80,57 @@ final class PhoneReport: Sendable {
         write(
             "error",
             [
-                ("code", .text(failure.code)), ("message", .text(failure.message)),
-                ("remedy", .text(failure.remedy ?? "")),
+                ("code", .string(failure.code)), ("message", .string(failure.message)),
+                ("remedy", .string(failure.remedy ?? "")),
             ]
         )
     }
 
-    private func tell(_ event: String, _ sentence: String, _ fields: [(String, JSONText)] = []) {
+    private func report(_ event: String, _ sentence: String, _ fields: [(String, JSONText)] = []) {
         guard !isJSON else { return write(event, fields) }
         StandardError.writeLine("phone: \(sentence)")
     }
 
     private func write(_ event: String, _ fields: [(String, JSONText)]) {
-        let milliseconds = Int((ContinuousClock.now - begun) / .milliseconds(1))
+        let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
         let number = ceremony.withLock { $0 }
         let object = JSONText.object(
-            [("event", .text(event)), ("ceremony", .number(number)), ("elapsed_ms", .number(milliseconds))] + fields
+            [("event", .string(event)), ("ceremony", .number(number)), ("elapsed_ms", .number(milliseconds))] + fields
         )
-        guard !StandardOutput.writeLine(Array(object.description.utf8)) else { return }
+        guard (try? StandardOutput.writeLine(object.description)) == nil else { return }
         isLost.withLock { $0 = true }
     }
 }
 
-/// How a ceremony of the lab's phone ended.
+/// The outcome of a ceremony of the lab's phone.
 enum PhoneOutcome: String, Sendable {
-    /// The desktop said goodbye.
-    case goodbye
-    /// The desktop closed the tunnel.
-    case left
-    /// The desktop went away while it was being answered.
-    case leftDuringRequest = "left-during-request"
+    /// The client sent a shutdown message.
+    case shutDown = "goodbye"
+    /// The client closed the tunnel.
+    case clientLeft = "left"
+    /// The client disconnected before it had the response.
+    case clientLeftDuringRequest = "left-during-request"
     /// The script closed the tunnel.
     case dropped
     /// The script cut the connection to the relay.
     case vanished
-    /// The script said nothing more, and the desktop waited for longer than the phone.
+    /// The script stopped responding, and the client waited longer than the phone.
     case hung
 
     var sentence: String {
         switch self {
-        case .goodbye: "done: the desktop said goodbye"
-        case .left: "done: the desktop closed the tunnel"
-        case .leftDuringRequest: "the desktop went away before it was answered"
+        case .shutDown: "done: the client sent a shutdown message"
+        case .clientLeft: "done: the client closed the tunnel"
+        case .clientLeftDuringRequest: "the client disconnected before it was answered"
         case .dropped: "done: the script closed the tunnel"
         case .vanished: "done: the script cut the connection"
-        case .hung: "done: the desktop waits still"
+        case .hung: "done: the client is still waiting"
         }
     }
 }
 
-/// What stands in a request.
-private struct RequestFacts {
+/// The fields of a request.
+private struct RequestSummary {
     let sentence: String
     let fields: [(String, JSONText)]
 
@@ -137,41 +139,41 @@ private struct RequestFacts {
         case .makeCredential(let request):
             sentence = "asked to create a passkey for \(request.relyingParty.id.text)"
             fields = [
-                ("command", .text("makeCredential")), ("rp_id", .text(request.relyingParty.id.text)),
-                ("rp_name", .text(request.relyingParty.name)),
+                ("command", .string("makeCredential")), ("rp_id", .string(request.relyingParty.id.text)),
+                ("rp_name", .string(request.relyingParty.name)),
                 (
                     "user",
                     .object([
-                        ("id", Self.base64URL(request.user.id.bytes)), ("name", .text(request.user.name)),
-                        ("display_name", .text(request.user.displayName)),
+                        ("id", Self.base64URL(request.user.id.bytes)), ("name", .string(request.user.name)),
+                        ("display_name", .string(request.user.displayName)),
                     ])
                 ),
-                ("algorithms", .list(request.algorithms.map { .number($0.rawValue) })),
+                ("algorithms", .array(request.algorithms.map { .number($0.rawValue) })),
                 ("resident_key", .boolean(request.residentKey)),
                 ("user_verification", .boolean(request.userVerification)),
-                ("exclude", .list(request.excludeList.map { Self.base64URL($0.id.bytes) })),
+                ("exclude", .array(request.excludeList.map { Self.base64URL($0.id.bytes) })),
                 ("extensions", Self.names(request.extensions)),
-                ("attestation_formats", .list(request.attestationFormats.map(JSONText.text))),
+                ("attestation_formats", .array(request.attestationFormats.map(JSONText.string))),
                 ("client_data_hash", Self.base64URL(request.clientDataHash.bytes)),
             ]
         case .getAssertion(let request):
             sentence = "asked to sign in to \(request.relyingPartyID.text)"
             fields = [
-                ("command", .text("getAssertion")), ("rp_id", .text(request.relyingPartyID.text)),
-                ("allow", .list(request.allowList.map { Self.base64URL($0.id.bytes) })),
+                ("command", .string("getAssertion")), ("rp_id", .string(request.relyingPartyID.text)),
+                ("allow", .array(request.allowList.map { Self.base64URL($0.id.bytes) })),
                 ("user_presence", .boolean(request.userPresence)),
                 ("user_verification", .boolean(request.userVerification)),
                 ("extensions", Self.names(request.extensions)),
                 ("client_data_hash", Self.base64URL(request.clientDataHash.bytes)),
             ]
-        case .getInfo: (sentence, fields) = ("asked what it can", [("command", .text("getInfo"))])
-        case .selection: (sentence, fields) = ("asked to be selected", [("command", .text("selection"))])
+        case .getInfo: (sentence, fields) = ("asked for its capabilities", [("command", .string("getInfo"))])
+        case .selection: (sentence, fields) = ("asked to be selected", [("command", .string("selection"))])
         }
     }
 
     private static func names(_ extensions: CBORMap?) -> JSONText {
-        .list((extensions?.keys ?? []).compactMap(\.text).map(JSONText.text))
+        .array((extensions?.keys ?? []).compactMap(\.text).map(JSONText.string))
     }
 
-    private static func base64URL(_ bytes: [UInt8]) -> JSONText { .text(Base64URL.encode(bytes)) }
+    private static func base64URL(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 }

@@ -1,98 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the lab's phone does in one ceremony: how its person answers, and what goes wrong on the way.
+/// The behavior of the lab's phone in one ceremony: the user's answers, and faults.
 struct PhoneScript: Sendable, Equatable {
-    /// How the person answers.
-    enum Person: String, Sendable, CaseIterable {
+    /// The answer of the user.
+    enum User: String, Sendable, CaseIterable {
         case approve
         case deny
         /// Types a wrong PIN until the phone gives up.
         case wrongPIN = "wrong-uv"
-        /// Has no passkey for the site, whatever there is.
+        /// The phone claims to have no passkey for the site.
         case noCredentials = "no-credentials"
-        /// Has a passkey already that the site excludes, whatever there is.
+        /// The phone claims to have a passkey that the site excludes.
         case excluded
     }
 
-    /// How far a ceremony has come, in order.
+    /// The stages of a ceremony, in order.
     enum Stage: String, Sendable, CaseIterable {
-        /// The relay keeps a tunnel.
+        /// The tunnel is open.
         case tunnel
-        /// The advert is on the air.
+        /// The advert is being sent.
         case advert
-        /// The desktop's first message has come.
+        /// The client's first message was received.
         case handshake
-        /// The phone has answered it and told what it can.
+        /// The phone has completed the handshake and sent its capabilities.
         case introduction
-        /// The request has come.
+        /// The request was received.
         case request
-        /// The answer is sent.
+        /// The response was sent.
         case answer
     }
 
-    /// What goes wrong.
+    /// A fault of the phone.
     enum Fault: Sendable, Equatable {
-        /// The phone closes its tunnel, behind this stage.
+        /// The phone closes its tunnel after this stage.
         case drop(Stage)
-        /// The phone is gone without a word, behind this stage.
+        /// The phone cuts the connection after this stage.
         case vanish(Stage)
-        /// It says nothing more, behind this stage, and stays.
+        /// The phone stops responding after this stage and stays connected.
         case hang(Stage)
-        /// One bit of what it sends at this stage is wrong.
+        /// The phone changes one bit of the message that it sends at this stage.
         case corrupt(Stage)
     }
 
-    var person = Person.approve
-    /// How long the person takes.
+    var user = User.approve
+    /// The time until the user answers.
     var wait = Duration.zero
-    /// Which account is picked, counted from 1.
+    /// The number of the account that the user selects, counted from 1.
     var pick = 1
-    /// By how much each message of the phone is late.
+    /// The delay of each message of the phone.
     var delay = Duration.zero
     var fault: Fault?
-    /// Whether a second phone reads the same code.
+    /// True if a second phone scans the same code.
     var hasTwin = false
-    /// Whether the advert has four bytes behind its twenty.
+    /// True if the advert has four bytes after the first 20.
     var hasLongAdvert = false
-    /// As it was written.
-    private(set) var text = Person.approve.rawValue
+    /// The script as it was written.
+    private(set) var text = User.approve.rawValue
 
-    /// Somebody who agrees, with a phone that works.
+    /// Creates a script of a user who approves, without faults.
     init() {}
 
-    /// Why a script can't be read.
+    /// The reason why a script is invalid.
     struct Mistake: Error, Equatable {
         let sentence: String
     }
 
-    /// Reads steps with commas between them, such as `wait:2,deny`.
+    /// Parses steps separated by commas, such as `wait:2,deny`.
     init(parsing text: String) throws(Mistake) {
         self.text = text
         var names: Set<String> = []
         for step in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = step.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let (name, value) = (parts[0], parts.count > 1 ? parts[1] : nil)
-            let kind = Person(rawValue: name) == nil ? name : "person"
+            let kind = User(rawValue: name) == nil ? name : "user"
             guard names.insert(kind).inserted else {
                 throw Mistake(
-                    sentence: kind == "person" ? "the person can answer in one way only" : "\(name) stands twice"
+                    sentence: kind == "user" ? "the user can answer in one way only" : "\(name) appears twice"
                 )
             }
-            try take(name, value)
+            try apply(name, value)
         }
         if names.intersection(["drop", "vanish", "hang", "corrupt"]).count > 1 {
             throw Mistake(sentence: "one of drop, vanish, hang and corrupt is enough")
         }
-        if hasTwin, needsOwnSession { throw Mistake(sentence: "two-phones goes with answers of the person alone") }
+        if hasTwin, needsOwnSession {
+            throw Mistake(sentence: "two-phones can be combined with answers of the user only")
+        }
     }
 
-    /// Whether the product's own session can't play it.
+    /// True if `AuthenticatorSession` cannot run the script.
     var needsOwnSession: Bool { fault != nil || delay > .zero || hasLongAdvert }
 
-    private mutating func take(_ name: String, _ value: String?) throws(Mistake) {
-        if let person = Person(rawValue: name) {
+    private mutating func apply(_ name: String, _ value: String?) throws(Mistake) {
+        if let user = User(rawValue: name) {
             guard value == nil else { throw Mistake(sentence: "\(name) takes no value") }
-            self.person = person
+            self.user = user
             return
         }
         switch (name, value) {
@@ -120,7 +122,7 @@ struct PhoneScript: Sendable, Equatable {
         }
     }
 
-    /// The steps there are, for help and errors.
+    /// All steps, for help and errors.
     static let steps =
         "approve, deny, wrong-uv, no-credentials, excluded, wait:SECONDS, pick:NUMBER, slow[:SECONDS], drop:STAGE, "
         + "vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24"

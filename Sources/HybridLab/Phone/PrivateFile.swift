@@ -2,16 +2,20 @@
 
 internal import Glibc
 internal import HybridCommandSupport
-public import HybridPrimitives
+internal import HybridPrimitives
 
-/// A file that is this user's alone: read and replaced only where nobody else could have put it, or could change it.
+/// A file that belongs to this user.
+///
+/// It is read and replaced only if no other user can have created or changed it.
 struct PrivateFile: Sendable {
-    /// Where it is.
+    /// The file's path.
     let path: String
 
-    /// Why it is not touched; nothing was changed.
+    /// The reason why a file is not used.
+    ///
+    /// Nothing was changed.
     struct Refusal: Error, Equatable {
-        /// What is wrong, and what to do.
+        /// The cause and the remedy.
         let sentence: String
         let status: ExitStatus
     }
@@ -26,9 +30,11 @@ struct PrivateFile: Sendable {
         return String(path[path.utf8.index(after: slash)...])
     }
 
-    /// Reads all of it; `nil` if there is no such file.
+    /// Reads the whole file.
+    ///
+    /// Returns `nil` if there is no such file.
     func read(atMost limit: Int) throws(Refusal) -> [UInt8]? {
-        // O_NONBLOCK, so that a named pipe does not hold us before it is recognised.
+        // O_NONBLOCK, so that opening a named pipe does not block before it is recognized.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -52,40 +58,40 @@ struct PrivateFile: Sendable {
         }
     }
 
-    /// Takes the file for this process, and makes an empty one, 0600, if there is none.
+    /// Locks the file for this process, and creates an empty one with mode 0600 if there is none.
     ///
-    /// - Throws: also if another process has taken it.
-    func claim() throws(Refusal) -> FileOwnership {
+    /// - Throws: ``Refusal``, also if another process has locked it.
+    func lock() throws(Refusal) -> Lock {
         while true {
             var descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {
                 descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-                // Another process was faster, and has one that can be opened.
+                // Another process has created the file in the meantime.
                 if descriptor < 0, errno == EEXIST { continue }
                 guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
             }
             guard descriptor >= 0 else {
                 throw errno == ELOOP ? refused("is a symbolic link") : failed("can't be read", .noInput)
             }
-            let claim = FileOwnership(descriptor: descriptor)
+            let lock = Lock(descriptor: descriptor)
             var (status, found) = (stat(), stat())
             guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
             try check(status)
-            guard claim.lock() else {
+            guard lock.acquire() else {
                 throw Refusal(
                     sentence: "\(path) is in use by another phone; wait until it has ended, or name another",
                     status: .temporary
                 )
             }
-            // What was locked may have been replaced meanwhile by the process that had it before.
-            if lstat(path, &found) == 0, found.st_dev == status.st_dev, found.st_ino == status.st_ino { return claim }
+            // The process that held the lock before may have replaced the locked file.
+            if lstat(path, &found) == 0, found.st_dev == status.st_dev, found.st_ino == status.st_ino { return lock }
         }
     }
 
-    /// Puts these bytes in the place of what is there, 0600 and durably: all of them, or what was there stays.
+    /// Replaces the file durably and atomically with a file of mode 0600.
     ///
-    /// - Returns: the new file, taken for this process before anybody can open it.
-    func replace(with bytes: [UInt8]) throws(Refusal) -> FileOwnership {
+    /// - Returns: The lock of the new file, acquired before any process can open it.
+    func replace(with bytes: [UInt8]) throws(Refusal) -> Lock {
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failed("can't be written", .ioError) }
         defer { close(directory) }
@@ -95,19 +101,20 @@ struct PrivateFile: Sendable {
         } else if errno != ENOENT {
             throw failed("can't be written", .ioError)
         }
-        // A name that nobody can guess, and that must be new.
+        // A random name, which must not exist yet.
         let draft = ".hybrid-lab-\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
         let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
-        let claim = FileOwnership(descriptor: descriptor)
-        guard claim.lock(), Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
+        let lock = Lock(descriptor: descriptor)
+        guard lock.acquire(), Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
             let refusal = failed("can't be written", .ioError)
             unlinkat(directory, draft, 0)
             throw refusal
         }
-        // Some file systems know no fsync for directories and say EINVAL; their metadata is in order anyway.
+        // Some file systems do not support fsync for directories and return EINVAL. Their metadata is consistent
+        // anyway.
         guard fsync(directory) == 0 || errno == EINVAL else { throw failed("can't be written", .ioError) }
-        return claim
+        return lock
     }
 
     private static func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
@@ -127,7 +134,7 @@ struct PrivateFile: Sendable {
         guard status.st_uid == geteuid() else { throw refused("belongs to another user") }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw Refusal(
-                sentence: "other users can write to \(path); look what is in it, then chmod 600 it",
+                sentence: "other users can write to \(path); check its content, then chmod 600 it",
                 status: .notPermitted
             )
         }
@@ -139,5 +146,22 @@ struct PrivateFile: Sendable {
 
     private func failed(_ what: String, _ status: ExitStatus) -> Refusal {
         Refusal(sentence: "\(path) \(what): \(String(cString: strerror(errno)))", status: status)
+    }
+
+    /// The exclusive right of this process to a file, for as long as the object lives.
+    final class Lock: Sendable {
+        private let descriptor: Int32
+
+        /// Takes ownership of the descriptor.
+        init(descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+
+        /// Locks the file.
+        ///
+        /// Returns `false` if another process has locked it.
+        ///
+        /// On file systems without locks, every process succeeds.
+        func acquire() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
     }
 }

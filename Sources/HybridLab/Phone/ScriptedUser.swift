@@ -3,14 +3,14 @@
 internal import HybridAuthenticator
 internal import HybridCTAP
 
-/// A person played by the lab, who does what the script says and tells that they did.
+/// A user who does what the script says and reports it.
 ///
-/// It exists in `hybrid-lab` alone; `hybrid-auth` has no way to answer for its user.
+/// It exists in `hybrid-lab` only. `hybrid-auth` has no way to answer for its user.
 struct ScriptedUser: UserInteraction {
     let pin: PIN
     var script = PhoneScript()
-    /// Told of every answer given.
-    let narrate: @Sendable (String) -> Void
+    /// Called for every answer.
+    let report: @Sendable (String) -> Void
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
         if problem == nil { try await hesitate() }
@@ -19,11 +19,11 @@ struct ScriptedUser: UserInteraction {
             case .create(let site): "asked for the PIN to create a passkey for \(site)"
             case .signIn(let site): "asked for the PIN to sign in to \(site)"
             }
-        guard script.person != .wrongPIN else {
-            narrate("\(question); the script types a wrong one")
+        guard script.user != .wrongPIN else {
+            report("\(question); the script types a wrong one")
             return Self.wrongPIN ?? pin
         }
-        narrate("\(question); the script types it")
+        report("\(question); the script types it")
         return pin
     }
 
@@ -33,7 +33,7 @@ struct ScriptedUser: UserInteraction {
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
         try answer("asked whether to save a passkey for this account")
-        narrate("asked whether to save a passkey for this account; the script says yes")
+        report("asked whether to save a passkey for this account; the script confirms")
     }
 
     func chooseAccount(
@@ -43,23 +43,23 @@ struct ScriptedUser: UserInteraction {
         let question = "asked which of \(accounts.count) account(s) to use"
         try answer(question)
         guard accounts.count >= script.pick else {
-            narrate("\(question); the script wants number \(script.pick), so it says no")
+            report("\(question); the script wants number \(script.pick), so it declines")
             throw .declined
         }
-        narrate(
+        report(
             script.pick == 1
                 ? "\(question); the script takes the first" : "\(question); the script takes number \(script.pick)"
         )
         return script.pick - 1
     }
 
-    func tell(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        narrate("told that \(notice == .noPasskey ? "there is no passkey" : "a passkey exists already")")
+    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
+        report("shown that \(notice == .noPasskey ? "there is no passkey" : "a passkey exists already")")
     }
 
     private func answer(_ question: String) throws(UserRefusal) {
-        guard script.person == .deny else { return }
-        narrate("\(question); the script says no")
+        guard script.user == .deny else { return }
+        report("\(question); the script declines")
         throw .declined
     }
 
@@ -68,12 +68,12 @@ struct ScriptedUser: UserInteraction {
         do { try await Task.sleep(for: script.wait) } catch { throw .declined }
     }
 
-    /// One that no passkeys of the lab open with.
+    /// A PIN that does not unlock the lab's passkeys.
     private static let wrongPIN = "wrong".withCString { PIN(utf8: UnsafeRawBufferPointer(start: $0, count: 5)) }
 }
 
 extension PIN {
-    /// The one that opens the lab's passkeys.
+    /// The PIN of the lab's passkeys.
     static let lab: PIN = {
         guard let pin = "1234".withCString({ PIN(utf8: UnsafeRawBufferPointer(start: $0, count: 4)) }) else {
             preconditionFailure("four digits are a PIN")

@@ -4,35 +4,35 @@ internal import CHybridXCB
 internal import Glibc
 internal import HybridQRScanning
 
-/// The screen of an X server, looked at again and again.
+/// The screen of an X server, captured repeatedly.
 ///
-/// A browser draws the code of a sign-in in a window of its own, which no page and no driver of browsers can take a
-/// picture of; the server of the screen can.
+/// A browser shows the code of a sign-in in a window of its own. Neither pages nor browser drivers can capture it, but
+/// the X server can.
 struct XDisplay: FrameSource, ~Copyable {
     private let connection: OpaquePointer
     private let name: String
     private let root: xcb_window_t
     private var last: [UInt8] = []
 
-    /// How long to wait before the screen is looked at again, in microseconds.
-    private static let pause: UInt32 = 150_000
+    /// The time between two captures, in microseconds.
+    private static let captureInterval: UInt32 = 150_000
 
-    /// Connects to a display by its name; `nil` stands for the one that `DISPLAY` names.
+    /// Connects to a display; `nil` stands for the one that `DISPLAY` names.
     init(name: String?) throws(CameraError) {
         self.name = name ?? getenv("DISPLAY").map { String(cString: $0) } ?? "DISPLAY"
         var number: Int32 = 0
         guard let connection = xcb_connect(name, &number) else {
-            throw .unusable(self.name, reason: "no memory")
+            throw Self.unreadable(self.name, "no memory")
         }
         guard xcb_connection_has_error(connection) == 0, let setup = xcb_get_setup(connection) else {
             xcb_disconnect(connection)
-            throw .unusable(self.name, reason: "no X server answers there")
+            throw Self.unreadable(self.name, "no X server answers there")
         }
         var screens = xcb_setup_roots_iterator(setup)
         for _ in 0..<max(0, number) where screens.rem > 1 { xcb_screen_next(&screens) }
         guard screens.rem > 0, let screen = screens.data else {
             xcb_disconnect(connection)
-            throw .unusable(self.name, reason: "it has no such screen")
+            throw Self.unreadable(self.name, "it has no such screen")
         }
         root = screen.pointee.root
         self.connection = connection
@@ -40,21 +40,27 @@ struct XDisplay: FrameSource, ~Copyable {
 
     deinit { xcb_disconnect(connection) }
 
-    /// The screen as it is now; `nil` if it is as it was before.
-    mutating func nextFrame() throws(CameraError) -> GreyPicture? {
-        usleep(Self.pause)
+    private static func unreadable(_ name: String, _ reason: String) -> CameraError {
+        CameraError("the display \(name) can't be read: \(reason)")
+    }
+
+    /// Returns the screen, or `nil` if it has not changed since the last call.
+    mutating func nextFrame() throws(CameraError) -> GrayPicture? {
+        usleep(Self.captureInterval)
         guard let geometry = xcb_get_geometry_reply(connection, xcb_get_geometry(connection, root), nil) else {
-            throw .stopped(name)
+            throw CameraError("the display \(name) is gone")
         }
         let (width, height) = (geometry.pointee.width, geometry.pointee.height)
         free(geometry)
         let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
         let cookie = xcb_get_image(connection, format, root, 0, 0, width, height, .max)
-        guard let image = xcb_get_image_reply(connection, cookie, nil) else { throw .stopped(name) }
+        guard let image = xcb_get_image_reply(connection, cookie, nil) else {
+            throw CameraError("the display \(name) is gone")
+        }
         defer { free(image) }
         let count = Int(width) * Int(height)
         guard let data = xcb_get_image_data(image), Int(xcb_get_image_data_length(image)) == count * 4 else {
-            throw .unusable(name, reason: "it has not 32 bits a pixel; start it with a depth of 24")
+            throw Self.unreadable(name, "it has not 32 bits a pixel; start it with a depth of 24")
         }
         let grey = Self.grey(data, count, isLittleEndian: xcb_get_setup(connection).pointee.image_byte_order == 0)
         guard grey != last else { return nil }
@@ -62,7 +68,7 @@ struct XDisplay: FrameSource, ~Copyable {
         do throws(PictureError) {
             return try grey.withUnsafeBytes { pixels in
                 Result { () throws(PictureError) in
-                    try GreyPicture(width: Int(width), height: Int(height), pixels: pixels)
+                    try GrayPicture(width: Int(width), height: Int(height), pixels: pixels)
                 }
             }.get()
         } catch {
@@ -70,7 +76,9 @@ struct XDisplay: FrameSource, ~Copyable {
         }
     }
 
-    /// A byte a pixel, of blue, green, red and nothing, or of nothing, red, green and blue.
+    /// Returns one byte per pixel.
+    ///
+    /// The input has four: blue, green, red and padding, or padding, red, green and blue.
     private static func grey(_ data: UnsafePointer<UInt8>, _ count: Int, isLittleEndian: Bool) -> [UInt8] {
         let (red, blue) = isLittleEndian ? (2, 0) : (1, 3)
         let green = isLittleEndian ? 1 : 2

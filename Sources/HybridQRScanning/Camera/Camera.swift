@@ -3,28 +3,28 @@
 private import CHybridZBar
 private import Glibc
 
-/// A camera, read through zbar's own Video4Linux layer, which knows the pixel formats of most of them.
+/// A camera, accessed with zbar's Video4Linux layer, which supports the pixel formats of most cameras.
 public struct Camera: FrameSource, ~Copyable {
-    /// The device that is taken where none is named.
-    public static let usualDevice = "/dev/video0"
+    /// The default device.
+    public static let defaultDevice = "/dev/video0"
 
-    /// A size that every camera has, and in which a code held before it has several pixels to a module.
+    /// A common size, in which a code has several pixels per module.
     private static let wantedSize: (width: UInt32, height: UInt32) = (1280, 720)
-    /// How long a wait for a frame may be, in milliseconds.
-    private static let moment: Int32 = 100
-    /// After so many moments without a frame the camera counts as gone: slow ones need a second or two to begin.
-    private static let patience = 100
-    /// zbar's Y800: a byte of grey to a pixel.
-    private static let grey = CodeReader.grey
+    /// Timeout of a single wait for a frame in milliseconds.
+    private static let pollInterval: Int32 = 100
+    /// Number of waits without a frame before the camera counts as stopped.
+    ///
+    /// Slow cameras need a second or two to start.
+    private static let maximumWaits = 100
 
     private let path: String
     private let video: OpaquePointer
-    private var emptyMoments = 0
+    private var emptyWaits = 0
 
-    /// Opens a camera and starts it.
+    /// Opens and starts a camera.
     ///
-    /// - Parameter path: The device, such as `/dev/video0`.
-    public init(path: String = Camera.usualDevice) throws(CameraError) {
+    /// - Parameter path: Path of the device, such as `/dev/video0`.
+    public init(path: String = Camera.defaultDevice) throws(CameraError) {
         video = try Self.opened(path)
         self.path = path
     }
@@ -33,7 +33,7 @@ public struct Camera: FrameSource, ~Copyable {
         try checkAccess(path)
         guard let video = zbar_video_create() else { throw .picture(.outOfMemory) }
         zbar_video_request_size(video, wantedSize.width, wantedSize.height)
-        // Without a window to show frames in, zbar takes the format that it converts to grey with the least work.
+        // Without a window, zbar negotiates the format that it converts to gray most efficiently.
         guard zbar_video_open(video, path) == 0, zbar_negotiate_format(video, nil) == 0,
             zbar_video_enable(video, 1) == 0
         else {
@@ -49,7 +49,7 @@ public struct Camera: FrameSource, ~Copyable {
         zbar_video_destroy(video)
     }
 
-    /// zbar says why a device can't be opened in words only; these causes are told apart first.
+    /// Checks access to the device, because zbar reports the reason of a failure as text only.
     private static func checkAccess(_ path: String) throws(CameraError) {
         let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor < 0 else {
@@ -71,35 +71,35 @@ public struct Camera: FrameSource, ~Copyable {
         switch _zbar_get_error_code(UnsafeRawPointer(video)) {
         case ZBAR_ERR_NOMEM: .picture(.outOfMemory)
         case ZBAR_ERR_BUSY: .busy(path)
-        case ZBAR_ERR_UNSUPPORTED: .unusable(path, reason: "zbar knows none of its picture formats")
+        case ZBAR_ERR_UNSUPPORTED: .unusable(path, reason: "zbar supports none of its picture formats")
         default: .unusable(path, reason: "zbar can't start it")
         }
     }
 
-    /// The next frame in grey.
-    public mutating func nextFrame() throws(CameraError) -> GreyPicture? {
+    /// Returns the next frame in gray.
+    public mutating func nextFrame() throws(CameraError) -> GrayPicture? {
         var descriptor = pollfd(fd: zbar_video_get_fd(video), events: Int16(POLLIN), revents: 0)
         guard descriptor.fd >= 0 else { throw .unusable(path, reason: "zbar can't wait for its pictures") }
-        let ready = poll(&descriptor, 1, Self.moment)
+        let ready = poll(&descriptor, 1, Self.pollInterval)
         if descriptor.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { throw .stopped(path) }
         guard ready > 0 else {
-            emptyMoments += 1
-            guard emptyMoments < Self.patience else { throw .stopped(path) }
+            emptyWaits += 1
+            guard emptyWaits < Self.maximumWaits else { throw .stopped(path) }
             return nil
         }
-        emptyMoments = 0
+        emptyWaits = 0
         guard let frame = zbar_video_next_image(video) else { throw .stopped(path) }
         defer { zbar_image_destroy(frame) }
-        guard let image = zbar_image_convert(frame, Self.grey) else {
+        guard let image = zbar_image_convert(frame, CodeReader.pixelFormat) else {
             throw .unusable(path, reason: "zbar can't read its picture format")
         }
         defer { zbar_image_destroy(image) }
         let (width, height) = (Int(zbar_image_get_width(image)), Int(zbar_image_get_height(image)))
         do throws(PictureError) {
-            try GreyPicture.checkSize(width, height)
+            try GrayPicture.checkSize(width, height)
             guard let pixels = zbar_image_get_data(image), zbar_image_get_data_length(image) >= UInt(width * height)
             else { throw .damaged("it has no pixels") }
-            return try GreyPicture(
+            return try GrayPicture(
                 width: width,
                 height: height,
                 pixels: UnsafeRawBufferPointer(start: pixels, count: width * height)

@@ -2,21 +2,21 @@
 
 internal import HybridThreads
 
-/// What to tell a person who holds a code before a camera.
+/// A hint for a user who holds a code in front of a camera.
 public enum CameraHint: Hashable, Sendable {
-    /// Frames come, and show no code.
+    /// The frames show no code.
     case noCode
-    /// There is next to no light.
+    /// The frames are almost black.
     case tooDark
-    /// There is a QR code, and it is not wanted.
+    /// There is a QR code of another kind.
     case anotherCode
-    /// There are several codes of the wanted kind.
+    /// There are several matching codes.
     case severalCodes
 
-    /// One line for the person.
+    /// One line for the user.
     public var sentence: String {
         switch self {
-        case .noCode: "hold the code before the camera, so that it fills half of the picture"
+        case .noCode: "hold the code in front of the camera, so that it fills half of the picture"
         case .tooDark: "the picture is dark; is the camera covered?"
         case .anotherCode: "this QR code is not a sign-in code"
         case .severalCodes: "there are several sign-in codes in the picture; show one of them"
@@ -24,13 +24,13 @@ public enum CameraHint: Hashable, Sendable {
     }
 }
 
-/// Looks at frames until one shows a code.
+/// A scanner that reads frames until one shows a code.
 public enum CameraCodeScanner {
-    /// Why a watch ended without a code.
+    /// A reason why a scan ended without a code.
     public enum Failure: Error, Hashable, Sendable {
-        /// There are no frames.
+        /// The source has no frames.
         case camera(CameraError)
-        /// No code came in time.
+        /// No code was found in time.
         case timedOut
         /// The task was cancelled.
         case cancelled
@@ -41,13 +41,13 @@ public enum CameraCodeScanner {
         case ended(Result<ScannedText, Failure>)
     }
 
-    /// Opens a source of frames and looks at them, on a thread of its own.
+    /// Opens a source of frames and scans them on a dedicated thread.
     ///
     /// - Parameters:
-    ///   - open: Opens the source; called on that thread, which closes it too, soon after this returns.
-    ///   - limit: How long to watch, opening included.
-    ///   - isWanted: Which codes count.
-    ///   - hint: Told what to tell the person, when that changes.
+    ///   - open: Opens the source. The dedicated thread calls it, and closes the source soon after this function returns.
+    ///   - limit: Timeout, including opening.
+    ///   - isWanted: Returns true for a matching code.
+    ///   - hint: Called with a hint for the user when it changes.
     public static func firstCode<Source: FrameSource & ~Copyable>(
         from open: @escaping @Sendable () throws(CameraError) -> Source,
         limit: Duration,
@@ -59,7 +59,7 @@ public enum CameraCodeScanner {
         DedicatedThread.startOrRunHere {
             do throws(CameraError) {
                 var source = try open()
-                let code = try watch(&source, until: isOver, where: isWanted) { continuation.yield(.hint($0)) }
+                let code = try scan(&source, until: isOver, where: isWanted) { continuation.yield(.hint($0)) }
                 if let code { continuation.yield(.ended(.success(code))) }
             } catch {
                 continuation.yield(.ended(.failure(.camera(error))))
@@ -75,28 +75,28 @@ public enum CameraCodeScanner {
         }
         for await event in stream {
             switch event {
-            case .hint(let what): hint(what)
+            case .hint(let new): hint(new)
             case .ended(let result): return try result.get()
             }
         }
         throw .cancelled
     }
 
-    /// Looks at frames; `nil` once nobody waits any more.
-    private static func watch<Source: FrameSource & ~Copyable>(
+    /// Scans frames; returns `nil` after `isOver` is raised.
+    private static func scan<Source: FrameSource & ~Copyable>(
         _ source: inout Source,
         until isOver: StopFlag,
         where isWanted: (ScannedText) -> Bool,
         hint: (CameraHint) -> Void
     ) throws(CameraError) -> ScannedText? {
-        var hints = HintChoice()
+        var hints = HintFilter()
         let search: CodeSearch
         do throws(PictureError) { search = try CodeSearch() } catch { throw .picture(error) }
         while !isOver.isRaised {
             guard let frame = try source.nextFrame() else { continue }
             let finding: CodeSearch.Finding
             do throws(PictureError) {
-                finding = try search.codesAtFirstSight(in: frame, where: isWanted)
+                finding = try search.codesInWholePicture(in: frame, where: isWanted)
             } catch {
                 throw .picture(error)
             }
@@ -107,16 +107,16 @@ public enum CameraCodeScanner {
     }
 }
 
-/// Which hint to give: not each frame's own, or they would flicker.
-struct HintChoice {
-    /// So many frames in a row must say the same.
-    static let steadiness = 5
+/// A filter for hints, which would flicker if each frame had its own.
+struct HintFilter {
+    /// Number of consecutive frames that must have the same hint.
+    static let requiredFrames = 5
 
-    private var given: CameraHint?
+    private var current: CameraHint?
     private var candidate: CameraHint?
     private var count = 0
 
-    /// The hint to give after this frame, if it is a new one.
+    /// Returns the hint after this frame, if it changed.
     mutating func next(_ finding: CodeSearch.Finding, isDark: Bool) -> CameraHint? {
         let hint: CameraHint =
             if finding.wanted.count > 1 {
@@ -128,14 +128,14 @@ struct HintChoice {
             }
         count = hint == candidate ? count + 1 : 1
         candidate = hint
-        guard count >= Self.steadiness, hint != given else { return nil }
-        given = hint
+        guard count >= Self.requiredFrames, hint != current else { return nil }
+        current = hint
         return hint
     }
 }
 
-extension GreyPicture {
-    /// Whether hardly anything in it is brighter than a covered lens: 1 of 100 pixels at most.
+extension GrayPicture {
+    /// True if at most 1 of 100 pixels is brighter than with a covered lens.
     var isDark: Bool {
         withPixels { pixels in
             let step = max(1, pixels.count / 10_000)

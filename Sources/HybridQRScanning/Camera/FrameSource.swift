@@ -1,38 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the frames of a watch come from: a camera, or a recording of one.
+public import HybridPrimitives
+
+/// A source of frames, such as a camera.
 ///
-/// Used on one thread, which may block in it.
+/// It is used on one thread and may block it.
 public protocol FrameSource: ~Copyable, SendableMetatype {
-    /// The next frame; `nil` if none came within a moment (a tenth of a second or so), so that the caller can look
-    /// whether it is still wanted.
-    mutating func nextFrame() throws(CameraError) -> GreyPicture?
+    /// Returns the next frame; `nil` if there was none for about a tenth of a second, so that the caller can check for
+    /// cancellation.
+    mutating func nextFrame() throws(CameraError) -> GrayPicture?
 }
 
-/// Why there are no frames.
-public enum CameraError: Error, Hashable, Sendable {
-    /// There is no such device.
-    case noDevice(String)
-    /// The user may not open it.
-    case notPermitted(String)
-    /// Another program uses it.
-    case busy(String)
-    /// It can't be opened, or is no camera that zbar can use; with the reason.
-    case unusable(String, reason: String)
-    /// It was there and stopped sending.
-    case stopped(String)
-    /// A frame can't be looked at.
-    case picture(PictureError)
+/// A reason why a source has no frames.
+public struct CameraError: ExplainedFailure, Hashable {
+    /// Cause and remedy.
+    public let sentence: String
+    /// The exit status for an unavailable service.
+    public var status: ExitStatus { .unavailable }
+    /// The name of the status.
+    public var code: String { status.name }
 
-    /// One line that says the cause and the remedy.
-    public var sentence: String {
-        switch self {
-        case .noDevice(let path): "there is no camera at \(path); plug one in, or use --image or --screen"
-        case .notPermitted(let path): "you may not use the camera \(path); join the group that owns it, usually video"
-        case .busy(let path): "another program uses the camera \(path); close it and try again"
-        case .unusable(let path, let reason): "the camera \(path) can't be used: \(reason)"
-        case .stopped(let path): "the camera \(path) sends no more pictures"
-        case .picture(let error): "a picture of the camera can't be read: \(error.sentence)"
-        }
+    /// Creates an error from its cause and remedy.
+    public init(_ sentence: String) { self.sentence = sentence }
+
+    /// The device does not exist.
+    public static func noDevice(_ path: String) -> CameraError {
+        CameraError("there is no camera at \(path); plug one in, or use --image or --screen")
+    }
+    /// The user lacks permission to open the device.
+    public static func notPermitted(_ path: String) -> CameraError {
+        CameraError("you may not use the camera \(path); join the group that owns it, usually video")
+    }
+    /// Another program uses the device.
+    public static func busy(_ path: String) -> CameraError {
+        CameraError("another program uses the camera \(path); close it and try again")
+    }
+    /// The device cannot be opened, or zbar does not support it.
+    public static func unusable(_ path: String, reason: String) -> CameraError {
+        CameraError("the camera \(path) can't be used: \(reason)")
+    }
+    /// The device stopped sending frames.
+    public static func stopped(_ path: String) -> CameraError {
+        CameraError("the camera \(path) sends no more pictures")
+    }
+    /// A frame cannot be decoded.
+    public static func picture(_ error: PictureError) -> CameraError {
+        CameraError("a picture of the camera can't be read: \(error.sentence)")
     }
 }

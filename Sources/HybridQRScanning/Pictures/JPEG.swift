@@ -2,14 +2,14 @@
 
 private import CHybridTurboJPEG
 
-/// JPEG (ITU-T T.81), read by the TurboJPEG interface of libjpeg-turbo, which returns its errors.
+/// A decoder for JPEG (ITU-T T.81) with the TurboJPEG interface of libjpeg-turbo, which returns its errors.
 enum JPEG {
     static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
 
-    static func decode(_ bytes: [UInt8]) throws(PictureError) -> GreyPicture {
+    static func decode(_ bytes: [UInt8]) throws(PictureError) -> GrayPicture {
         guard let decoder = tjInitDecompress() else { throw .outOfMemory }
         defer { tjDestroy(decoder) }
-        var (width, height, subsampling, colours): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        var (width, height, subsampling, colors): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
         let head = tjDecompressHeader3(
             decoder,
             bytes,
@@ -17,16 +17,16 @@ enum JPEG {
             &width,
             &height,
             &subsampling,
-            &colours
+            &colors
         )
         guard head == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
-        guard colours != Int32(TJCS_CMYK.rawValue), colours != Int32(TJCS_YCCK.rawValue) else {
-            throw .printersColours
+        guard colors != Int32(TJCS_CMYK.rawValue), colors != Int32(TJCS_YCCK.rawValue) else {
+            throw .unsupportedColors
         }
-        return try GreyPicture(width: Int(width), height: Int(height)) { pixels throws(PictureError) in
-            // A progressive picture may have any number of scans, each of which costs as much as the first.
+        return try GrayPicture(width: Int(width), height: Int(height)) { pixels throws(PictureError) in
+            // A progressive picture may have any number of scans, each as expensive as the first.
             let flags = TJFLAG_LIMITSCANS
-            let grey = Int32(TJPF_GRAY.rawValue)
+            let gray = Int32(TJPF_GRAY.rawValue)
             let body = tjDecompress2(
                 decoder,
                 bytes,
@@ -35,10 +35,10 @@ enum JPEG {
                 width,
                 width,
                 height,
-                grey,
+                gray,
                 flags
             )
-            // Of a picture that breaks off, what is there is looked at: the rest stays grey.
+            // A truncated picture is searched, too; its missing part is gray.
             guard body == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
         }
     }

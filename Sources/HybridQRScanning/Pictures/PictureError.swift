@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not a picture that can be looked at.
-public enum PictureError: Error, Hashable, Sendable {
-    /// There are none.
-    case empty
-    /// They begin neither as a PNG nor as a JPEG does.
-    case unknownFormat
-    /// They begin well, and then do not go on as the format says; the reason is the decoder's.
-    case damaged(String)
-    /// It has more pixels than are read; none of them was.
-    case tooLarge(width: Int, height: Int)
-    /// A JPEG for a printing press (CMYK).
-    case printersColours
-    /// There is not enough memory.
-    case outOfMemory
+public import HybridPrimitives
 
-    /// What is wrong, to stand after the file's name and a colon.
-    public var sentence: String {
-        switch self {
-        case .empty: "the file is empty"
-        case .unknownFormat: "this is neither a PNG nor a JPEG picture"
-        case .damaged(let reason): "the picture is damaged: \(reason)"
-        case .tooLarge(let width, let height):
-            "the picture is too large (\(width) × \(height) pixels); crop it around the code"
-        case .printersColours: "the picture has a printer's colours (CMYK); save it as PNG"
-        case .outOfMemory: "there is not enough memory for the picture"
-        }
+/// A reason why a picture cannot be decoded.
+///
+/// The sentence is meant to follow the file's name and a colon.
+public struct PictureError: ExplainedFailure, Hashable {
+    /// The file has no bytes.
+    public static let empty = PictureError("the file is empty")
+    /// The file has neither a PNG nor a JPEG signature.
+    public static let unknownFormat = PictureError("this is neither a PNG nor a JPEG picture")
+    /// The file is a JPEG in CMYK.
+    public static let unsupportedColors = PictureError("the picture has CMYK colors; save it as PNG")
+    /// There is not enough memory.
+    public static let outOfMemory = PictureError("there is not enough memory for the picture", .temporary)
+
+    /// Cause and remedy.
+    public let sentence: String
+    /// The exit status.
+    public let status: ExitStatus
+    /// The name of the status.
+    public var code: String { status.name }
+
+    private init(_ sentence: String, _ status: ExitStatus = .dataError) {
+        self.sentence = sentence
+        self.status = status
+    }
+
+    /// The file is malformed; the reason comes from the decoder.
+    public static func damaged(_ reason: String) -> PictureError { PictureError("the picture is damaged: \(reason)") }
+    /// The picture has too many pixels; none was decoded.
+    public static func tooLarge(width: Int, height: Int) -> PictureError {
+        PictureError("the picture is too large (\(width) × \(height) pixels); crop it around the code")
     }
 }

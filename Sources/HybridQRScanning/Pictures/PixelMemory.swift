@@ -2,16 +2,16 @@
 
 private import Glibc
 
-/// The pixels of a picture, wiped on release: a picture of a code says what the code says.
+/// The pixels of a picture, wiped on release because they may show a secret code.
 final class PixelMemory: @unchecked Sendable {
-    // SAFETY of @unchecked: `bytes` is written by `init` alone, before anybody else has it.
+    // SAFETY of @unchecked: `bytes` is written by `init` only.
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
-    /// Takes memory for so many pixels and lets `fill` write every one of them; they begin as mid-grey.
+    /// Allocates mid-gray pixels, and calls `fill` to write them.
     ///
-    /// Throws what `fill` throws, and ``PictureError/outOfMemory``.
+    /// - Throws: ``PictureError/outOfMemory``, or an error of `fill`.
     init(count: Int, fill: (UnsafeMutableBufferPointer<UInt8>) throws(PictureError) -> Void) throws(PictureError) {
-        // Asked for by malloc, which can say no; Swift's own allocation would end the program.
+        // malloc reports a failure; Swift's allocation would end the program.
         guard count > 0, let start = malloc(count) else { throw .outOfMemory }
         bytes = UnsafeMutableBufferPointer(start: start.bindMemory(to: UInt8.self, capacity: count), count: count)
         memset(start, 0x80, count)

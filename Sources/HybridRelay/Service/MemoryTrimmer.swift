@@ -2,32 +2,36 @@
 
 private import CHybridMalloc
 
-/// Gives the system back what a crowd has used, once the crowd is gone.
+/// Returns memory to the system after a peak of connections.
 ///
-/// glibc keeps freed memory between blocks that are still in use, for ever if need be; a relay would look as large as
-/// on its busiest day.
+/// glibc keeps freed memory between blocks that are still in use, without a time limit. Without trimming, a relay's
+/// memory would never shrink.
 struct MemoryTrimmer {
-    /// Fewer connections than this don't leave enough to look for.
-    private static let crowd = 100
+    /// Fewer connections than this do not leave enough memory to trim.
+    private static let peakThreshold = 100
 
-    private var most = 0
-    private var arrivalsBefore = 0
+    private var peak = 0
+    private var acceptedAtLastTrim = 0
 
-    /// Keeps glibc from giving every thread that ever asks for memory a heap of its own, which keeps what it got.
+    /// Limits the number of glibc's heaps.
     ///
-    /// - Parameter threads: those that carry tunnels, and need not wait for each other.
+    /// Otherwise every allocating thread gets one, which keeps its memory.
+    ///
+    /// - Parameter threads: The number of threads that carry tunnels, which should not wait for each other.
     static func limitHeaps(threads: Int) { mallopt(M_ARENA_MAX, CInt(clamping: threads + 1)) }
 
-    /// To be called from time to time, and not on an event loop: for some milliseconds others may have to wait for memory.
+    /// Trims the heap if most of the connections of a peak are gone.
     ///
     /// - Parameters:
-    ///   - connections: those there are.
-    ///   - arrivals: those there have ever been.
-    mutating func look(connections: Int, arrivals: Int) {
-        most = max(most, connections)
-        guard arrivals - arrivalsBefore >= Self.crowd || most >= Self.crowd, connections <= most / 2 else { return }
-        most = connections
-        arrivalsBefore = arrivals
+    ///   - connections: The number of open connections.
+    ///   - accepted: The number of connections since the start.
+    mutating func trimAfterPeak(connections: Int, accepted: Int) {
+        peak = max(peak, connections)
+        guard accepted - acceptedAtLastTrim >= Self.peakThreshold || peak >= Self.peakThreshold,
+            connections <= peak / 2
+        else { return }
+        peak = connections
+        acceptedAtLastTrim = accepted
         malloc_trim(0)
     }
 }

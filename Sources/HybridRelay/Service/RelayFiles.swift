@@ -7,14 +7,14 @@ internal import HybridRelayCore
 internal import NIOCore
 internal import NIOSSL
 
-/// What a relay reads from files besides its configuration: the certificate with its key, and tokens.
+/// Files of a relay other than its configuration: the certificate with its key, and tokens.
 struct RelayFiles {
-    /// Certificate and key; `nil` for plaintext.
+    /// Paths of certificate and key; `nil` for plaintext.
     let certificate: (chain: String, key: String)?
-    /// The file of tokens, if phones need any.
+    /// Path of the token file, if phones need tokens.
     let tokens: String?
 
-    /// - Throws: where TLS and plaintext are both or neither asked for.
+    /// Reads the paths; throws unless the configuration has either TLS or plaintext.
     init(_ configuration: Configuration) throws(CommandFailure) {
         let chain = try configuration.value(RelaySettings.tlsCert)
         let key = try configuration.value(RelaySettings.tlsKey)
@@ -26,36 +26,25 @@ struct RelayFiles {
         tokens = try configuration.value(RelaySettings.newTokenFile)
     }
 
-    /// All of them.
+    /// All paths.
     var paths: [String] { [certificate?.chain, certificate?.key, tokens].compactMap(\.self) }
 
-    /// TLS with the certificate as it is now, or plaintext.
+    /// Reads the certificate and returns TLS, or plaintext.
     func transport() throws(CommandFailure) -> RelayTransport {
         guard let certificate else { return .plaintext }
-        try Self.look(at: certificate.chain)
-        try Self.look(at: certificate.key)
+        try Self.requireReadable(certificate.chain)
+        try Self.requireReadable(certificate.key)
         do {
             return .tls(
                 try RelayCertificate.context(certificateFile: certificate.chain, keyFile: certificate.key)
             )
         } catch {
-            switch error {
-            case .unreadable(let path):
-                throw CommandFailure("cannot read \(path)", status: .noInput)
-            case .noCertificate(let path):
-                throw CommandFailure("\(path) holds no PEM certificate", status: .configuration)
-            case .noKey(let path):
-                throw CommandFailure("\(path) holds no unencrypted PEM private key", status: .configuration)
-            case .mismatch(let certificate, let key):
-                throw CommandFailure("the key in \(key) does not belong to \(certificate)", status: .configuration)
-            case .refused(let why):
-                throw CommandFailure("the certificate cannot be used: \(why)", status: .configuration)
-            }
+            throw CommandFailure(error)
         }
     }
 
-    /// - Throws: why nothing can be read there.
-    private static func look(at path: String) throws(CommandFailure) {
+    /// Throws if the path is not a readable file, with the system's reason.
+    private static func requireReadable(_ path: String) throws(CommandFailure) {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
             throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))", status: .noInput)
@@ -65,24 +54,24 @@ struct RelayFiles {
         }
     }
 
-    /// When the certificate ends, in seconds since 1970.
-    var certificateEnd: Int? {
+    /// Expiry of the certificate chain, in seconds since 1970.
+    var certificateExpiry: Int? {
         guard let certificate, let chain = try? NIOSSLCertificate.fromPEMFile(certificate.chain) else { return nil }
-        // No link of the chain must have ended.
+        // All certificates of the chain must be valid.
         return chain.map { Int($0.notValidAfter) }.min()
     }
 
-    /// The tokens as they are now; `nil` if phones need none.
-    func newTokens() throws(CommandFailure) -> NewTokens? {
+    /// Reads the tokens; `nil` if phones need none.
+    func tunnelTokens() throws(CommandFailure) -> TunnelTokens? {
         guard let path = tokens else { return nil }
         let bytes: [UInt8]
         do throws(FileReadError) {
-            bytes = try readWholeFile(path, atMost: NewTokens.maximumFileLength)
+            bytes = try readWholeFile(path, atMost: TunnelTokens.maximumFileLength)
         } catch {
             throw CommandFailure("\(path): \(error.sentence)", status: error == .tooLarge ? .configuration : .noInput)
         }
-        do throws(NewTokensError) {
-            return try NewTokens(parsing: bytes)
+        do throws(TunnelTokens.ParseError) {
+            return try TunnelTokens(parsing: bytes)
         } catch {
             throw CommandFailure("\(path) \(error)", status: .configuration)
         }

@@ -3,11 +3,13 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 
-/// The flags of `serve` and `check-config`: texts only, so that flags, variables and the file are read alike.
+/// Flags of `serve` and `check-config`.
+///
+/// All are texts, so that flags, variables and the file are parsed alike.
 struct RelayOptions: ParsableArguments {
     private typealias Settings = RelaySettings
 
-    @Option(help: help("A file with HYBRID_* variables; else \(RelaySettings.usualFile), if it is there.", "file"))
+    @Option(help: help("A file with HYBRID_* variables; default: \(RelaySettings.defaultFile), if it exists.", "file"))
     var config: String?
 
     @Option(help: help(RelaySettings.listen, "host:port"))
@@ -74,15 +76,15 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(LimitSettings.pingMisses, "n"))
     var pingMisses: String?
 
-    /// The file that is read for settings, if it is there.
-    var configurationFile: String { config ?? RelaySettings.usualFile }
+    /// The configuration file, which may be missing.
+    var configurationFile: String { config ?? RelaySettings.defaultFile }
 
-    /// What holds: these flags, then variables, then the file, then defaults.
+    /// Resolves the settings: flags, then variables, then the file, then defaults.
     func resolved() throws(CommandFailure) -> Configuration {
         try RelaySettings.resolver.resolve(
             flags: flags,
             environment: ProcessEnvironment.variables,
-            file: try ConfigurationFile.read(named: config, orElse: RelaySettings.usualFile)
+            file: try ConfigurationFile.read(named: config, orElse: RelaySettings.defaultFile)
         )
     }
 
@@ -124,7 +126,7 @@ struct RelayOptions: ParsableArguments {
 }
 
 private func help<Value>(_ setting: Setting<Value>, _ valueName: String? = nil) -> ArgumentHelp {
-    // A flag without a value has no default that would say anything.
+    // The default of a flag without a value is obvious.
     help(valueName == nil ? setting.declaration.help : setting.help, valueName)
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import HybridCommandSupport
+internal import HybridPrimitives
 internal import HybridRelayCore
 internal import NIOCore
 
-/// What a configuration asks for, put together and found to make sense; nothing listens yet.
+/// Translation and validation of a configuration; nothing listens yet.
 enum RelayPlan {
-    /// A relay, and the sockets that a service manager opened for it.
+    /// Returns the relay's configuration, with the sockets that a service manager opened for it.
     static func relay(
         _ configuration: Configuration,
         _ files: RelayFiles,
@@ -15,7 +17,7 @@ enum RelayPlan {
     ) throws(CommandFailure) -> RelayConfiguration {
         let addresses = try listeners(configuration, files, sockets)
         guard !addresses.isEmpty || !sockets.isEmpty else {
-            throw configuration.contradiction("nowhere to listen: give --listen HOST:PORT")
+            throw configuration.contradiction("no address to listen on: give --listen HOST:PORT")
         }
         var relay = RelayConfiguration(
             listen: addresses,
@@ -25,31 +27,33 @@ enum RelayPlan {
         )
         relay.inherited = sockets.map(\.descriptor)
         relay.balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
-        relay.tokens = try files.newTokens()
+        relay.tokens = try files.tunnelTokens()
         relay.checksOrigin = try configuration.value(RelaySettings.checkOrigin)
         relay.countsSources = try !hidesSources(configuration)
         return relay
     }
 
-    /// Whether all connections come from one address, a balancer that does not say who comes.
+    /// Returns true if all connections come from one address: a balancer that does not state the peer.
     static func hidesSources(_ configuration: Configuration) throws(CommandFailure) -> Bool {
         let balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
         let isPlaintext = try configuration.value(RelaySettings.plaintext)
         return isPlaintext && balancers.isEmpty
     }
 
-    /// Where to listen; plaintext only where tunnel IDs are not shown to a network.
+    /// Returns the addresses to listen on.
+    ///
+    /// Plaintext is allowed only where no network sees tunnel IDs.
     static func listeners(
         _ configuration: Configuration,
         _ files: RelayFiles,
         _ sockets: [InheritedSocket] = []
     ) throws(CommandFailure) -> [SocketAddress] {
-        let mayBeSeen = try configuration.value(RelaySettings.insecurePublicPlaintext)
+        let allowsPlaintext = try configuration.value(RelaySettings.insecurePublicPlaintext)
         let hasBalancers = try !configuration.value(RelaySettings.proxyProtocolFrom).isEmpty
         func check(_ address: SocketAddress, _ name: String) throws(CommandFailure) {
-            guard files.certificate != nil || address.isLoopback || hasBalancers || mayBeSeen else {
+            guard files.certificate != nil || address.isLoopback || hasBalancers || allowsPlaintext else {
                 throw configuration.contradiction(
-                    "--plaintext on \(name) would show everybody's tunnel IDs to the network: use --tls-cert and "
+                    "--plaintext on \(name) would expose all tunnel IDs to the network: use --tls-cert and "
                         + "--tls-key, a loopback address, --proxy-protocol-from, or --insecure-public-plaintext"
                 )
             }
@@ -61,28 +65,48 @@ enum RelayPlan {
             addresses.append(resolved)
         }
         for socket in sockets {
-            guard let address = BoundSocket.address(of: socket.descriptor) else { continue }
+            guard let address = socket.address else { continue }
             try check(address, "the service manager's socket")
         }
         return addresses
     }
 
-    /// The node's number.
+    /// Returns the node number.
     static func node(_ configuration: Configuration) throws(CommandFailure) -> Int {
         let node = try configuration.value(RelaySettings.node)
         if try configuration.value(RelaySettings.cluster), node == nil {
-            throw configuration.contradiction("--cluster needs --node: each relay of a cluster has a number of its own")
+            throw configuration.contradiction("--cluster needs --node: each relay of a cluster has its own number")
         }
         return node ?? 0
     }
 
-    /// The admin's own address, if there is to be any.
-    static func adminAddress(_ configuration: Configuration) throws(CommandFailure) -> ListenAddress? {
+    /// Returns the admin listener's address, if it is configured.
+    static func adminAddress(_ configuration: Configuration) throws(CommandFailure) -> HostPort? {
         guard let address = try configuration.value(RelaySettings.adminListen) else { return nil }
         let isPublic = try configuration.value(RelaySettings.listen).contains(address)
         guard !isPublic || address.port == 0 else {
-            throw configuration.failure(RelaySettings.adminListen, "the admin listener can't be the public one")
+            throw configuration.failure(RelaySettings.adminListen, "the admin listener cannot be the public one")
         }
         return address
+    }
+}
+
+extension InheritedSocket {
+    /// The socket's address; `nil` if it is neither IPv4 nor IPv6 and so unreachable from a network.
+    fileprivate var address: SocketAddress? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard getsockname(descriptor, address, &length) == 0 else { return nil }
+                switch Int32(address.pointee.sa_family) {
+                case AF_INET:
+                    return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee) }
+                case AF_INET6:
+                    return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) }
+                default: return nil
+                }
+            }
+        }
     }
 }

@@ -8,11 +8,11 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// A relay with everything that an operator needs around it: from its configuration to its last tunnel.
+/// A relay with configuration, signals, reloading, metrics and the admin server.
 ///
-/// SIGTERM drains: no new tunnel, those there are may finish; a second SIGTERM, or SIGINT, ends them with 1001.
-/// SIGHUP, and any change of their files, has the certificate, the tokens and the limits read again. Whatever cannot be
-/// read leaves what was in force.
+/// SIGTERM drains: new tunnels are refused, existing ones may finish. A second SIGTERM, or SIGINT, ends them with 1001.
+/// SIGHUP, or a change of their files, reloads certificate, tokens and limits. If that fails, the old ones stay in
+/// force.
 struct RelayService {
     private let logger: Logger
     private let server: RelayServer
@@ -20,13 +20,13 @@ struct RelayService {
     private let notifier = ServiceNotifier()
     private let grace: TimeAmount
     private let reloader: Reloader
-    /// The files as they were before they were read, so that no later change is missed.
+    /// State of the files before they were read, so that no later change is missed.
     private let watched: WatchedFiles
 
-    /// How often files, and the number of connections, are looked at.
-    private static let lookInterval = Duration.seconds(2)
+    /// Interval between polls of the files and of the number of connections.
+    private static let pollInterval = Duration.seconds(2)
 
-    /// Reads all there is to read; nothing listens yet.
+    /// Reads configuration and files; nothing listens yet.
     init(_ options: RelayOptions) throws(CommandFailure) {
         var watched = WatchedFiles([options.configurationFile])
         let configuration = try options.resolved()
@@ -39,7 +39,7 @@ struct RelayService {
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
         let registry = PrometheusRegistry(
             help: MetricHelp.texts,
-            maximumSeries: 1000 + NewTokens.maximumCount
+            maximumSeries: 1000 + TunnelTokens.maximumCount
         )
         registry.addCollector(ProcessCollector().collect)
         MetricsSystem.bootstrap(registry)
@@ -77,7 +77,9 @@ struct RelayService {
         }
     }
 
-    /// Threads of its own where their number is given; the relay ends with the process, and they do, too.
+    /// Returns own threads if their number is set.
+    ///
+    /// They end with the process.
     private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
         let count = try configuration.value(RelaySettings.eventLoops)
         MemoryTrimmer.limitHeaps(threads: count ?? System.coreCount)
@@ -87,7 +89,7 @@ struct RelayService {
 
     // MARK: Running
 
-    /// Listens, and returns when the last tunnel has ended after a signal.
+    /// Starts listening, and returns when the last tunnel has ended after a signal.
     func run() async throws {
         try await withSignalStream(of: [.interrupt, .terminate, .hangup]) { signals in
             do {
@@ -108,7 +110,8 @@ struct RelayService {
     }
 
     private static func cannotListen(_ error: any Error) -> CommandFailure {
-        CommandFailure((error as? ListenError)?.sentence ?? "cannot listen: \(error)", status: .unavailable)
+        if let error = error as? ListenError { return CommandFailure(error) }
+        return CommandFailure("cannot listen: \(error)", status: .unavailable)
     }
 
     private enum Event: Sendable {
@@ -119,16 +122,16 @@ struct RelayService {
     private func serve(until signals: AsyncStream<TerminationSignal>) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await keepWatchdog() }
+            group.addTask { await pingWatchdog() }
             group.addTask { await watchFiles() }
-            group.addTask { await returnMemory() }
+            group.addTask { await trimMemory() }
             group.addTask { for await signal in signals { continuation.yield(.signal(signal)) } }
             var drain: Task<Void, Never>?
             loop: for await event in events {
                 switch event {
                 case .signal(.hangup):
                     _ = notifier.reloading()
-                    for part in ReloadedPart.allCases { _ = reloader.reload(part, isAsked: true) }
+                    for part in ReloadedPart.allCases { _ = reloader.reload(part, isRequested: true) }
                     _ = notifier.ready()
                 case .signal(.terminate) where drain == nil:
                     _ = notifier.stopping(status: "draining")
@@ -150,8 +153,8 @@ struct RelayService {
         }
     }
 
-    /// Tells the service manager that the relay lives, as long as it does.
-    private func keepWatchdog() async {
+    /// Pings the service manager's watchdog while the relay is healthy.
+    private func pingWatchdog() async {
         guard let interval = notifier.watchdogInterval else { return }
         while !Task.isCancelled {
             if server.health != .broken { _ = notifier.watchdog() }
@@ -159,25 +162,46 @@ struct RelayService {
         }
     }
 
-    private func returnMemory() async {
-        var memory = MemoryTrimmer()
+    private func trimMemory() async {
+        var trimmer = MemoryTrimmer()
         while !Task.isCancelled {
-            memory.look(connections: server.connections, arrivals: server.arrivals)
-            try? await Task.sleep(for: Self.lookInterval)
+            trimmer.trimAfterPeak(connections: server.connections, accepted: server.acceptedConnections)
+            try? await Task.sleep(for: Self.pollInterval)
         }
     }
 
-    /// Reads again what has changed.
+    /// Reloads changed files.
     private func watchFiles() async {
         var watched = watched
         while !Task.isCancelled {
-            try? await Task.sleep(for: Self.lookInterval)
+            try? await Task.sleep(for: Self.pollInterval)
             let changed = watched.changed()
             for part in ReloadedPart.allCases {
                 let files = reloader.files(of: part)
                 guard !changed.isDisjoint(with: files) else { continue }
-                if !reloader.reload(part, isAsked: false) { watched.areUseless(files) }
+                if !reloader.reload(part, isRequested: false) { watched.markFailed(files) }
             }
         }
     }
+}
+
+/// Help texts of the metrics.
+private enum MetricHelp {
+    static let texts = [
+        "hybrid_relay_tunnels_total": "Tunnels opened.",
+        "hybrid_relay_tunnels_open": "Tunnels with at least one connection.",
+        "hybrid_relay_tunnels_waiting": "Tunnels without a client.",
+        "hybrid_relay_tunnel_bytes_total": "Bytes carried by tunnels, counted when they end.",
+        "hybrid_relay_tunnel_ends_total": "Tunnels ended, by reason.",
+        "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",
+        "hybrid_relay_connections_total": "Connections admitted.",
+        "hybrid_relay_connections_open": "Open connections.",
+        "hybrid_relay_connections_refused_total": "Connections closed on arrival, by reason.",
+        "hybrid_relay_buffered_bytes": "Bytes sent by one end and not yet accepted by the other.",
+        "hybrid_relay_new_by_token_total": "Tunnels requested, by the name of the token.",
+        "hybrid_relay_draining": "1 while the relay refuses new tunnels and waits for existing ones to end.",
+        "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",
+        "hybrid_relay_reloads_total": "Reloads, by part and result: done, or the old one kept.",
+        "hybrid_relay_build_info": "Version of the running program.",
+    ]
 }

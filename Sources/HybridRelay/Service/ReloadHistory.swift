@@ -5,21 +5,21 @@ internal import HybridCommandSupport
 internal import HybridThreads
 internal import Logging
 
-/// What can be read again while the relay runs.
+/// Part that can be reloaded while the relay runs.
 enum ReloadedPart: String, CaseIterable {
     case certificate
     case tokens
     case limits
 }
 
-/// Keeps account of what was read again, for log and metrics.
+/// Log and metrics of reloads.
 final class ReloadHistory: Sendable {
     private let expiry = Gauge(label: "hybrid_relay_certificate_expiry_timestamp_seconds")
     private let counters: [ReloadedPart: (done: Counter, kept: Counter)]
-    /// Why something could not be read the last time.
+    /// Reason of the last failure of a part.
     private let failures = Locked<[ReloadedPart: String]>([:])
 
-    init(certificateEnd: Int?) {
+    init(certificateExpiry: Int?) {
         counters = Dictionary(
             uniqueKeysWithValues: ReloadedPart.allCases.map { part in
                 let counter = { (result: String) in
@@ -29,21 +29,23 @@ final class ReloadHistory: Sendable {
                 return (part, (counter("done"), counter("kept")))
             }
         )
-        certificateEnds(certificateEnd)
+        recordExpiry(certificateExpiry)
     }
 
-    /// Notes when the certificate ends, in seconds since 1970.
-    func certificateEnds(_ end: Int?) {
-        if let end { expiry.record(end) }
+    /// Records the expiry of the certificate, in seconds since 1970.
+    func recordExpiry(_ expiry: Int?) {
+        if let expiry { self.expiry.record(expiry) }
     }
 
-    /// Reads something again; where that fails, what was in force stays, and the log says why.
+    /// Reloads a part.
     ///
-    /// - Parameter isAsked: whether somebody has asked for it; what fails by itself is told once.
-    /// - Returns: whether it was read.
+    /// After a failure the old one stays in force and the reason is logged.
+    ///
+    /// - Parameter isRequested: True if an operator requested it. Repeated automatic failures are logged once.
+    /// - Returns: True if it was reloaded.
     func attempt(
         _ part: ReloadedPart,
-        isAsked: Bool,
+        isRequested: Bool,
         _ logger: Logger,
         _ read: () throws(CommandFailure) -> Void
     ) -> Bool {
@@ -59,7 +61,7 @@ final class ReloadHistory: Sendable {
                 defer { failures[part] = reason }
                 return failures[part] != reason
             }
-            if isNew || isAsked {
+            if isNew || isRequested {
                 counters[part]?.kept.increment()
                 logger.error("kept the old \(part): \(reason)")
             }

@@ -4,15 +4,15 @@ internal import HybridCommandSupport
 internal import HybridRelayCore
 internal import Logging
 
-/// Reads certificate, tokens and limits again, and gives them to a relay that runs.
+/// Reloads certificate, tokens and limits of a running relay.
 struct Reloader {
     private let options: RelayOptions
     private let files: RelayFiles
     private let descriptors: Int
     private let server: RelayServer
     private let logger: Logger
-    private let reloads: ReloadHistory
-    /// The settings that only a start reads, as they were then.
+    private let history: ReloadHistory
+    /// Values at the start of the settings that only a start reads.
     private let fixed: [String: [String]]
 
     init(
@@ -28,11 +28,11 @@ struct Reloader {
         self.descriptors = descriptors
         self.server = server
         self.logger = logger
-        reloads = ReloadHistory(certificateEnd: files.certificateEnd)
+        history = ReloadHistory(certificateExpiry: files.certificateExpiry)
         fixed = Self.fixed(configuration)
     }
 
-    /// All files of a part; the part is there if it has any.
+    /// Returns all files of a part; none if the relay does not have the part.
     func files(of part: ReloadedPart) -> [String] {
         switch part {
         case .certificate: [files.certificate?.chain, files.certificate?.key].compactMap(\.self)
@@ -41,22 +41,22 @@ struct Reloader {
         }
     }
 
-    /// Reads a part again.
+    /// Reloads a part.
     ///
-    /// - Parameter isAsked: whether somebody has asked for it, not a change of a file.
-    /// - Returns: whether it is as in its files now.
-    func reload(_ part: ReloadedPart, isAsked: Bool) -> Bool {
+    /// - Parameter isRequested: True if an operator requested it, false after a change of a file.
+    /// - Returns: True if the part now matches its files.
+    func reload(_ part: ReloadedPart, isRequested: Bool) -> Bool {
         guard !files(of: part).isEmpty else { return true }
-        return reloads.attempt(part, isAsked: isAsked, logger) { () throws(CommandFailure) in
+        return history.attempt(part, isRequested: isRequested, logger) { () throws(CommandFailure) in
             switch part {
             case .certificate:
                 server.replace(transport: try files.transport())
-                reloads.certificateEnds(files.certificateEnd)
-            case .tokens: server.replace(tokens: try files.newTokens())
+                history.recordExpiry(files.certificateExpiry)
+            case .tokens: server.replace(tokens: try files.tunnelTokens())
             case .limits:
                 let configuration = try options.resolved()
                 server.replace(limits: try LimitSettings.limits(of: configuration, descriptors: descriptors))
-                tellFixed(configuration)
+                warnOfFixedSettings(configuration)
             }
         }
     }
@@ -69,11 +69,11 @@ struct Reloader {
         )
     }
 
-    /// Tells, by name alone, what has changed and will not count before a restart.
-    private func tellFixed(_ configuration: Configuration) {
+    /// Logs the names of changed settings that only a restart applies.
+    private func warnOfFixedSettings(_ configuration: Configuration) {
         let now = Self.fixed(configuration)
         let changed = fixed.keys.filter { now[$0] != fixed[$0] }.sorted()
         guard !changed.isEmpty else { return }
-        logger.warning("changed, and only a restart will apply it: \(changed.joined(separator: ", "))")
+        logger.warning("changed, but applied only by a restart: \(changed.joined(separator: ", "))")
     }
 }

@@ -2,18 +2,18 @@
 
 internal import Glibc
 
-/// Files that are read again when they change, told apart by what the system keeps about them.
+/// Files that are reloaded when their metadata changes.
 ///
-/// Looked at from time to time rather than watched: renewed certificates come as new files, as links that point
-/// elsewhere or as whole folders that are swapped, and a look catches each. A file counts as changed once it is the same
-/// at two looks, or half of a file that is being written would be taken for all of it.
+/// They are polled rather than watched: renewed certificates arrive as new files, changed links or swapped directories,
+/// and polling finds each. A changed file counts only once it is the same at two polls, so that a half-written one is
+/// not read.
 struct WatchedFiles {
     private struct Stamp: Equatable {
         let device: UInt64
         let inode: UInt64
         let size: Int
-        let written: Time
-        /// Owner and mode too: a file that could not be read may be readable now.
+        let modified: Time
+        /// Also changes with owner and mode, which may make a file readable.
         let changed: Time
     }
 
@@ -24,39 +24,40 @@ struct WatchedFiles {
         init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
     }
 
-    private struct AwaitableState {
-        /// As it was when it was last taken.
-        var taken: Stamp?
-        /// As it was when it was last looked at.
-        var seen: Stamp?
-        /// Whether it was of no use when it was taken.
-        var isUseless = false
+    private struct FileState {
+        /// Stamp when it was last loaded.
+        var loaded: Stamp?
+        /// Stamp at the last poll.
+        var polled: Stamp?
+        /// True if the last attempt to load it failed.
+        var hasFailed = false
     }
 
-    private var files: [String: AwaitableState] = [:]
+    private var files: [String: FileState] = [:]
 
-    /// Files as they are now.
+    /// Starts watching files in their current state.
     init(_ paths: [String]) { add(paths) }
 
-    /// Further files, as they are now.
+    /// Adds files in their current state.
     mutating func add(_ paths: [String]) {
         for path in paths {
             let stamp = Self.stamp(of: path)
-            files[path] = AwaitableState(taken: stamp, seen: stamp)
+            files[path] = FileState(loaded: stamp, polled: stamp)
         }
     }
 
-    /// Those that are not what they were when they were last taken, or were of no use then; a file that is gone has not
-    /// changed yet.
+    /// Returns the files that have changed since they were last loaded, or failed to load then.
+    ///
+    /// A missing file does not count as changed.
     mutating func changed() -> Set<String> {
         var changed: Set<String> = []
         for (path, var file) in files {
             let now = Self.stamp(of: path)
-            let isSettled = now != nil && now == file.seen
-            file.seen = now
-            if isSettled, now != file.taken || file.isUseless {
-                file.taken = now
-                file.isUseless = false
+            let isSettled = now != nil && now == file.polled
+            file.polled = now
+            if isSettled, now != file.loaded || file.hasFailed {
+                file.loaded = now
+                file.hasFailed = false
                 changed.insert(path)
             }
             files[path] = file
@@ -64,9 +65,11 @@ struct WatchedFiles {
         return changed
     }
 
-    /// Notes files that were of no use; the reason may go without their being changed.
-    mutating func areUseless(_ paths: [String]) {
-        for path in paths { files[path]?.isUseless = true }
+    /// Marks files that failed to load.
+    ///
+    /// The cause may disappear without a change of the files.
+    mutating func markFailed(_ paths: [String]) {
+        for path in paths { files[path]?.hasFailed = true }
     }
 
     private static func stamp(of path: String) -> Stamp? {
@@ -76,7 +79,7 @@ struct WatchedFiles {
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
             size: Int(status.st_size),
-            written: Time(status.st_mtim),
+            modified: Time(status.st_mtim),
             changed: Time(status.st_ctim)
         )
     }

@@ -2,22 +2,21 @@
 
 internal import NIOCore
 
-/// Whether a relay holds messages up.
+/// The check that finds relays which delay messages.
 ///
-/// Messages go in pairs, the second a moment behind the first, as a phone sends its part of the handshake and what
-/// follows. Nagle's algorithm holds the second back until the first is acknowledged, and this end takes its time
-/// with that, as every client does. See ``MessageDelays`` for what is made of the times.
+/// Messages are sent in pairs, the second shortly after the first, as an authenticator sends its handshake message and
+/// the next one. Nagle's algorithm holds the second back until the first is acknowledged, and this end delays
+/// acknowledgments, as clients do. ``MessageDelays`` evaluates the times.
 extension CheckRun {
-    /// Long enough for the relay to pass the first message on before the second comes; much less than a stall.
+    /// Pause that lets the relay forward the first message before the second arrives; much shorter than a stall.
     private static let pause = TimeAmount.milliseconds(3)
-    /// Where this machine slept so much longer, the first message is acknowledged before the second is sent.
+    /// Maximum actual pause; after a longer one, the first message is acknowledged before the second is sent.
     private static let longestPause = TimeAmount.milliseconds(10)
 
     func roundTrip(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await sharedTunnel(by: deadline)
         var delays = MessageDelays(opening: openingTime)
-        // A far relay gets as many pairs as fit into half of the time, so that the other half is there for one that
-        // answers late.
+        // A distant relay gets as many pairs as fit into half of the time; the other half is for a late answer.
         let end = NIODeadline.now() + TimeAmount(options.timeout / 2)
         do throws(ProbeError) {
             repeat {
@@ -32,7 +31,7 @@ extension CheckRun {
         return delays.outcome
     }
 
-    /// Sends two messages; `nil` if this machine did not send them closely enough.
+    /// Sends two messages; returns `nil` if this computer sent them too far apart.
     private func pair(
         from sender: ProbeSocket,
         to receiver: ProbeSocket,

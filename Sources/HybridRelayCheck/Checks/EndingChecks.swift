@@ -3,7 +3,7 @@
 internal import HybridCaBLE
 internal import NIOCore
 
-/// How tunnels end, in order or because an end breaks the rules.
+/// Checks of the end of tunnels, in order or after a violation of the protocol.
 extension CheckRun {
     typealias End = any KeyPath<ProbeTunnel, ProbeSocket> & Sendable
 
@@ -17,26 +17,26 @@ extension CheckRun {
 
     func cut(
         _ end: End,
-        telling other: End,
+        reportedTo other: End,
         within time: Duration,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await tunnel(by: deadline)
-        await tunnel[keyPath: end].cut()
+        await tunnel[keyPath: end].reset()
         let start = NIODeadline.now()
-        let heard: String
+        let observed: String
         do throws(ProbeError) {
             let event = try await tunnel[keyPath: other].nextEvent(by: start + TimeAmount(time))
             guard case .close = event else { return .differs(event.name) }
-            heard = event.name
+            observed = event.name
         } catch {
             switch error {
             case .timedOut: return .differs("nothing within \(time.words)")
-            case .hungUp: heard = "the connection ended"
+            case .disconnected: observed = "the connection ended"
             default: throw error
             }
         }
-        return .ok("\(heard) after \((NIODeadline.now() - start).milliseconds)")
+        return .ok("\(observed) after \((NIODeadline.now() - start).milliseconds)")
     }
 
     func textMessage(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
@@ -55,13 +55,13 @@ extension CheckRun {
         let tunnel = try await tunnel(by: deadline)
         let message = [UInt8](repeating: 0x5A, count: Limits.messageBytes + 1)
         let wire = ProbeFrame(opcode: .binary, payload: message).bytes()
-        // A relay can tell from the head alone. Bytes that come after it has hung up would reset the connection
-        // and take its close frame with them, so it gets the rest only if it says nothing.
+        // The head alone shows the length. Bytes that arrive after the relay has closed would reset the connection and
+        // lose its close frame, so the rest is sent only if the relay does not react.
         let headOnly = 4 << 10
-        let look = TimeAmount(options.patience(of: .oversizedMessage) / 4)
+        let pause = TimeAmount(options.reactionTimeout(of: .oversizedMessage) / 4)
         try await tunnel.phone.send(Array(wire[..<headOnly]), by: deadline)
         do throws(ProbeError) {
-            let event = try await tunnel.phone.nextEvent(by: min(deadline, .now() + look))
+            let event = try await tunnel.phone.nextEvent(by: min(deadline, .now() + pause))
             return event == .close(1009) ? .ok(event.name) : .differs(event.name)
         } catch {
             guard error == .timedOut else { throw error }
@@ -70,7 +70,7 @@ extension CheckRun {
         return try await refusal(1009, in: tunnel, by: deadline)
     }
 
-    /// What the phone is told for what it sent; the client shows whether that was passed on instead.
+    /// Returns the outcome for a violation: the authenticator's close code, unless the relay forwarded the data.
     private func refusal(
         _ code: UInt16,
         in tunnel: ProbeTunnel,
@@ -79,14 +79,14 @@ extension CheckRun {
         do throws(ProbeError) {
             let event = try await tunnel.client.nextEvent(by: deadline)
             switch event {
-            case .message, .text: return .differs("it was passed on as \(event.name)")
+            case .message, .text: return .differs("it was forwarded as \(event.name)")
             case .pong: return .differs(event.name)
             case .close: break
             }
         } catch {
-            // The client's connection may have ended, or not, without a word; the phone's counts.
+            // The client's connection may have ended without a close frame, or not at all; the authenticator's counts.
             switch error {
-            case .hungUp, .timedOut: break
+            case .disconnected, .timedOut: break
             default: throw error
             }
         }

@@ -2,17 +2,19 @@
 
 internal import NIOCore
 
-/// Messages of a tunnel with both ends there.
+/// Checks of messages in a tunnel with both ends.
 extension CheckRun {
-    /// Bytes in which a shift, a swap or a lost part shows.
+    /// Returns bytes that reveal a shift, a swap or a missing part.
     static func sample(_ count: Int, seed: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed &* 101) &* 37 &+ ($0 >> 8)) }
     }
 
-    /// `nil` if the message came as it was sent.
+    /// Returns `nil` if the message arrived unchanged.
     func difference(_ event: ProbeEvent, _ sent: [UInt8]) -> String? {
         guard event != .message(sent) else { return nil }
-        if case .message(let came) = event, came.count == sent.count { return "\(sent.count) bytes, but others" }
+        if case .message(let received) = event, received.count == sent.count {
+            return "\(sent.count) bytes, but different ones"
+        }
         return "\(event.name) instead of \(sent.count) bytes"
     }
 
@@ -58,12 +60,14 @@ extension CheckRun {
         let batch = (0..<10).map { Self.sample(64, seed: $0) }
         do throws(ProbeError) {
             for message in batch { try await phone.socket.sendMessage(message, by: deadline) }
-            // A pong tells that the relay has read them; one that answers no pings is given a second instead.
+            // A pong proves that the relay has read them; a relay that answers no pings gets a second instead.
             try await phone.socket.send(ProbeFrame(opcode: .ping, payload: []).bytes(), by: deadline)
             let event = try await phone.socket.nextEvent(by: min(deadline, .now() + .seconds(1)))
-            if case .close = event { return .differs("\(event.name) to the phone before its client came") }
+            if case .close = event { return .differs("\(event.name) to the phone before its client joined") }
         } catch {
-            if case .hungUp = error { return .differs("the phone was hung up on before its client came") }
+            if case .disconnected = error {
+                return .differs("the phone's connection was closed before its client joined")
+            }
             guard error == .timedOut else { throw error }
         }
         let tunnel: ProbeTunnel
@@ -73,25 +77,25 @@ extension CheckRun {
             guard case .noTunnel(let why) = error else { throw error }
             return .differs("the client could not join: \(why)")
         }
-        let last = NIODeadline.now() + TimeAmount(options.patience(of: .earlyMessages))
+        let last = NIODeadline.now() + TimeAmount(options.reactionTimeout(of: .earlyMessages))
         for (index, message) in batch.enumerated() {
             let event: ProbeEvent
             do throws(ProbeError) {
                 event = try await tunnel.client.nextEvent(by: last)
             } catch {
                 guard error == .timedOut else { throw error }
-                return .differs("\(index) of \(batch.count) came")
+                return .differs("\(index) of \(batch.count) arrived")
             }
             if let difference = difference(event, message) { return .differs("message \(index + 1): \(difference)") }
         }
         share(tunnel)
-        return .ok("\(batch.count) came")
+        return .ok("\(batch.count) arrived")
     }
 
     func ping(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await sharedTunnel(by: deadline)
         let payload = Self.sample(20, seed: 1)
-        let last = NIODeadline.now() + TimeAmount(options.patience(of: .ping))
+        let last = NIODeadline.now() + TimeAmount(options.reactionTimeout(of: .ping))
         for (name, end) in [("phone", tunnel.phone), ("client", tunnel.client)] {
             try await end.send(ProbeFrame(opcode: .ping, payload: payload).bytes(), by: deadline)
             let event = try await end.nextEvent(by: last)

@@ -2,30 +2,29 @@
 
 internal import NIOCore
 
-/// How long messages were under way, and what that tells about the relay.
+/// Travel times of messages and their evaluation.
 ///
-/// Distance and load must not look like a fault, so times are only compared with each other. Of a pair sent at once
-/// both messages go the same way at the same time: a relay that holds the second up does so nearly every time, while
-/// a busy machine or network is as likely to be late with the first. And a first message needs no longer than the
-/// answer to a request, which comes from the same place, unless the relay sends each message in two parts and holds
-/// up the second of those. Where the times say neither, nothing is said about the relay.
+/// Distance and load must not look like a fault, so times are compared only with each other. Both messages of a pair
+/// take the same path at the same time. A relay that delays the second does so nearly every time; a busy computer or
+/// network delays the first as often. A first message takes no longer than the response to a request, unless the relay
+/// sends each message in two parts and delays the second part. If the times show neither, there is no conclusion.
 struct MessageDelays {
-    /// The time each of two messages took.
+    /// Travel times of the two messages of a pair.
     struct Pair {
         let first: TimeAmount
         let second: TimeAmount
     }
 
-    /// Less than systems wait before they acknowledge (40 ms on Linux), more than a relay takes to pass a message on.
+    /// Threshold of a stall: below the delay of acknowledgments (40 ms on Linux), above the time to forward a message.
     static let stall = TimeAmount.milliseconds(20)
-    /// So many pairs each way are enough where they agree.
+    /// Number of pairs each way that suffices if they agree.
     static let enough = 24
-    /// More do not help.
+    /// Maximum number of pairs each way.
     static let most = 72
-    /// From fewer nothing is concluded.
+    /// Minimum number of pairs for a conclusion.
     static let fewest = 6
 
-    /// The quickest answer to a request for an end of a tunnel.
+    /// Time of the quickest response to a request for an end of a tunnel.
     let opening: TimeAmount?
     var toPhone: [Pair] = []
     var toClient: [Pair] = []
@@ -38,7 +37,7 @@ struct MessageDelays {
         case unclear(String)
     }
 
-    /// Whether further pairs could tell what these do not.
+    /// True if further pairs could lead to a conclusion.
     var wantsMore: Bool {
         [toPhone, toClient].contains { pairs in
             guard pairs.count >= Self.enough else { return true }
@@ -47,7 +46,7 @@ struct MessageDelays {
         }
     }
 
-    /// What the relay is told.
+    /// Outcome of the check.
     var outcome: CheckOutcome {
         var doubts: [String] = []
         for (name, pairs) in [("to the phone", toPhone), ("to the client", toClient)] {
@@ -64,31 +63,31 @@ struct MessageDelays {
 
     private func finding(_ pairs: [Pair]) -> Finding {
         guard pairs.count >= Self.fewest else {
-            return .unclear("only \(pairs.count) pairs of messages in half of the time")
+            return .unclear("only \(pairs.count) pairs of messages in half of the time limit")
         }
         let behind = pairs.map { $0.second - $0.first }.sorted()
         let late = behind.filter { $0 >= Self.stall }
-        let share = "\(late.count) of \(pairs.count) second messages came late"
+        let share = "\(late.count) of \(pairs.count) second messages were late"
         if late.count >= max(Self.fewest, pairs.count * 3 / 4) {
             let middle = late[late.count / 2].milliseconds
             return .differs("\(share), by \(middle): Nagle's algorithm waits for an acknowledgement")
         }
-        // A second message that came much sooner than the first tells of noise, too: a stall may drown in it.
+        // A second message much faster than the first is noise, too, in which a stall may hide.
         let even = behind.filter { $0 < Self.stall && $0 > .zero - Self.stall }
         guard even.count >= pairs.count * 3 / 4 else {
-            return .unclear("\(share): this machine or the network is busy")
+            return .unclear("\(share): this computer or the network is busy")
         }
         return findingOfFirst(pairs.map(\.first).sorted())
     }
 
     private func findingOfFirst(_ times: [TimeAmount]) -> Finding {
         guard let opening, let quickest = times.first, quickest - opening >= Self.stall else { return .fine }
-        // What holds up every message does so evenly; what a busy machine adds is scattered more widely.
+        // A stall delays every message evenly; the delays of a busy computer are scattered.
         guard times[times.count * 3 / 4] - quickest <= quickest - opening else {
-            return .unclear("messages take \(quickest.milliseconds) or more: this machine or the network is busy")
+            return .unclear("messages take \(quickest.milliseconds) or more: this computer or the network is busy")
         }
         return .differs(
-            "a message takes \(quickest.milliseconds) at best, an answer to a request \(opening.milliseconds)"
+            "a message takes at least \(quickest.milliseconds), a response to a request \(opening.milliseconds)"
         )
     }
 }

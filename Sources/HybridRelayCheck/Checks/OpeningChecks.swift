@@ -5,46 +5,47 @@ internal import HybridCaBLE
 internal import NIOCore
 internal import NIOSSL
 
-/// TLS, and requests that a relay must accept.
+/// Checks of TLS, and of requests that a relay must accept.
 extension CheckRun {
     func tlsCertificate(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        guard relay.isSecure else { return .skipped("no TLS was asked for") }
+        guard relay.isSecure else { return .skipped("the address has no TLS") }
         do throws(ProbeError) {
             let socket = try await connectStrictly(by: deadline)
-            // The request is taken once the handshake is over; what is answered does not matter.
+            // The system takes the request after the handshake; the response does not matter.
             try await socket.send(ProbeRequest("/").bytes(host: relay.authority), by: deadline)
             return .ok("valid for \(relay.host)")
         } catch {
             guard case .untrusted(let why) = error else { throw error }
-            return .differs(await whyOutOfDate(by: deadline) ?? why)
+            return .differs(await outOfDateReason(by: deadline) ?? why)
         }
     }
 
-    /// BoringSSL does not tell which of its rules a certificate breaks; that its time is over is the usual one.
-    private func whyOutOfDate(by deadline: NIODeadline) async -> String? {
-        guard let socket = try? await halfAsked(by: deadline), let period = await socket.certificatePeriod() else {
+    /// Returns the reason if the certificate is outside its validity, which BoringSSL does not report.
+    private func outOfDateReason(by deadline: NIODeadline) async -> String? {
+        guard let socket = try? await incompleteRequest(by: deadline), let validity = await socket.certificateValidity()
+        else {
             return nil
         }
         func day(_ seconds: Int) -> String {
             Date.ISO8601FormatStyle().format(Date(timeIntervalSince1970: Double(seconds)))
         }
         let now = Int(Date().timeIntervalSince1970)
-        if now > period.end { return "the certificate expired on \(day(period.end))" }
-        if now < period.start { return "the certificate is valid only from \(day(period.start)) on" }
+        if now > validity.end { return "the certificate expired on \(day(validity.end))" }
+        if now < validity.start { return "the certificate is not valid before \(day(validity.start))" }
         return nil
     }
 
-    /// A connection with TLS on which no answer comes that could end it: the request lacks its last line.
-    private func halfAsked(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
+    /// Opens a TLS connection and sends a request without its last line, so that no response ends the connection.
+    private func incompleteRequest(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
         let socket = try await connectLeniently(by: deadline)
         try await socket.send(Array(ProbeRequest("/").bytes(host: relay.authority).dropLast(2)), by: deadline)
         return socket
     }
 
     func tlsVersion(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        guard relay.isSecure else { return .skipped("no TLS was asked for") }
+        guard relay.isSecure else { return .skipped("the address has no TLS") }
         do throws(ProbeError) {
-            switch await (try halfAsked(by: deadline)).tlsVersion() {
+            switch await (try incompleteRequest(by: deadline)).tlsVersion() {
             case .tlsv13: return .ok("TLS 1.3")
             case .tlsv12: return .ok("TLS 1.2")
             case .tlsv11: return .differs("TLS 1.1")
@@ -52,7 +53,7 @@ extension CheckRun {
             case nil: return .differs("no version")
             }
         } catch {
-            whyHopeless = "there is no TLS connection"
+            abortReason = "there is no TLS connection"
             throw error
         }
     }
@@ -67,15 +68,15 @@ extension CheckRun {
         } catch {
             opening = .failure(error.asPremise(after: options.timeout))
             switch error {
-            case .timedOut, .hungUp, .malformed: whyHopeless = "/cable/new got no HTTP answer"
-            case .untrusted: whyHopeless = "the token is not sent to a relay whose certificate is wrong"
+            case .timedOut, .disconnected, .malformed: abortReason = "/cable/new got no HTTP response"
+            case .untrusted: abortReason = "the token is not sent to a relay whose certificate is wrong"
             default: break
             }
             throw error
         }
     }
 
-    /// The answer to `/cable/new`, for a check of one of its fields.
+    /// Returns the response to `/cable/new`, for a check of one of its fields.
     private func acceptedOpening(by deadline: NIODeadline) async throws(ProbeError) -> Opening {
         let opening = try await firstOpening(by: deadline)
         guard opening.response.status == 101 else {
@@ -103,7 +104,7 @@ extension CheckRun {
 
     private static func accept(_ opening: Opening) -> CheckOutcome {
         let values = opening.response.values(of: "Sec-WebSocket-Accept")
-        return values == [opening.request.accept] ? .ok("it does") : .differs(list(values))
+        return values == [opening.request.accept] ? .ok("it matches") : .differs(list(values))
     }
 
     func newSubprotocol(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
@@ -141,7 +142,7 @@ extension CheckRun {
     }
 
     func uppercaseIDs(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        // Chrome's clients write upper case, phones lower case.
+        // Chrome as a client writes upper case, authenticators lower case.
         let phone = try await phone(by: deadline)
         let path = "/cable/connect/\(phone.routing.hex.uppercased())/\(phone.tunnel.hex.uppercased())"
         let joined = try await ask(ProbeRequest(path), by: deadline).response.status
@@ -190,6 +191,6 @@ extension CheckRun {
         let message: [UInt8] = [1, 2, 3]
         try await joining.socket.sendMessage(message, by: deadline)
         let event = try await socket.nextEvent(by: deadline)
-        return event == .message(message) ? .ok("served") : .differs("its client's message came as \(event.name)")
+        return event == .message(message) ? .ok("served") : .differs("its client's message arrived as \(event.name)")
     }
 }

@@ -3,7 +3,7 @@
 internal import HybridCaBLE
 internal import NIOCore
 
-/// Requests that a relay must not accept.
+/// Checks of requests that a relay must reject.
 extension CheckRun {
     private func expect(
         _ wanted: Int,
@@ -21,7 +21,7 @@ extension CheckRun {
     }
 
     func unknownTunnel(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        // The routing ID is one that the relay gave, so that only the tunnel is unknown.
+        // The relay assigned the routing ID, so that only the tunnel is unknown.
         let given = try? opening?.get().response.values(of: TunnelPath.routingIDHeader).first
         let routing = given.flatMap { RoutingID(hex: $0) }?.hex ?? "000000"
         return try await expect(
@@ -83,7 +83,7 @@ extension CheckRun {
 
     func noUpgrade(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
         var request = ProbeRequest(TunnelPath.new(try freshTunnel()).text)
-        request.asksForUpgrade = false
+        request.requestsUpgrade = false
         return try await expect(426, request, by: deadline)
     }
 
@@ -99,33 +99,34 @@ extension CheckRun {
     }
 
     func contactNotGone(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        // Hexadecimal digits are base64url, too, so this is a contact ID that nobody has.
+        // Hexadecimal digits are base64url, too, so this is an unused contact ID.
         var request = ProbeRequest("/cable/contact/\(try freshTunnel().hex)")
         request.fields = [("X-caBLE-Client-Payload", "a103626761")]
         let response = try await ask(request, by: deadline).response
         guard response.status == 410 else { return .ok(response.summary) }
         return options.offersContact
-            ? .ok("410, as it should be where linked phones are served")
-            : .differs("410, which is right only where linked phones are served (then say --contact)")
+            ? .ok("410, which is right for a relay that serves linked phones")
+            : .differs("410, which is right only for a relay that serves linked phones (then use --contact)")
     }
 
     func slowHead(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
         guard options.isSlow else { return .skipped("only with --slow") }
-        let patience = options.patience(of: .slowHead)
+        let limit = options.reactionTimeout(of: .slowHead)
         let socket = try await connect(by: deadline)
         try await socket.send(Array("GET /cable/new/".utf8), by: deadline)
         do throws(ProbeError) {
-            let last = NIODeadline.now() + TimeAmount(patience)
+            let last = NIODeadline.now() + TimeAmount(limit)
             let response = try await socket.next(by: last, ProbeResponse.take(from:))
             return .ok(response.summary)
         } catch {
             switch error {
-            case .timedOut: return .differs("still waiting after \(patience.words)")
-            case .hungUp: return .ok("closed")
+            case .timedOut: return .differs("still waiting after \(limit.words)")
+            case .disconnected: return .ok("closed")
             default: throw error
             }
         }
     }
+
     func token(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
         guard options.token != nil else { return .skipped("only with --tunnel-token-file") }
         var request = ProbeRequest(TunnelPath.new(try freshTunnel()).text)

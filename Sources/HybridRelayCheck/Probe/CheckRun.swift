@@ -6,15 +6,15 @@ internal import HybridPrimitives
 internal import NIOCore
 internal import NIOSSL
 
-/// The connections of one run: how many there were, which are open, which tunnel several checks share.
+/// The connections of one run: their number, the open ones, and the tunnel that several checks share.
 ///
-/// Used by one task. The checks themselves are in the folder `Checks`.
+/// Used by one task. The checks are in the folder `Checks`.
 final class CheckRun {
-    /// How many connections a run may make: as many as the checks need if each has to open its own tunnel.
+    /// Maximum number of connections of a run: as many as the checks need if each opens its own tunnel.
     ///
-    /// A relay that is as it should be sees 38 to 41.
+    /// A relay that conforms sees 38 to 41.
     static let connectionLimit = 60
-    /// After so many connections in a row that were refused, nothing more is tried.
+    /// Number of failed connections in a row after which the run stops.
     private static let setbackLimit = 3
 
     let relay: RelayAddress
@@ -22,32 +22,35 @@ final class CheckRun {
     private let strict: NIOSSLContext?
     private let lenient: NIOSSLContext?
     private var target: ProbeSocket.Target
-    private let passage: ProbeSocket.Passage?
+    private let proxyTunnel: ProbeSocket.ProxyTunnel?
     private var open: [ProbeSocket] = []
     private var shared: ProbeTunnel?
     private var setbacks = 0
-    /// Set by a check when nothing else can be found out.
-    var whyHopeless: String?
-    /// What several checks look at is fetched once.
+    /// Set by a check if no further check can be made.
+    var abortReason: String?
+    /// Responses that several checks inspect.
     var opening: Result<Opening, ProbeError>?
     var malformedStatuses: Result<[Int], ProbeError>?
 
-    /// So many tunnels in a row could not be opened; a relay that opens none is not asked for each check again.
+    /// Number of tunnels in a row that could not be opened; beyond the limit, no check tries again.
     fileprivate var failedTunnels = 0
     fileprivate static let failedTunnelLimit = 3
 
     private(set) var connections = 0
-    private(set) var wantsToken = false
-    /// How long the relay took to open a tunnel's end once it had been asked, the quickest time.
+    private(set) var requiresToken = false
+    /// The shortest time between a request for a tunnel's end and the response.
     private(set) var openingTime: TimeAmount?
 
-    init(relay: RelayAddress, options: CheckOptions) throws(CheckFailure) {
+    init(relay: RelayAddress, options: CheckOptions) throws(TunnelError) {
         self.relay = relay
         self.options = options
-        let (host, port) = options.detour?.target(of: relay) ?? (relay.host, relay.port)
-        // As for tunnels, the relay's name decides whether there is a proxy, and the proxy is asked for the detour's end.
-        passage = try Self.way(to: relay, options).map { ProbeSocket.Passage(way: $0, host: host, port: port) }
-        target = passage.map { .name(host: $0.way.host, port: $0.way.port) } ?? .name(host: host, port: port)
+        let (host, port) = options.connectTo?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
+        // As for tunnels, the relay's name decides whether there is a proxy, which connects to the override's target.
+        let proxy =
+            relay.isSecure
+            ? try ProxySettings(environment: options.environment).proxy(for: relay.host, port: relay.port) : nil
+        proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
+        target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
         if relay.isSecure {
             strict = try Self.context(options, isStrict: true)
             lenient = try Self.context(options, isStrict: false)
@@ -56,41 +59,28 @@ final class CheckRun {
         }
     }
 
-    private static func way(to relay: RelayAddress, _ options: CheckOptions) throws(CheckFailure) -> ProxyRoute? {
-        guard relay.isSecure else { return nil }
-        do throws(TunnelError) {
-            return try ProxyRoute(to: relay.host, port: relay.port, by: ProxySettings(environment: options.environment))
-        } catch {
-            guard case .proxySettingUnusable(let variable, _) = error else { return nil }
-            throw .proxyUnusable(variable: variable)
-        }
-    }
-
-    private static func context(_ options: CheckOptions, isStrict: Bool) throws(CheckFailure) -> NIOSSLContext {
+    private static func context(_ options: CheckOptions, isStrict: Bool) throws(TunnelError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
         configuration.minimumTLSVersion = isStrict ? .tlsv12 : .tlsv1
         configuration.certificateVerification = isStrict ? .fullVerification : .none
         if let path = options.trustedCertificates {
-            guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
-                throw .certificatesUnusable(path)
-            }
-            configuration.trustRoots = .certificates(certificates)
+            configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
         }
         guard let context = try? NIOSSLContext(configuration: configuration) else {
-            throw .certificatesUnusable(options.trustedCertificates ?? "the system's certificates")
+            throw .trustAnchorsUnusable(options.trustedCertificates ?? "the system's list")
         }
         return context
     }
 
-    /// Finds the relay's address, or that of the proxy on the way to it, which all later connections go to.
-    func reach(by deadline: NIODeadline) async throws(ProbeError) -> String {
+    /// Finds the address of the relay, or of the proxy, that all later connections go to.
+    func resolve(by deadline: NIODeadline) async throws(ProbeError) -> String {
         let address = await (try connect(tls: nil, by: deadline)).remoteAddress()
         await closeUnshared()
         guard let address, let host = address.ipAddress else { throw .unreachable("the connection ended at once") }
         target = .address(address)
-        if let passage { return "the proxy \(passage.way)" }
-        return (host.contains(":") ? "[\(host)]" : host) + ":\(address.port ?? 0)"
+        if let proxyTunnel { return "the proxy \(proxyTunnel.proxy)" }
+        return HostPort(host: host, port: address.port ?? 0).description
     }
 
     private func connect(tls: NIOSSLContext?, by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
@@ -98,45 +88,45 @@ final class CheckRun {
         connections += 1
         do throws(ProbeError) {
             let tls = tls.map { ProbeSocket.TLS(context: $0, host: relay.host) }
-            let socket = try await ProbeSocket.connect(to: target, through: passage, tls: tls, by: deadline)
+            let socket = try await ProbeSocket.connect(to: target, through: proxyTunnel, tls: tls, by: deadline)
             open.append(socket)
             return socket
         } catch {
-            noteSetback("the relay takes no connections any more")
+            recordSetback("the relay accepts no more connections")
             throw error
         }
     }
 
-    /// A connection on which the certificate counts.
+    /// Opens a connection that requires a valid certificate.
     func connectStrictly(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
         try await connect(tls: strict, by: deadline)
     }
 
-    /// A connection on which it does not; nothing secret is sent on it.
+    /// Opens a connection that accepts any certificate; no secret is sent over it.
     func connectLeniently(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
         try await connect(tls: lenient, by: deadline)
     }
 
-    /// A connection for whatever a check does.
+    /// Opens a connection for a check.
     ///
-    /// Only one check judges the certificate; what the others find is wanted also of a relay whose certificate is
-    /// wrong, unless there is a token to lose.
+    /// Only one check judges the certificate. The others are also made with a wrong certificate, unless there is a
+    /// token to protect.
     func connect(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
         try await connect(tls: options.token == nil ? lenient : strict, by: deadline)
     }
 
-    /// Sends a request on a connection of its own and reads the head of the answer, whatever it is.
+    /// Sends a request over a new connection and reads the head of the response.
     func exchange(
         _ request: ProbeRequest,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (socket: ProbeSocket, response: ProbeResponse) {
         let socket = try await connect(by: deadline)
         var bytes = request.bytes(host: relay.authority, token: options.token)
-        defer { bytes.withUnsafeMutableBytes { SecretBytes.wipe($0) } }
+        defer { SecretBytes.wipe(&bytes) }
         let sent = try await socket.send(bytes, by: deadline)
         let (response, arrival) = try await socket.nextTimed(by: deadline, ProbeResponse.take(from:))
         if response.status == 429 || response.status == 503 {
-            noteSetback("the relay answers \(response.status) again and again")
+            recordSetback("the relay answers \(response.status) repeatedly")
             throw .busy(response.status)
         }
         setbacks = 0
@@ -144,25 +134,25 @@ final class CheckRun {
         return (socket, response)
     }
 
-    /// The same; where tunnels are opened, 401 tells that this can't be done without the right token.
+    /// Sends a request; a status of 401 for a new tunnel means that the right token is missing.
     func ask(
         _ request: ProbeRequest,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (socket: ProbeSocket, response: ProbeResponse) {
         let answer = try await exchange(request, by: deadline)
         if request.carriesToken, answer.response.status == 401 {
-            wantsToken = true
+            requiresToken = true
             throw .needsToken(hasSentOne: options.token != nil)
         }
         return answer
     }
 
-    private func noteSetback(_ why: String) {
+    private func recordSetback(_ why: String) {
         setbacks += 1
-        if setbacks == Self.setbackLimit { whyHopeless = why }
+        if setbacks == Self.setbackLimit { abortReason = why }
     }
 
-    /// Closes what a check has left, except the shared tunnel.
+    /// Closes the connections that a check has left open, except the shared tunnel.
     func closeUnshared() async {
         let kept = shared
         let all = open
@@ -180,14 +170,14 @@ final class CheckRun {
 @available(*, unavailable)
 extension CheckRun: Sendable {}
 
-/// The answer to `/cable/new`, and what was asked.
+/// A request for `/cable/new` and its response.
 struct Opening: Sendable {
     let request: ProbeRequest
     let response: ProbeResponse
 }
 
-/// A phone that waits for its client.
-struct ProbePhone: Sendable {
+/// An authenticator that waits for its client.
+struct ProbeAuthenticator: Sendable {
     let socket: ProbeSocket
     let routing: RoutingID
     let tunnel: TunnelID
@@ -202,7 +192,7 @@ struct ProbeTunnel: Sendable {
 }
 
 extension CheckRun {
-    /// A tunnel ID that nobody else uses.
+    /// Returns a random tunnel ID.
     func freshTunnel() throws(ProbeError) -> TunnelID {
         guard let tunnel = TunnelID(bytes: (0..<TunnelID.length).map { _ in UInt8.random(in: 0...255) }) else {
             throw .malformed("no tunnel ID")
@@ -210,25 +200,25 @@ extension CheckRun {
         return tunnel
     }
 
-    /// A phone whose tunnel is open.
-    func phone(by deadline: NIODeadline) async throws(ProbeError) -> ProbePhone {
+    /// Opens a tunnel as an authenticator.
+    func phone(by deadline: NIODeadline) async throws(ProbeError) -> ProbeAuthenticator {
         try await phone(tunnel: try freshTunnel(), by: deadline)
     }
 
-    /// A phone whose tunnel is open under an ID of the check's own.
-    func phone(tunnel: TunnelID, by deadline: NIODeadline) async throws(ProbeError) -> ProbePhone {
+    /// Opens a tunnel with a given ID as an authenticator.
+    func phone(tunnel: TunnelID, by deadline: NIODeadline) async throws(ProbeError) -> ProbeAuthenticator {
         do throws(ProbeError) {
             let (socket, response) = try await ask(ProbeRequest(TunnelPath.new(tunnel).text), by: deadline)
             guard response.status == 101 else { throw .noTunnel("/cable/new was answered \(response.summary)") }
             guard let text = response.values(of: TunnelPath.routingIDHeader).first, let routing = RoutingID(hex: text)
             else { throw .noTunnel("/cable/new gave no routing ID") }
-            return ProbePhone(socket: socket, routing: routing, tunnel: tunnel)
+            return ProbeAuthenticator(socket: socket, routing: routing, tunnel: tunnel)
         } catch {
             throw error.asPremise(after: options.timeout)
         }
     }
 
-    /// A tunnel with both ends there.
+    /// Opens a tunnel with both ends.
     func tunnel(by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
         guard failedTunnels < Self.failedTunnelLimit else {
             throw .noTunnel("\(failedTunnels) in a row could not be opened")
@@ -239,8 +229,8 @@ extension CheckRun {
         return tunnel
     }
 
-    /// Has a client join a phone's tunnel.
-    func join(_ phone: ProbePhone, by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
+    /// Joins a tunnel as a client.
+    func join(_ phone: ProbeAuthenticator, by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
         do throws(ProbeError) {
             let path = TunnelPath.connect(phone.routing, phone.tunnel)
             let (socket, response) = try await ask(ProbeRequest(path.text), by: deadline)
@@ -251,7 +241,7 @@ extension CheckRun {
         }
     }
 
-    /// The tunnel that the check before has left in order, or a new one; for the next check to use, too.
+    /// Returns the tunnel that the previous check left usable, or a new one, which the next check can use.
     func sharedTunnel(by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
         if let shared { return shared }
         let tunnel = try await tunnel(by: deadline)
@@ -259,9 +249,9 @@ extension CheckRun {
         return tunnel
     }
 
-    /// Leaves a tunnel in order for the next check.
+    /// Makes a tunnel available to the next check.
     func share(_ tunnel: ProbeTunnel) { shared = tunnel }
 
-    /// The shared tunnel has ended, or nobody knows what is on its way in it.
+    /// Gives up the shared tunnel, which has ended or may have messages under way.
     func dropShared() { shared = nil }
 }

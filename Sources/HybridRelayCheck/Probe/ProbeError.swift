@@ -6,25 +6,25 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// Why a check did not get what it waited for.
+/// The reason why a check did not get the response that it waited for.
 enum ProbeError: Error, Hashable {
-    /// Nothing came in time.
+    /// The time limit expired.
     case timedOut
     /// The relay ended the connection, or it broke.
-    case hungUp(String)
-    /// What came is not HTTP or not WebSocket, or not what was sent.
+    case disconnected(String)
+    /// The data is not HTTP or not WebSocket, or differs from the data sent.
     case malformed(String)
     /// No connection was made.
     case unreachable(String)
-    /// The certificate is wrong, on a connection where that counts.
+    /// The certificate is wrong, on a connection that requires a valid one.
     case untrusted(String)
     /// The check needs a tunnel, and there is none.
     case noTunnel(String)
-    /// The relay has no room now, or has had enough of us: 429 or 503.
+    /// The relay is full, or limits requests: 429 or 503.
     case busy(Int)
-    /// The relay asks for a token on `/cable/new`, 401, though one may have been sent.
+    /// The relay requires a token for `/cable/new`, or another one: 401.
     case needsToken(hasSentOne: Bool)
-    /// As many connections were made as one run may make.
+    /// The run has made the maximum number of connections.
     case outOfConnections
 
     init(_ error: any Error) {
@@ -32,30 +32,33 @@ enum ProbeError: Error, Hashable {
         case let error as ProbeError: self = error
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             self = .untrusted("the certificate is for another host")
-        case NIOSSLError.uncleanShutdown: self = .hungUp("closed by the relay without TLS's goodbye")
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = Self.ofTLS("\(error)")
-        default: self = .hungUp(Self.words(error))
+        case NIOSSLError.uncleanShutdown: self = .disconnected("closed by the relay without a TLS close_notify")
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = Self.tls("\(error)")
+        default: self = .disconnected(Self.words(error))
         }
     }
 
-    /// BoringSSL tells its reasons only as text, in capitals between two marks.
-    private static func ofTLS(_ text: String) -> ProbeError {
-        let mark = "OPENSSL_internal:"
+    /// Returns the error for BoringSSL's text, which has the reason in capitals between two markers.
+    private static func tls(_ text: String) -> ProbeError {
+        let marker = "OPENSSL_internal:"
         let reason =
-            text.firstRange(of: mark).map { text[$0.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" } }
+            text.firstRange(of: marker).map {
+                text[$0.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+            }
         switch reason {
         case "CERTIFICATE_VERIFY_FAILED": return .untrusted("the certificate is not trusted")
-        case "WRONG_VERSION_NUMBER", "HTTP_REQUEST": return .hungUp("what answers there is not TLS")
+        case "WRONG_VERSION_NUMBER", "HTTP_REQUEST": return .disconnected("the server does not speak TLS")
         case "UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION":
-            return .hungUp("no version of TLS is spoken that is new enough")
+            return .disconnected("the server supports no recent TLS version")
         case let reason?:
-            return .hungUp("TLS failed: " + reason.lowercased().replacing("_", with: " "))
-        case nil where text.contains("EOF during handshake"): return .hungUp("closed by the relay in TLS's handshake")
-        case nil: return .hungUp("TLS failed: \(text.prefix(100))")
+            return .disconnected("TLS failed: " + reason.lowercased().replacing("_", with: " "))
+        case nil where text.contains("EOF during handshake"):
+            return .disconnected("closed by the relay in the TLS handshake")
+        case nil: return .disconnected("TLS failed: \(text.prefix(100))")
         }
     }
 
-    /// What the system or the network library calls an error, for a person.
+    /// Returns the cause of an error of the system or the network library, for users.
     static func words(_ error: any Error) -> String {
         switch error {
         case let error as IOError:
@@ -73,52 +76,46 @@ enum ProbeError: Error, Hashable {
         }
     }
 
-    /// The same of a connection that was to go through a proxy.
-    static func words(_ error: any Error, of way: ProxyRoute) -> String {
-        let proxy = "the proxy \(way)"
+    /// Returns the cause of a failed connection through a proxy.
+    static func words(_ error: any Error, of proxy: HTTPProxy) -> String {
+        let name = "the proxy \(proxy)"
         switch error {
-        case ProbeError.timedOut: return "\(proxy) did not answer in time"
-        case let error as TunnelError:
-            switch error {
-            case .proxyWantsAuthentication: return "\(proxy) wants a user and a password in HTTPS_PROXY"
-            case .proxyRefusesAuthentication: return "\(proxy) does not take the user and password in HTTPS_PROXY"
-            case .proxyRefused(_, let status): return "\(proxy) does not let through (HTTP status \(status))"
-            case .proxyMisbehaved(_, let how): return "\(proxy) broke the protocol: \(how)"
-            default: return "\(proxy) hung up before it answered"
-            }
-        case ChannelError.eof: return "\(proxy) hung up before it answered"
-        default: return "\(proxy): \(words(error))"
+        case ProbeError.timedOut: return "\(name) did not answer in time"
+        // Without the remedy, which follows the semicolon.
+        case let error as TunnelError: return String(error.sentence.prefix { $0 != ";" })
+        case ChannelError.eof: return "\(name) closed the connection before it answered"
+        default: return "\(name): \(words(error))"
         }
     }
 
-    /// What it means for a check that had so much time.
+    /// Returns the outcome of a check with the time limit `time`.
     func outcome(after time: Duration) -> CheckOutcome {
         switch self {
         case .timedOut: .differs("nothing within \(time.words)")
-        case .hungUp(let why): .differs("the connection ended: \(why)")
+        case .disconnected(let why): .differs("the connection ended: \(why)")
         case .malformed(let what): .differs(what)
         case .unreachable(let why): .prevented("no connection: \(why)")
         case .untrusted(let why): .prevented("the token is not sent there: \(why)")
         case .noTunnel(let why): .prevented("no tunnel for it: \(why)")
-        case .busy(let status): .prevented("the relay answered \(status): it is full, or limits how often one may come")
-        case .needsToken(false): .prevented("the relay wants a token: name its file with --tunnel-token-file")
-        case .needsToken(true): .prevented("the relay does not take this token; ask who runs it")
+        case .busy(let status): .prevented("the relay answered \(status): it is full, or limits requests")
+        case .needsToken(false): .prevented("the relay requires a token: name its file with --tunnel-token-file")
+        case .needsToken(true): .prevented("the relay rejects this token; ask its operator")
         case .outOfConnections: .prevented("\(CheckRun.connectionLimit) connections were made")
         }
     }
 
-    /// What a tunnel's opening that failed so means for a check that needs the tunnel.
+    /// Returns the error for a check whose tunnel could not be opened.
     func asPremise(after time: Duration) -> ProbeError {
         switch self {
         case .timedOut: .noTunnel("nothing within \(time.words)")
-        case .hungUp(let why), .malformed(let why): .noTunnel(why)
+        case .disconnected(let why), .malformed(let why): .noTunnel(why)
         case .unreachable, .untrusted, .noTunnel, .busy, .needsToken, .outOfConnections: self
         }
     }
 }
 
 extension Duration {
-    /// Seconds, with a fraction only if there is one.
+    /// The duration in seconds, or in milliseconds if it is not a whole number of seconds.
     var words: String {
         let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
         return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
@@ -126,6 +123,6 @@ extension Duration {
 }
 
 extension TimeAmount {
-    /// Milliseconds with one decimal.
+    /// The time in milliseconds with one decimal place.
     var milliseconds: String { "\(Double(nanoseconds / 100_000) / 10) ms" }
 }

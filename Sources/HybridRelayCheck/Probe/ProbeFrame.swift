@@ -2,7 +2,7 @@
 
 internal import NIOCore
 
-/// A WebSocket frame (RFC 6455 §5.2) as the checks send and read it.
+/// A WebSocket frame (RFC 6455 §5.2), valid or not, as the checks send and read it.
 struct ProbeFrame: Hashable, Sendable {
     enum Opcode: UInt8, Sendable {
         case continuation = 0
@@ -13,14 +13,16 @@ struct ProbeFrame: Hashable, Sendable {
         case pong = 10
     }
 
-    /// No check makes a relay send more at once.
+    /// Maximum length of a payload that is read; no check makes a relay send more.
     private static let maximumLength = 2 << 20
 
     var opcode: Opcode
     var isFinal = true
     var payload: [UInt8]
 
-    /// The bytes of the frame; only a check of that very rule leaves the mask out.
+    /// Returns the bytes of the frame.
+    ///
+    /// Only the check of that rule omits the mask.
     func bytes(masked: Bool = true) -> [UInt8] {
         var head = [opcode.rawValue | (isFinal ? 0x80 : 0)]
         let maskBit: UInt8 = masked ? 0x80 : 0
@@ -39,14 +41,14 @@ struct ProbeFrame: Hashable, Sendable {
         return head + mask + body
     }
 
-    /// Takes a frame from the front of the bytes, if it is complete.
+    /// Takes a frame from the front of the bytes; `nil` if it is incomplete.
     static func take(from bytes: inout ByteBuffer) throws(ProbeError) -> ProbeFrame? {
         var rest = bytes
         guard let first = rest.readInteger(as: UInt8.self), let second = rest.readInteger(as: UInt8.self) else {
             return nil
         }
         guard first & 0x70 == 0 else { throw .malformed("a frame with reserved bits") }
-        guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .malformed("a frame of unknown kind") }
+        guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .malformed("a frame with an unknown opcode") }
         guard second & 0x80 == 0 else { throw .malformed("a masked frame, which only clients send") }
         guard opcode.rawValue < 8 || (first & 0x80 != 0 && second <= 125) else {
             throw .malformed("a control frame in fragments, or of more than 125 bytes")
@@ -68,14 +70,14 @@ struct ProbeFrame: Hashable, Sendable {
     }
 }
 
-/// What an end of a tunnel hears.
+/// An event at one end of a tunnel.
 enum ProbeEvent: Hashable, Sendable {
     case message([UInt8])
     case text
     case pong([UInt8])
     case close(UInt16?)
 
-    /// In words.
+    /// Text for users.
     var name: String {
         switch self {
         case .message(let bytes): "a message of \(bytes.count) bytes"
@@ -99,19 +101,19 @@ extension ProbeSocket {
         try await send(ProbeFrame(opcode: .close, payload: payload).bytes(), by: deadline)
     }
 
-    /// The next event; fragments are put together, the relay's own pings are answered.
+    /// Waits for the next event; reassembles fragments and answers the relay's pings.
     func nextEvent(by deadline: NIODeadline) async throws(ProbeError) -> ProbeEvent {
         try await nextTimedEvent(by: deadline).event
     }
 
-    /// The next event, and when its last byte came.
+    /// Waits for the next event; also returns the arrival time of its last byte.
     func nextTimedEvent(
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (event: ProbeEvent, arrival: NIODeadline) {
         var message: [UInt8] = []
         var kind: ProbeFrame.Opcode?
         while true {
-            // Frames that are there already are taken without waiting, so a stream of pings would never end.
+            // Buffered frames are taken without waiting, so a stream of pings would never end.
             guard .now() < deadline else { throw .timedOut }
             let (frame, arrival) = try await nextTimed(by: deadline, ProbeFrame.take(from:))
             switch frame.opcode {

@@ -3,12 +3,12 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// Collects what a relay sends until somebody asks for it; lives on the connection's event loop.
+/// Buffers a relay's data until a check reads it; confined to the connection's event loop.
 final class ProbeInbox {
-    /// What one connection may send in all: several times what any check needs, so that a relay that floods is
-    /// neither stored nor listened to for ever.
+    /// Maximum number of bytes received over one connection: several times the need of any check, so that a relay
+    /// cannot flood the checker.
     static let limit = 8 << 20
-    /// So many of the last reads have their time remembered.
+    /// Number of recent reads whose time is recorded.
     private static let rememberedReads = 64
 
     private struct Request {
@@ -22,14 +22,14 @@ final class ProbeInbox {
     private var reads: [(end: Int, time: NIODeadline)] = []
     private var ending: ProbeError?
     private var request: Request?
-    /// The other end's address; once a connection is closed, it knows none.
+    /// The peer's address, kept because a closed channel has none.
     private(set) var remoteAddress: SocketAddress?
-    /// What TLS has agreed on; once a connection is closed, it knows nothing of that either.
+    /// The negotiated TLS version, kept because a closed channel has none.
     private(set) var tlsVersion: TLSVersion?
-    /// From when to when the other end's certificate holds, in seconds since 1970.
-    private(set) var certificatePeriod: (start: Int, end: Int)?
+    /// Validity of the peer's certificate in seconds since 1970.
+    private(set) var certificateValidity: (start: Int, end: Int)?
 
-    /// What `parse` makes of the bytes once it finds enough of them; one request at a time.
+    /// Waits until `parse` returns a value for the bytes received; one request at a time.
     func next<Value: Sendable>(
         by deadline: NIODeadline,
         on eventLoop: any EventLoop,
@@ -56,19 +56,19 @@ final class ProbeInbox {
         return promise.futureResult
     }
 
-    /// When the last of the bytes came that were taken from the front.
+    /// Arrival time of the last byte that was taken from the front.
     private var arrivalOfLastParsed: NIODeadline {
         let taken = received - collected.readableBytes
         return reads.first { $0.end >= taken }?.time ?? .now()
     }
 
-    /// Remembers what TLS has agreed on; to be called as soon as the handshake is over.
-    func noteTLS(of channel: any Channel) {
+    /// Records the negotiated TLS parameters; must be called as soon as the handshake is over.
+    func recordTLS(of channel: any Channel) {
         guard tlsVersion == nil else { return }
         let pipeline = channel.pipeline.syncOperations
         tlsVersion = try? pipeline.nioSSL_tlsVersion()
         guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
-        certificatePeriod = (certificate.notValidBefore, certificate.notValidAfter)
+        certificateValidity = (certificate.notValidBefore, certificate.notValidAfter)
     }
 
     private func expire() {
@@ -83,8 +83,8 @@ final class ProbeInbox {
         request = nil
     }
 
-    /// Why the connection ended, if it has.
-    var whyEnded: ProbeError? { ending }
+    /// Reason of the connection's end, once it has ended.
+    var endReason: ProbeError? { ending }
 }
 
 @available(*, unavailable)
@@ -99,7 +99,7 @@ extension ProbeInbox: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after the limit, until the connection is closed, is not kept either.
+        // Data beyond the limit is dropped until the connection is closed.
         guard received <= Self.limit else { return }
         var bytes = unwrapInboundIn(data)
         received += bytes.readableBytes
@@ -111,13 +111,13 @@ extension ProbeInbox: ChannelInboundHandler {
             self.request = nil
         }
         if received > Self.limit {
-            end(.malformed("more than \(Self.limit >> 20) MiB came on one connection"))
+            end(.malformed("the relay sent more than \(Self.limit >> 20) MiB over one connection"))
             context.close(promise: nil)
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(.hungUp("closed by the relay"))
+        end(.disconnected("closed by the relay"))
         context.fireChannelInactive()
     }
 

@@ -3,17 +3,18 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import HybridCaBLE
+internal import HybridDataChannel
 internal import NIOCore
 
-/// A request for a WebSocket, with whatever a check makes of it.
+/// A WebSocket request, with the deviations of a check.
 struct ProbeRequest: Sendable {
     var method = "GET"
     var path: String
     var subprotocol: String? = TunnelPath.subprotocol
-    var asksForUpgrade = true
-    /// Whether a token, if there is one, stands in the request; only who opens a tunnel may be asked for it.
+    var requestsUpgrade = true
+    /// True if the request carries the token, if there is one; only requests that open a tunnel do.
     var carriesToken: Bool
-    /// Name and value of further fields.
+    /// Names and values of further fields.
     var fields: [(name: String, value: String)] = []
     let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 
@@ -22,10 +23,10 @@ struct ProbeRequest: Sendable {
         carriesToken = path.hasPrefix("/cable/new/")
     }
 
-    /// The request; with a token in it, it is as secret.
-    func bytes(host: String, token: TunnelToken? = nil) -> [UInt8] {
+    /// Returns the request, which is secret if it contains a token.
+    func bytes(host: String, token: BearerToken? = nil) -> [UInt8] {
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)"]
-        if asksForUpgrade {
+        if requestsUpgrade {
             lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
             lines.append("Sec-WebSocket-Key: \(key)")
         }
@@ -36,7 +37,7 @@ struct ProbeRequest: Sendable {
         return token.withUnsafeBytes { token in
             let (field, ending) = ("Authorization: Bearer ".utf8, "\r\n\r\n".utf8)
             var bytes: [UInt8] = []
-            // So that nothing is moved, which would be left behind.
+            // An array that moved would leave a copy behind.
             bytes.reserveCapacity(text.utf8.count + field.count + token.count + ending.count)
             bytes += text.utf8
             bytes += field
@@ -46,37 +47,37 @@ struct ProbeRequest: Sendable {
         }
     }
 
-    /// What the relay makes of the key (RFC 6455 §4.2.2); SHA-1 secures nothing here.
+    /// The value of `Sec-WebSocket-Accept` for the key (RFC 6455 §4.2.2); SHA-1 protects nothing here.
     var accept: String {
         let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         return Data(Insecure.SHA1.hash(data: Array(text.utf8))).base64EncodedString()
     }
 }
 
-/// The head of an answer, read without judging it.
+/// The head of a response, parsed without being validated.
 struct ProbeResponse: Sendable {
     let status: Int
     private let fields: [(name: String, value: String)]
 
     private static let maximumLength = 16 << 10
 
-    /// The status in words, for a person; nobody's client follows a redirection.
+    /// The status for users, with the target of a redirection.
     var summary: String {
         guard (300...399).contains(status), let target = values(of: "Location").first else { return "\(status)" }
         return "\(status), a redirection to \"\(target.prefix(80))\", which clients do not follow"
     }
 
-    /// The values of a field in their order; case of the name does not matter.
+    /// Returns the values of a field in their order; the name is case-insensitive.
     func values(of name: String) -> [String] {
         fields.filter { $0.name == name.lowercased() }.map(\.value)
     }
 
-    /// Whether a comma-separated field has an item, in either case.
+    /// Returns true if a comma-separated field has an item, in either case.
     func list(_ name: String, contains item: String) -> Bool {
         values(of: name).flatMap { $0.split(separator: ",") }.contains { $0.trimmed.lowercased() == item }
     }
 
-    /// Takes a head from the front of the bytes, if it is complete.
+    /// Takes a head from the front of the bytes; `nil` if it is incomplete.
     static func take(from bytes: inout ByteBuffer) throws(ProbeError) -> ProbeResponse? {
         let all = bytes.readableBytesView.prefix(maximumLength)
         guard let end = all.firstRange(of: Array("\r\n\r\n".utf8)) else {
@@ -92,7 +93,7 @@ struct ProbeResponse: Sendable {
 
     private init(head: String) throws(ProbeError) {
         var lines = head.split(separator: "\r\n")
-        guard let first = lines.first, first.hasPrefix("HTTP/1.") else { throw .malformed("no HTTP/1.1 answer") }
+        guard let first = lines.first, first.hasPrefix("HTTP/1.") else { throw .malformed("no HTTP/1.1 response") }
         lines.removeFirst()
         guard let word = first.split(separator: " ").dropFirst().first, word.count == 3,
             word.allSatisfy(\.isASCII), word.allSatisfy(\.isNumber), let status = Int(word)

@@ -2,86 +2,87 @@
 
 internal import Glibc
 internal import HybridDataChannel
+internal import HybridPrimitives
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// One connection to the relay: it sends any bytes, right or wrong, and never waits longer than it is told.
+/// One connection to the relay, which sends any bytes, valid or not; all waits have deadlines.
 struct ProbeSocket: Sendable {
     private let channel: any Channel
     private let inbox: NIOLoopBound<ProbeInbox>
 
-    /// TLS towards a host, or none.
+    /// TLS parameters for a host.
     struct TLS: Sendable {
         let context: NIOSSLContext
         let host: String
     }
 
-    /// Where a connection goes.
+    /// Target of a connection.
     enum Target: Sendable {
         case name(host: String, port: Int)
         case address(SocketAddress)
     }
 
-    /// A proxy, and what it is asked for.
-    struct Passage: Sendable {
-        let way: ProxyRoute
+    /// A proxy, and the host to connect to through it.
+    struct ProxyTunnel: Sendable {
+        let proxy: HTTPProxy
         let host: String
         let port: Int
     }
 
-    private struct Begun: Sendable {
+    private struct Started: Sendable {
         let socket: ProbeSocket
-        /// When the proxy has opened the way; `nil` without one.
+        /// Completes when the proxy has opened the tunnel; `nil` without a proxy.
         let opened: EventLoopFuture<Void>?
     }
 
-    /// Returns once TCP is connected, and a proxy has opened the way; TLS goes on meanwhile.
+    /// Connects; returns once TCP is connected and a proxy has opened the tunnel, while TLS goes on.
     static func connect(
         to target: Target,
-        through passage: Passage?,
+        through proxyTunnel: ProxyTunnel?,
         tls: TLS?,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> Self {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(max(deadline - .now(), .milliseconds(1)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        let configure: @Sendable (any Channel) -> EventLoopFuture<Begun> = { channel in
+        let configure: @Sendable (any Channel) -> EventLoopFuture<Started> = { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                let opened = try passage.map { try open($0, on: channel, by: deadline) }
+                let opened = try proxyTunnel.map { try open($0, on: channel, by: deadline) }
                 if let tls {
                     try pipeline.addHandler(NIOSSLClientHandler(context: tls.context, serverHostname: tls.serverName))
                 }
                 let inbox = ProbeInbox()
                 try pipeline.addHandler(inbox)
                 let socket = ProbeSocket(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop))
-                return Begun(socket: socket, opened: opened)
+                return Started(socket: socket, opened: opened)
             }
         }
         do {
-            let begun =
+            let started =
                 switch target {
                 case .name(let host, let port):
                     try await bootstrap.connect(host: host, port: port, channelInitializer: configure)
                 case .address(let address):
                     try await bootstrap.connect(to: address, channelInitializer: configure)
                 }
-            try await begun.opened?.get()
-            return begun.socket
+            try await started.opened?.get()
+            return started.socket
         } catch {
-            throw .unreachable(passage.map { ProbeError.words(error, of: $0.way) } ?? ProbeError.words(error))
+            throw .unreachable(proxyTunnel.map { ProbeError.words(error, of: $0.proxy) } ?? ProbeError.words(error))
         }
     }
 
-    /// Has the proxy asked for the way as soon as it is connected.
+    /// Adds the handler that requests the tunnel from the proxy once it is connected.
     private static func open(
-        _ passage: Passage,
+        _ proxyTunnel: ProxyTunnel,
         on channel: any Channel,
         by deadline: NIODeadline
     ) throws -> EventLoopFuture<Void> {
         let promise = channel.eventLoop.makePromise(of: Void.self)
-        let handler = passage.way.handler(to: passage.host, port: passage.port) {
+        let handler = proxyTunnel.proxy.connectHandler(to: proxyTunnel.host, port: proxyTunnel.port) {
             promise.completeWith($0.mapError { $0 })
         }
         let timer = channel.eventLoop.scheduleTask(deadline: deadline) {
@@ -94,36 +95,36 @@ struct ProbeSocket: Sendable {
         return promise.futureResult
     }
 
-    /// The address at the other end, also when the connection has ended.
+    /// Returns the peer's address, even after the connection has ended.
     func remoteAddress() async -> SocketAddress? {
         try? await channel.eventLoop.submit { [inbox] in inbox.value.remoteAddress }.get()
     }
 
-    /// The version of TLS that was agreed on, once something has been sent; also when the connection has ended.
+    /// Returns the negotiated TLS version once data has been sent, even after the connection has ended.
     func tlsVersion() async -> TLSVersion? {
         try? await channel.eventLoop.submit { [inbox] in inbox.value.tlsVersion }.get()
     }
 
-    /// From when to when the relay's certificate holds, in seconds since 1970; known as long as the version is.
-    func certificatePeriod() async -> (start: Int, end: Int)? {
-        try? await channel.eventLoop.submit { [inbox] in inbox.value.certificatePeriod }.get()
+    /// Returns the validity of the relay's certificate in seconds since 1970, under the same conditions.
+    func certificateValidity() async -> (start: Int, end: Int)? {
+        try? await channel.eventLoop.submit { [inbox] in inbox.value.certificateValidity }.get()
     }
 
-    /// Has the system acknowledge what comes as late as it may, as it does anyway in the middle of a conversation:
-    /// 40 ms, unless there is something to send.
+    /// Makes the system delay acknowledgments by 40 ms unless there is data to send, as it does in the middle of a
+    /// conversation anyway.
     func delayAcknowledgements() async {
         try? await channel.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 0).get()
     }
 
-    /// Returns once the system has taken the bytes, which is after the TLS handshake; tells when that was.
+    /// Sends bytes; returns the time when the system took them, which is after the TLS handshake.
     @discardableResult
     func send(_ bytes: [UInt8], by deadline: NIODeadline) async throws(ProbeError) -> NIODeadline {
         try await sent(write(bytes), by: deadline)
     }
 
-    /// Sends twice, the second time a moment after the first, and tells when each began.
+    /// Sends twice, with a pause, and returns the times when the two began.
     ///
-    /// All of it happens on the connection's event loop: whoever waits for this may be resumed late.
+    /// Both run on the connection's event loop, because the calling task may be resumed late.
     func sendTwice(
         _ first: [UInt8],
         _ second: [UInt8],
@@ -132,22 +133,22 @@ struct ProbeSocket: Sendable {
     ) async throws(ProbeError) -> (first: NIODeadline, second: NIODeadline) {
         let eventLoop = channel.eventLoop
         let both = eventLoop.flatSubmit { () -> EventLoopFuture<(first: NIODeadline, second: NIODeadline)> in
-            let begun = NIODeadline.now()
+            let start = NIODeadline.now()
             return write(first).flatMap { _ in
                 eventLoop.flatScheduleTask(in: pause) {
-                    let begunAgain = NIODeadline.now()
-                    return write(second).map { _ in (begun, begunAgain) }
+                    let secondStart = NIODeadline.now()
+                    return write(second).map { _ in (start, secondStart) }
                 }.futureResult
             }
         }
         return try await sent(both, by: deadline)
     }
 
-    /// Writes, and tells when the system had taken all of it.
+    /// Writes bytes; returns the time when the system had taken all of them.
     private func write(_ bytes: [UInt8]) -> EventLoopFuture<NIODeadline> {
         channel.writeAndFlush(ByteBuffer(bytes: bytes)).map { [channel, inbox] in
-            // Asked here, where the connection is still there: it may have ended when the next task runs.
-            inbox.value.noteTLS(of: channel)
+            // The connection may have ended when the next task runs.
+            inbox.value.recordTLS(of: channel)
             return .now()
         }
     }
@@ -165,13 +166,13 @@ struct ProbeSocket: Sendable {
             return value
         } catch {
             timer.cancel()
-            // What the connection said when it ended tells more than a write that came too late.
-            let why = try? await channel.eventLoop.submit { [inbox] in inbox.value.whyEnded }.get()
+            // The reason of the connection's end is more precise than the error of a late write.
+            let why = try? await channel.eventLoop.submit { [inbox] in inbox.value.endReason }.get()
             throw why ?? ProbeError(error)
         }
     }
 
-    /// What `parse` makes of the bytes that come.
+    /// Waits until `parse` returns a value for the bytes received.
     func next<Value: Sendable>(
         by deadline: NIODeadline,
         _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
@@ -179,7 +180,7 @@ struct ProbeSocket: Sendable {
         try await nextTimed(by: deadline, parse).value
     }
 
-    /// The same, and when the last of those bytes came, however late it is asked for.
+    /// Waits until `parse` returns a value, and returns it with the arrival time of its last byte.
     func nextTimed<Value: Sendable>(
         by deadline: NIODeadline,
         _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
@@ -194,7 +195,7 @@ struct ProbeSocket: Sendable {
         }
     }
 
-    /// Ends the connection in the proper way; does not wait long for a relay that keeps its end of TLS open.
+    /// Closes the connection in order; waits at most 300 ms for the relay to close its end of TLS.
     func close() async {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         let timer = channel.eventLoop.scheduleTask(in: .milliseconds(300)) { promise.succeed() }
@@ -205,8 +206,8 @@ struct ProbeSocket: Sendable {
         try? await promise.futureResult.get()
     }
 
-    /// Breaks the TCP connection: no close frame, no goodbye of TLS, a reset.
-    func cut() async {
+    /// Resets the TCP connection, without a close frame or a TLS alert.
+    func reset() async {
         let channel = channel
         let done = channel.eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
             let promise = channel.eventLoop.makePromise(of: Void.self)
@@ -214,7 +215,7 @@ struct ProbeSocket: Sendable {
             let pipeline = channel.pipeline.syncOperations
             _ = (channel as? any SocketOptionProvider)?.setSoLinger(atOnce)
             if let tls = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
-                // From here the close goes towards the socket and past TLS.
+                // From this context, the close goes to the socket and bypasses TLS.
                 tls.close(promise: promise)
             } else {
                 channel.close(promise: promise)
@@ -226,13 +227,11 @@ struct ProbeSocket: Sendable {
 }
 
 extension ProbeSocket.TLS {
-    /// What stands in SNI and is compared with the certificate; an address is compared without being sent.
-    fileprivate var serverName: String? {
-        (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
-    }
+    /// The name for SNI and the certificate check; an address is checked without being sent.
+    fileprivate var serverName: String? { IPAddress(host) == nil ? host : nil }
 }
 
 extension ProbeSocket {
-    /// Whether two values are the same connection.
+    /// Returns true if both values are the same connection.
     func isSame(as other: ProbeSocket) -> Bool { channel === other.channel }
 }

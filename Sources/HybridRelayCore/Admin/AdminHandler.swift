@@ -3,27 +3,29 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One connection to the admin listener; it must ask within some seconds and is asked nothing about a body.
+/// One connection to the admin listener.
+///
+/// A request must arrive within ten seconds; its body is ignored.
 final class AdminHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private static let patience = TimeAmount.seconds(10)
+    private static let timeout = TimeAmount.seconds(10)
 
-    private let answers: AdminAnswers
-    private var alarm: Scheduled<Void>?
+    private let responder: AdminResponder
+    private var timeoutTask: Scheduled<Void>?
     private var request: HTTPRequestHead?
 
-    init(_ answers: AdminAnswers) { self.answers = answers }
+    init(_ responder: AdminResponder) { self.responder = responder }
 
-    func handlerAdded(context: ChannelHandlerContext) { setAlarm(context) }
+    func handlerAdded(context: ChannelHandlerContext) { restartTimeout(context) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { alarm?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { timeoutTask?.cancel() }
 
-    private func setAlarm(_ context: ChannelHandlerContext) {
-        alarm?.cancel()
+    private func restartTimeout(_ context: ChannelHandlerContext) {
+        timeoutTask?.cancel()
         let channel = context.channel
-        alarm = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        timeoutTask = context.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -33,20 +35,20 @@ final class AdminHandler: ChannelInboundHandler {
         case .end:
             guard let request else { return }
             self.request = nil
-            setAlarm(context)
-            answer(request, context)
+            restartTimeout(context)
+            respond(to: request, context)
         }
     }
 
-    private func answer(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let answer = answers.answer(request.method, request.uri)
-        let body = ByteBuffer(string: answer.body)
+    private func respond(to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let response = responder.response(to: request.method, request.uri)
+        let body = ByteBuffer(string: response.body)
         var headers = HTTPHeaders([
-            ("Content-Type", answer.type), ("Content-Length", "\(body.readableBytes)"), ("Cache-Control", "no-store"),
+            ("Content-Type", response.type), ("Content-Length", "\(body.readableBytes)"), ("Cache-Control", "no-store"),
         ])
-        if answer.status == .methodNotAllowed { headers.add(name: "Allow", value: "GET, HEAD") }
+        if response.status == .methodNotAllowed { headers.add(name: "Allow", value: "GET, HEAD") }
         if !request.isKeepAlive { headers.add(name: "Connection", value: "close") }
-        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
+        let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if request.method != .HEAD { context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         let channel = context.channel
@@ -61,3 +63,44 @@ final class AdminHandler: ChannelInboundHandler {
 
 @available(*, unavailable)
 extension AdminHandler: Sendable {}
+
+/// Responses of the admin listener, without sockets.
+struct AdminResponder: Sendable {
+    struct Response: Equatable {
+        var status: HTTPResponseStatus
+        var type = "text/plain; charset=utf-8"
+        var body: String
+    }
+
+    let health: @Sendable () -> RelayHealth
+    let metrics: @Sendable () -> String
+
+    /// Returns the response to a request.
+    ///
+    /// A query is ignored.
+    func response(to method: HTTPMethod, _ target: String) -> Response {
+        let path = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+        guard ["/metrics", "/healthz", "/readyz"].contains(path) else {
+            return Response(status: .notFound, body: "not found: there are /metrics, /healthz and /readyz\n")
+        }
+        guard method == .GET || method == .HEAD else {
+            return Response(status: .methodNotAllowed, body: "GET is required\n")
+        }
+        switch path {
+        case "/metrics":
+            return Response(status: .ok, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics())
+        case "/healthz":
+            let health = health()
+            return Response(status: health == .broken ? .serviceUnavailable : .ok, body: "\(health.rawValue)\n")
+        default:
+            let health = health()
+            let status: HTTPResponseStatus =
+                switch health {
+                case .ready: .ok
+                case .draining: .notFound
+                case .starting, .broken, .stopped: .serviceUnavailable
+                }
+            return Response(status: status, body: "\(health.rawValue)\n")
+        }
+    }
+}

@@ -6,27 +6,30 @@ public import NIOCore
 internal import NIOHTTP1
 public import NIOPosix
 
-/// What operators and their tools ask: `/metrics`, `/healthz` and `/readyz`, on a port that is not the public one.
+/// HTTP server for operators and their tools: `/metrics`, `/healthz` and `/readyz`, on a separate port, without TLS.
 ///
-/// Speaks HTTP without TLS. It shows numbers and the state of the relay, and nothing of anybody: no address, no ID, no
-/// host, no token. `/readyz` answers 200 while new tunnels are taken, 404 while the relay drains (a balancer then
-/// sends new ones elsewhere and goes on sending clients to phones that wait here), 503 otherwise; `/healthz` answers
-/// 200 unless the relay is broken.
+/// It shows the relay's metrics and state, and nothing about users: no address, ID, host or token. `/readyz` answers
+/// 200 while the relay accepts new tunnels, 404 while it drains, and 503 otherwise. On 404 a balancer sends new tunnels
+/// to another relay but still sends clients to phones that wait here. `/healthz` answers 200 unless the relay is
+/// broken.
 public final class AdminServer: Sendable {
-    /// Answers in parallel that are worth the memory.
+    /// Most open connections.
     private static let maximumConnections = 64
 
     private let address: SocketAddress
-    private let answers: AdminAnswers
+    private let responder: AdminResponder
     private let logger: Logger
     private let group: any EventLoopGroup
     private let listener = Locked<(any Channel)?>(nil)
 
-    /// An admin server that does not listen yet.
+    /// Creates an admin server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - health: asked at each request.
-    ///   - metrics: the text of `/metrics`, made at each request.
+    ///   - address: The address to listen on.
+    ///   - logger: Logs failures of the server.
+    ///   - group: The event loops for connections.
+    ///   - health: Returns the state of the relay; called for each request.
+    ///   - metrics: Returns the text of `/metrics`; called for each request.
     public init(
         address: SocketAddress,
         logger: Logger,
@@ -37,14 +40,14 @@ public final class AdminServer: Sendable {
         self.address = address
         self.logger = logger
         self.group = group
-        answers = AdminAnswers(health: health, metrics: metrics)
+        responder = AdminResponder(health: health, metrics: metrics)
     }
 
-    /// Listens and returns the address, with the real port where 0 was asked for.
+    /// Starts listening and returns the address, with the actual port if 0 was given.
     ///
     /// - Throws: ``ListenError``.
     public func start() async throws -> SocketAddress {
-        let (answers, open) = (answers, Locked(0))
+        let (responder, open) = (responder, Locked(0))
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
@@ -59,7 +62,7 @@ public final class AdminServer: Sendable {
                         return
                     }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(AdminHandler(answers))
+                    try channel.pipeline.syncOperations.addHandler(AdminHandler(responder))
                 }
             }
         let channel: any Channel

@@ -2,35 +2,42 @@
 
 internal import HybridCaBLE
 internal import HybridThreads
+internal import Logging
+internal import Metrics
 internal import NIOCore
 
-/// Who may come in: how many connections there may be, in all and from one source, and who may open a tunnel.
+/// Limits on connections, in total and for each source, and the rules for opening tunnels.
 ///
-/// Asked when a connection begins and ends and when a tunnel is opened; messages do not pass here. Sources are known
-/// only here, and only while they have something to do with the relay.
+/// Called when a connection opens or closes and when a tunnel is requested; not on the message path. No other type
+/// knows sources. A source is kept only while it has connections or has recently opened tunnels.
 final class AdmissionControl: Sendable {
-    /// Why a connection is hung up on before a word is said.
+    /// Reason for closing a connection before anything is sent.
     enum Rejection: String, CaseIterable, Error {
-        /// Its source has as many as it may.
+        /// The source has the most connections it may have.
         case source
-        /// The relay has as many as it may.
+        /// The relay has the most connections it may have.
         case full
+        /// A balancer's PROXY header is missing, malformed or late.
+        case proxy
     }
 
     private struct State {
         var sources: SourceTable
         var connections = 0
-        var arrivals = 0
+        var acceptedConnections = 0
         var maximum: Int
-        var tokens: NewTokens?
+        var tokens: TunnelTokens?
         var isDraining = false
     }
 
     private let state: Locked<State>
     private let checksOrigin: Bool
+    private let metrics = AdmissionMetrics()
+    private let logger: Logger
 
-    init(limits: RelayLimits, tokens: NewTokens? = nil, checksOrigin: Bool = false) {
+    init(limits: RelayLimits, tokens: TunnelTokens? = nil, checksOrigin: Bool = false, logger: Logger) {
         self.checksOrigin = checksOrigin
+        self.logger = logger
         state = Locked(
             State(sources: SourceTable(limits: limits.sources), maximum: limits.connections, tokens: tokens)
         )
@@ -38,44 +45,49 @@ final class AdmissionControl: Sendable {
 
     // MARK: Connections
 
-    /// Connections there are.
+    /// Number of open connections.
     var connections: Int { state.withLock { $0.connections } }
 
-    /// Connections there have ever been.
-    var arrivals: Int { state.withLock { $0.arrivals } }
+    /// Number of connections admitted since the start.
+    var acceptedConnections: Int { state.withLock { $0.acceptedConnections } }
 
-    /// A connection begins; where nobody can tell its source, only the whole number counts.
-    func arrive(_ source: SourcePrefix?) throws(Rejection) {
+    /// Counts a new connection.
+    ///
+    /// Without a source, only the total number is limited.
+    func admitConnection(from source: SourcePrefix?) throws(Rejection) {
         let rejection = state.withLock { state -> Rejection? in
             guard state.connections < state.maximum else { return .full }
-            if let source, !state.sources.arrive(source) { return .source }
+            if let source, !state.sources.addConnection(from: source) { return .source }
             state.connections += 1
-            state.arrivals += 1
+            state.acceptedConnections += 1
             return nil
         }
-        if let rejection { throw rejection }
+        if let rejection {
+            recordRejection(rejection)
+            throw rejection
+        }
+        metrics.admitted.increment()
     }
 
-    /// A connection that was let in is closed.
-    func leave(_ source: SourcePrefix?) {
+    /// Counts a connection that was rejected.
+    func recordRejection(_ rejection: Rejection) { metrics.rejected[rejection]?.increment() }
+
+    /// Releases an admitted connection that has closed.
+    func removeConnection(from source: SourcePrefix?) {
         state.withLock { state in
             state.connections -= 1
-            if let source { state.sources.leave(source) }
+            if let source { state.sources.removeConnection(from: source) }
         }
     }
 
     // MARK: Requests
 
-    /// Whether a request may have what it asks for; the name of its token, if it needed one.
+    /// Admits a request, or throws the reason for refusing it.
     ///
-    /// The token comes before the rate: who has none must not use up what others of its source may.
-    func admit(
-        _ request: UpgradeRequest,
-        from source: SourcePrefix?,
-        now: NIODeadline
-    ) throws(UpgradeRefusal) -> String? {
+    /// The token is checked before the rate: a peer without a token must not use up the rate of its source.
+    func admit(_ request: UpgradeRequest, from source: SourcePrefix?, now: NIODeadline) throws(UpgradeRefusal) {
         if checksOrigin { try request.checkOrigin() }
-        guard case .new = request.path else { return nil }
+        guard case .new = request.path else { return }
         let (isDraining, tokens) = state.withLock { ($0.isDraining, $0.tokens) }
         guard !isDraining else { throw .draining }
         var name: String?
@@ -84,22 +96,30 @@ final class AdmissionControl: Sendable {
             guard let known = tokens.match(token) else { throw .tokenWrong }
             name = known
         }
-        if let source, !state.withLock({ $0.sources.mayOpen(source, now: now) }) { throw .tooManyRequests }
-        return name
+        if let source, !state.withLock({ $0.sources.admitTunnel(from: source, now: now) }) { throw .tooManyRequests }
+        if let name { metrics.countTunnel(openedWith: name) }
+    }
+
+    /// Counts and logs a request that was refused.
+    func recordRefusal(_ refusal: UpgradeRefusal) {
+        metrics.refused[refusal.status]?.increment()
+        logger.debug("request refused", metadata: ["status": "\(refusal.status)", "why": "\(refusal)"])
     }
 
     // MARK: Changes
 
-    /// Lets nobody open a tunnel any more; those that wait can still be joined.
-    func drain() { state.withLock { $0.isDraining = true } }
+    /// Refuses new tunnels from now on.
+    ///
+    /// Waiting tunnels can still be joined.
+    func drain() {
+        state.withLock { $0.isDraining = true }
+        metrics.draining.record(1)
+    }
 
-    /// Whether ``drain()`` was called.
-    var isDraining: Bool { state.withLock { $0.isDraining } }
+    /// Replaces the tokens, from the next request on.
+    func replace(tokens: TunnelTokens?) { state.withLock { $0.tokens = tokens } }
 
-    /// Other tokens count from the next request on.
-    func replace(tokens: NewTokens?) { state.withLock { $0.tokens = tokens } }
-
-    /// Other limits count from the next connection on.
+    /// Replaces the limits, from the next connection on.
     func replace(limits: RelayLimits) {
         state.withLock { state in
             state.maximum = limits.connections
@@ -107,8 +127,44 @@ final class AdmissionControl: Sendable {
         }
     }
 
-    /// Forgets sources that have nothing open.
-    func sweep(now: NIODeadline) { state.withLock { $0.sources.sweep(now: now) } }
+    /// Forgets idle sources and records the number of connections.
+    func sweep(now: NIODeadline) {
+        let connections = state.withLock { state in
+            state.sources.sweep(now: now)
+            return state.connections
+        }
+        metrics.open.record(connections)
+    }
+}
+
+/// Metrics of connections and refused requests.
+///
+/// None identifies a peer.
+private struct AdmissionMetrics: Sendable {
+    let admitted = Counter(label: "hybrid_relay_connections_total")
+    let open = Gauge(label: "hybrid_relay_connections_open")
+    let draining = Gauge(label: "hybrid_relay_draining")
+    let rejected = Dictionary(
+        uniqueKeysWithValues: AdmissionControl.Rejection.allCases.map { reason in
+            let dimensions = [("reason", reason.rawValue)]
+            return (reason, Counter(label: "hybrid_relay_connections_refused_total", dimensions: dimensions))
+        }
+    )
+    let refused = Dictionary(
+        uniqueKeysWithValues: UpgradeRefusal.statuses.map { status in
+            (status, Counter(label: "hybrid_relay_refusals_total", dimensions: [("status", "\(status)")]))
+        }
+    )
+
+    init() {
+        draining.record(0)
+        open.record(0)
+    }
+
+    /// Counts a tunnel requested with the token of this name.
+    func countTunnel(openedWith token: String) {
+        Counter(label: "hybrid_relay_new_by_token_total", dimensions: [("token", token)]).increment()
+    }
 }
 
 extension RelayLimits {

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a request's `Origin` says when it is compared with its `Host`.
+/// Result of comparing a request's `Origin` with its `Host`.
 ///
-/// Only the hosts are compared, in either case of letters: a relay behind a balancer knows neither the scheme nor the
-/// port by which it was reached, and clients write `wss://` as well as `https://`. Browsers send the field and pages
-/// cannot forge it, so it keeps other sites' pages out, and nobody else.
+/// Only the hosts are compared, ignoring case. A relay behind a balancer knows neither the scheme nor the port of the
+/// client's connection, and clients send `wss://` as well as `https://`. Browsers send the field and pages cannot forge
+/// it, so the check rejects pages of other sites. Other programs can send any value.
 public enum OriginCheck: Hashable, Sendable {
-    /// There is no `Origin`: an app, not a browser.
+    /// No `Origin`: the request comes from an app, not from a browser.
     case absent
-    /// The one `Origin` names the host that the request is for.
+    /// A single `Origin` names the host of the request.
     case sameHost
-    /// The `Origin` names another host or none (`null`), is malformed, or stands there more than once.
+    /// `Origin` names another host or none (`null`), is malformed, or occurs more than once.
     case otherHost
 
-    /// Longest host that is compared, in characters (RFC 1035 §2.3.4).
+    /// Longest host in characters (RFC 1035 §2.3.4).
     private static let maximumHost = 255
 
-    /// Compares the values of all `Origin` fields with that of `Host`.
+    /// Creates the result of comparing all `Origin` fields with `Host`.
     init(origins: [ArraySlice<UInt8>], host: ArraySlice<UInt8>) {
         guard let origin = origins.first else {
             self = .absent
             return
         }
-        self = origins.count == 1 && Self.names(origin.span, host.span) ? .sameHost : .otherHost
+        self = origins.count == 1 && Self.matches(origin.span, host.span) ? .sameHost : .otherHost
     }
 
-    /// Whether an origin names the host of `Host`.
-    private static func names(_ origin: Span<UInt8>, _ host: Span<UInt8>) -> Bool {
-        guard let authority = authority(of: origin), let named = self.host(in: origin, from: authority),
-            let asked = self.host(in: host, from: 0), named.count == asked.count
+    /// Returns true if an origin has the host of a `Host` field.
+    private static func matches(_ origin: Span<UInt8>, _ host: Span<UInt8>) -> Bool {
+        guard let authority = authority(of: origin), let originHost = self.host(in: origin, from: authority),
+            let ownHost = self.host(in: host, from: 0), originHost.count == ownHost.count
         else { return false }
-        for offset in 0..<named.count {
-            let (one, other) = (origin[named.lowerBound + offset], host[asked.lowerBound + offset])
+        for offset in 0..<originHost.count {
+            let (one, other) = (origin[originHost.lowerBound + offset], host[ownHost.lowerBound + offset])
             guard one.asciiLowercase == other.asciiLowercase else { return false }
         }
         return true
     }
 
-    /// Where it goes on behind `scheme://`.
+    /// Returns the index after `scheme://`.
     private static func authority(of origin: Span<UInt8>) -> Int? {
         var colon = 0
         while colon < origin.count, origin[colon].isInSchemes { colon += 1 }
@@ -47,7 +47,7 @@ public enum OriginCheck: Hashable, Sendable {
         return colon + 3
     }
 
-    /// The host of `HOST`, `HOST:PORT` or `[IPv6]:PORT`; `nil` if it is anything else.
+    /// Returns the range of the host in `HOST`, `HOST:PORT` or `[IPv6]:PORT`; `nil` for other forms.
     private static func host(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var end = start
         if start < text.count, text[start] == UInt8(ascii: "[") {
@@ -77,12 +77,12 @@ extension UInt8 {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
     }
 
-    /// RFC 3986 §3.1.
+    /// True for a character of a URI scheme (RFC 3986 §3.1).
     fileprivate var isInSchemes: Bool {
         isLetter || isDigit || self == UInt8(ascii: "+") || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
     }
 
-    /// Letters, digits, dots, hyphens and, as some names have them, underscores.
+    /// True for letters, digits, dots, hyphens and underscores, which some host names have.
     fileprivate var isInHostNames: Bool {
         isLetter || isDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
     }

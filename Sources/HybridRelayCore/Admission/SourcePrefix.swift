@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HybridCaBLE
 public import HybridPrimitives
 public import NIOCore
 
-/// Where a connection comes from, as far as it is one party: an IPv4 address, an IPv6 /64, or the unix sockets.
+/// Source of a connection: an IPv4 address, an IPv6 /64, or all unix sockets.
 ///
-/// Whoever has an IPv6 network has 2^64 addresses in it at least, so one address says nothing. An IPv4 address in IPv6
-/// form is the IPv4 address. It tells who somebody is, so it does not print.
-public struct SourcePrefix: Hashable, Sendable {
+/// The owner of an IPv6 network has at least 2^64 addresses, so a single address identifies no source. An IPv4-mapped
+/// IPv6 address counts as the IPv4 address. A source identifies a user, so it is never printed.
+public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
     private enum Content: Hashable, Sendable {
         case v4(UInt32)
         case v6(UInt64)
@@ -17,15 +16,31 @@ public struct SourcePrefix: Hashable, Sendable {
 
     private let content: Content
 
-    /// The source that an address belongs to.
+    /// Creates the source of an address.
     public init(_ address: SocketAddress) {
         content =
-            switch IPAddress(address) {
-            case .v4(let number): .v4(number)
-            case .v6(let number): .v6(UInt64(truncatingIfNeeded: number >> 64))
+            switch address.unmappedIP {
+            case let address? where address.isIPv6: .v6(address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+            case let address?: .v4(address.bytes.reduce(0) { $0 << 8 | UInt32($1) })
             case nil: .unix
             }
     }
 }
 
-extension SourcePrefix: SecretMaterial {}
+extension SocketAddress {
+    /// True if only this computer can reach the address.
+    public var isLoopback: Bool {
+        self.protocol == .unix || unmappedIP?.isLoopback ?? false
+    }
+
+    /// The IP address, an IPv4-mapped one as IPv4; `nil` for a unix socket.
+    var unmappedIP: IPAddress? { ipAddress.flatMap { IPAddress($0)?.unmapped } }
+
+    /// Creates an address from 4 or 16 bytes; `nil` for another number of bytes.
+    init?(packed bytes: [UInt8], port: Int) {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: port) else {
+            return nil
+        }
+        self = address
+    }
+}

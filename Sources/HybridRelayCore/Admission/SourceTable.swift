@@ -2,47 +2,81 @@
 
 public import NIOCore
 
-/// What each source has open and has opened lately: a pure state machine without sockets and clock.
+/// Limits of one source, and of the table's memory.
+public struct SourceLimits: Sendable, Hashable {
+    /// Most open connections of a source.
+    ///
+    /// 0 means no limit.
+    public var open: Int
+    /// Most tunnels that a source may open in a minute.
+    ///
+    /// 0 means no limit.
+    ///
+    /// They may be opened all at once; then each becomes available again after its share of a minute.
+    public var newPerMinute: Int
+    /// Most sources remembered without a connection, because they have recently opened tunnels.
+    public var remembered: Int
+
+    /// Creates limits.
+    ///
+    /// The defaults suit many users behind one address.
+    public init(open: Int = 64, newPerMinute: Int = 60, remembered: Int = 65_536) {
+        self.open = open
+        self.newPerMinute = newPerMinute
+        self.remembered = remembered
+    }
+
+    /// Cost of one tunnel, as the time in which it flows back into the bucket.
+    var tunnelCost: TimeAmount { .nanoseconds(max(1, Self.minute / Int64(max(1, newPerMinute)))) }
+
+    /// Capacity of a bucket, as time.
+    var bucket: TimeAmount { tunnelCost * Int(min(Int64(max(1, newPerMinute)), Self.minute)) }
+
+    private static let minute = TimeAmount.minutes(1).nanoseconds
+}
+
+/// Open connections and recent tunnels of each source: a pure state machine without sockets and clock.
 ///
-/// Each call takes the same time however many sources there are, but for ``sweep(now:)``.
+/// Each call except ``sweep(now:)`` takes constant time, however many sources there are.
 ///
-/// *Memory.* A source with a connection has an entry; the relay's limit on connections bounds those. Behind its last
-/// connection an entry stays until its bucket is full again, a minute at most; of those there are at most
-/// `limits.remembered`. Where that is not enough, the next source is forgotten as soon as it has no connection, and so
-/// may open as many tunnels again when it comes back. That is right: so many sources at once are one party with many
-/// addresses, or many parties. Neither can be held back by a limit for one source; refusing whoever is not in the table
-/// would let them lock everybody out. What all may have together is still bounded by the relay's other limits, and the
-/// connections that a source has are always counted.
+/// *Memory.* A source with a connection has an entry; the relay's limit on connections bounds those entries. After the
+/// last connection the entry stays until its bucket is full again, one minute at most. At most `limits.remembered` such
+/// entries are kept. Beyond that, a source is forgotten with its last connection and has a full bucket when it returns.
+/// That many sources are one party with many addresses, or many parties; a limit for one source stops neither.
+/// If unknown sources were refused instead, such an attacker could lock out all users. The relay's other limits
+/// still bound the total, and open connections are always counted.
 public struct SourceTable: Sendable {
     private struct Entry {
         var connections = 0
-        /// When the bucket is full again; in the past if it is.
+        /// Time when the bucket is full again; in the past if it is full.
         ///
-        /// A bucket that fills at a steady rate needs no other number: how long it still takes tells how much is in it.
+        /// A bucket that fills at a steady rate needs no other number: the remaining time gives its level.
         var fullAt = NIODeadline.uptimeNanoseconds(0)
     }
 
-    /// What a source may have; a change counts from the next call on, for what is open already, too.
+    /// Limits of each source; a change takes effect with the next call, also for open connections.
     public var limits: SourceLimits
 
     private var entries: [SourcePrefix: Entry] = [:]
-    /// Entries without a connection.
+    /// Number of entries without a connection.
     private var remembered = 0
-    /// The latest time that the table was told.
+    /// Latest time passed to the table.
     private var latest = NIODeadline.uptimeNanoseconds(0)
-    /// No bucket of a source without connection is full before this, so a sweep before it has nothing to look for.
+    /// Lower bound for the time when a source without connections has a full bucket; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
 
-    /// An empty table.
+    /// Creates an empty table.
     public init(limits: SourceLimits) {
         self.limits = limits
     }
 
-    /// Sources that have an entry.
+    /// Number of sources that have an entry.
     public var count: Int { entries.count }
 
-    /// A connection begins; `false` if its source has as many as it may, and then it does not count.
-    public mutating func arrive(_ source: SourcePrefix) -> Bool {
+    /// Counts a new connection.
+    ///
+    /// - Returns: `false` if the source has the most connections it may have; the connection is not counted then.
+    public mutating func addConnection(from source: SourcePrefix) -> Bool {
         let known = entries[source]
         var entry = known ?? Entry()
         guard limits.open <= 0 || entry.connections < limits.open else { return false }
@@ -52,8 +86,8 @@ public struct SourceTable: Sendable {
         return true
     }
 
-    /// A connection that has arrived is closed.
-    public mutating func leave(_ source: SourcePrefix) {
+    /// Releases a counted connection that has closed.
+    public mutating func removeConnection(from source: SourcePrefix) {
         guard var entry = entries[source], entry.connections > 0 else { return }
         entry.connections -= 1
         guard entry.connections == 0 else {
@@ -64,13 +98,15 @@ public struct SourceTable: Sendable {
         remember(source, entry)
     }
 
-    /// Whether a source may open a tunnel now; if so, it has.
-    public mutating func mayOpen(_ source: SourcePrefix, now: NIODeadline) -> Bool {
+    /// Takes a new tunnel from the source's bucket.
+    ///
+    /// - Returns: `false` if the source has opened too many tunnels recently.
+    public mutating func admitTunnel(from source: SourcePrefix, now: NIODeadline) -> Bool {
         latest = max(latest, now)
         guard limits.newPerMinute > 0 else { return true }
         let known = entries[source]
         var entry = known ?? Entry()
-        let fullAt = max(entry.fullAt, now) + limits.costOfOpening
+        let fullAt = max(entry.fullAt, now) + limits.tunnelCost
         guard fullAt - now <= limits.bucket else { return false }
         entry.fullAt = fullAt
         if known == nil {
@@ -99,7 +135,7 @@ public struct SourceTable: Sendable {
         for source in due { entries[source] = nil }
     }
 
-    /// Keeps an entry without connections, which is not in the table, if it says anything and there is room.
+    /// Stores an entry without connections, which is not in the table, unless its bucket is full or there is no room.
     private mutating func remember(_ source: SourcePrefix, _ entry: Entry) {
         guard entry.fullAt > latest, remembered < limits.remembered else { return }
         entries[source] = entry

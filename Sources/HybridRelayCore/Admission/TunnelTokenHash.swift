@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-public import HybridCaBLE
 public import HybridPrimitives
 
-/// A token from an `Authorization` field, of which only the SHA-256 is kept.
-public struct BearerToken: Hashable, Sendable {
-    /// Longest value of an `Authorization` field that is read, in bytes.
+/// SHA-256 of a token from an `Authorization` header field.
+///
+/// The token itself is not kept.
+public struct TunnelTokenHash: Hashable, Sendable, SecretMaterial {
+    /// Longest `Authorization` field value that is read, in bytes.
     public static let maximumFieldLength = 512
 
-    /// SHA-256 of the token, in four words.
+    /// The hash, in four words.
     let digest: SIMD4<UInt64>
 
-    /// Takes a token of the characters that RFC 6750 §2.1 allows; `nil` if there are others, or none.
-    public init?(_ token: some Collection<UInt8>) {
+    /// Hashes a token of the characters that RFC 6750 §2.1 allows; `nil` if it has others or is empty.
+    public init?(hashing token: some Collection<UInt8>) {
         let body = token.reversed().drop { $0 == UInt8(ascii: "=") }
         guard !body.isEmpty, body.allSatisfy(\.isInTokens) else { return nil }
         digest = Self.words(SHA256.hash(data: Array(token)))
     }
 
-    /// 32 bytes as four words.
+    /// Returns 32 bytes as four words.
     static func words(_ bytes: some Sequence<UInt8>) -> SIMD4<UInt64> {
         var words = SIMD4<UInt64>()
         for (index, byte) in bytes.prefix(32).enumerated() {
@@ -29,20 +30,20 @@ public struct BearerToken: Hashable, Sendable {
     }
 }
 
-extension BearerToken: SecretMaterial {}
-
-/// What a request brings in `Authorization`.
+/// Contents of a request's `Authorization` header fields.
 enum BearerCredentials: Hashable, Sendable {
-    /// Nothing, or something for another scheme.
+    /// No field, or credentials of another scheme.
     case absent
     /// A token.
-    case token(BearerToken)
-    /// The scheme is right, but no token that could be follows.
+    case token(TunnelTokenHash)
+    /// The scheme is right, but no well-formed token follows.
     case malformed
-    /// More than one field, of which nobody can tell which counts.
+    /// More than one field, so the valid one is ambiguous.
     case repeated
 
-    /// Reads the values of all `Authorization` fields (RFC 6750 §2.1); the scheme's letters may have either case.
+    /// Reads the values of all `Authorization` fields (RFC 6750 §2.1).
+    ///
+    /// The scheme is not case-sensitive.
     init(fields: [ArraySlice<UInt8>]) {
         guard let field = fields.first else {
             self = .absent
@@ -53,8 +54,8 @@ enum BearerCredentials: Hashable, Sendable {
             self = .repeated
         } else if !scheme.equalsIgnoringCase("bearer") {
             self = .absent
-        } else if field.count <= BearerToken.maximumFieldLength,
-            let token = BearerToken(field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
+        } else if field.count <= TunnelTokenHash.maximumFieldLength,
+            let token = TunnelTokenHash(hashing: field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
         {
             self = .token(token)
         } else {
@@ -64,7 +65,7 @@ enum BearerCredentials: Hashable, Sendable {
 }
 
 extension UInt8 {
-    /// A character of `b64token`, but for the padding at its end.
+    /// True for a character of `b64token` other than the padding.
     fileprivate var isInTokens: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -4,19 +4,19 @@ internal import Glibc
 internal import Logging
 internal import NIOCore
 
-/// Stops accepting for a moment where the system has no descriptor or memory for another connection.
+/// Stops accepting for a moment if the system has no descriptor or memory for another connection.
 ///
-/// Such a connection stays in the kernel's queue, and with it the event that announces it: without a pause the event
-/// loop would do nothing but try again.
+/// Such a connection stays in the kernel's queue, and so does the event that announces it. Without a pause the event
+/// loop would only retry.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private static let pause = TimeAmount.milliseconds(200)
-    /// How long a shortage is not told again, in which there may be any number of attempts.
-    private static let silence = TimeAmount.minutes(1)
+    /// Shortest time between two warnings, since there may be any number of attempts.
+    private static let warningInterval = TimeAmount.minutes(1)
 
     private let logger: Logger
-    private var told: NIODeadline?
+    private var lastWarning: NIODeadline?
 
     init(logger: Logger) { self.logger = logger }
 
@@ -25,21 +25,21 @@ final class AcceptBackoff: ChannelInboundHandler {
             context.fireErrorCaught(error)
             return
         }
-        tell(code)
+        warn(code)
         let channel = context.channel
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         context.eventLoop.scheduleTask(in: Self.pause) {
-            // A listener that was closed meanwhile has no options any more.
+            // This fails if the listener has been closed in the meantime.
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }
 
-    private func tell(_ code: CInt) {
+    private func warn(_ code: CInt) {
         let now = NIODeadline.now()
-        if let told, now - told < Self.silence { return }
-        told = now
-        let what = code == EMFILE || code == ENFILE ? "file descriptor" : "memory"
-        logger.warning("no \(what) is left for another connection; those who come wait")
+        if let lastWarning, now - lastWarning < Self.warningInterval { return }
+        lastWarning = now
+        let resource = code == EMFILE || code == ENFILE ? "file descriptor" : "memory"
+        logger.warning("no \(resource) is left for another connection; new connections wait")
     }
 }
 

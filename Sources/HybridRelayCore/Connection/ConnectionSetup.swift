@@ -3,37 +3,44 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// What a new connection goes through once it is known where it comes from: the doorkeeper, TLS, the tunnel's handler.
+/// Setup of a new connection once its source is known: admission, TLS and the tunnel's handler.
 struct ConnectionSetup {
     let registry: TunnelRegistry
-    let watch: ConnectionTimers
+    let admission: AdmissionControl
+    let timers: ConnectionTimers
     let transport: RelayTransport
     let countsSources: Bool
 
-    /// Gives the connection its handlers, or hangs up on it.
+    /// Adds the connection's handlers, or closes it.
     ///
-    /// The machine's own connections are not counted: they are somebody's tests, or all those of a balancer that
-    /// passes TCP on without saying whose it is.
+    /// Connections from this computer have no source: they are tests, or all connections of a balancer that forwards
+    /// TCP without stating the peer.
     ///
-    /// - Parameter address: where it comes from; `nil` for a balancer's own.
+    /// - Parameter address: The peer's address; `nil` for the balancer itself.
     func open(_ channel: any Channel, from address: SocketAddress?) throws {
         let source = address.flatMap { countsSources && !$0.isLoopback ? SourcePrefix($0) : nil }
         do throws(AdmissionControl.Rejection) {
-            try registry.arrive(source)
+            try admission.admitConnection(from: source)
         } catch {
-            // Cheaper than an answer, which would cost a TLS handshake first.
+            // Cheaper than a response, which would first cost a TLS handshake.
             channel.close(promise: nil)
             return
         }
         do {
-            let handler = TunnelHandler(registry: registry, limits: registry.limits, watch: watch, source: source)
+            let handler = TunnelHandler(
+                registry: registry,
+                admission: admission,
+                limits: registry.limits,
+                timers: timers,
+                source: source
+            )
             if case .tls(let context) = transport {
                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             }
-            // With a name, as one that is made up costs more.
+            // With an explicit name, since a generated one costs more.
             try channel.pipeline.syncOperations.addHandler(handler, name: "tunnel")
         } catch {
-            registry.depart(source)
+            admission.removeConnection(from: source)
             throw error
         }
     }

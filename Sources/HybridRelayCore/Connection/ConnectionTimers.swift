@@ -3,69 +3,79 @@
 internal import HybridThreads
 internal import NIOCore
 
-/// The connections of one event loop, looked at by one timer: no connection has a timer of its own.
+/// Deadlines of all connections of one event loop, checked by one repeated task.
 ///
-/// Belongs to its event loop; only that may touch it.
+/// No connection has a timer of its own.
+///
+/// Must be used only on its event loop.
 final class ConnectionTimers {
     private let registry: TunnelRegistry
+    private let admission: AdmissionControl
     private let eventLoop: any EventLoop
-    /// Each knows its place here.
+    /// Each handler knows its index.
     private var connections: [TunnelHandler] = []
     private var whenEmpty: EventLoopPromise<Void>?
-    /// When the connections were last looked at, for those who watch the watch.
-    private let beat: Locked<NIODeadline>
+    /// Time of the last sweep, for the health check.
+    private let lastSweep: Locked<NIODeadline>
 
-    /// What messages are written into while nobody else's is still in it; 8 KiB hold almost any message of a sign-in.
+    /// Buffer into which messages are written while its storage is not shared.
     ///
-    /// One for all connections, so that an idle one holds nothing. Only a ``FrameReader`` gets at it, which calls nobody
-    /// meanwhile; so it is not checked for a second access.
-    @exclusivity(unchecked) var spare = ByteBufferAllocator().buffer(capacity: 8 << 10)
+    /// 8 KiB hold almost any message of a sign-in.
+    ///
+    /// All connections share it, so that an idle one holds no buffer. Only ``FrameReader`` uses it, and makes no calls
+    /// out while it does. So exclusive access need not be checked at run time.
+    @exclusivity(unchecked) var sharedBuffer = ByteBufferAllocator().buffer(capacity: 8 << 10)
 
-    /// Watches the connections of the event loop that it is created on.
+    /// Creates the timers of an event loop; must be called on it.
     init(
         registry: TunnelRegistry,
+        admission: AdmissionControl,
         eventLoop: any EventLoop,
-        beat: Locked<NIODeadline> = Locked(.now())
+        lastSweep: Locked<NIODeadline> = Locked(.now())
     ) {
         self.registry = registry
-        self.beat = beat
+        self.admission = admission
+        self.lastSweep = lastSweep
         self.eventLoop = eventLoop
     }
 
-    /// A connection begins; while the relay goes down it is turned away.
+    /// Adds a new connection.
+    ///
+    /// During a shutdown it is closed.
     func add(_ handler: TunnelHandler) {
-        handler.placeInWatch = connections.count
+        handler.timerIndex = connections.count
         connections.append(handler)
-        if whenEmpty != nil { handler.hangUp() }
+        if whenEmpty != nil { handler.closeConnection() }
     }
 
-    /// A connection is closed; the last one takes its place.
+    /// Removes a closed connection and moves the last one to its index.
     func remove(_ handler: TunnelHandler) {
-        guard let place = handler.placeInWatch, let last = connections.popLast() else { return }
-        handler.placeInWatch = nil
+        guard let index = handler.timerIndex, let last = connections.popLast() else { return }
+        handler.timerIndex = nil
         if last !== handler {
-            connections[place] = last
-            last.placeInWatch = place
+            connections[index] = last
+            last.timerIndex = index
         }
         if connections.isEmpty { whenEmpty?.succeed() }
     }
 
-    /// Looks at every connection's deadline, and reports which tunnels carried data.
+    /// Checks every connection's deadline and reports the tunnels that carried data.
     func sweep() {
         let now = NIODeadline.now()
-        beat.withLock { $0 = now }
+        lastSweep.withLock { $0 = now }
         var active: [TunnelKey] = []
-        // A connection may leave while it is looked at, so this goes over a copy.
+        // A connection may be removed during the loop, which iterates over a copy.
         for handler in connections {
-            handler.look(now: now)
+            handler.checkDeadlines(now: now)
             if let key = handler.takeActivity() { active.append(key) }
         }
-        registry.sweep(active: active)
+        registry.sweep(active: active, now: now)
+        admission.sweep(now: now)
     }
 
-    /// Takes no more connections, ends those there are, and succeeds when all are closed.
+    /// Accepts no more connections, ends the existing ones, and succeeds when all are closed.
     ///
-    /// Those still open after `grace` are cut off.
+    /// Connections that are still open after `grace` are closed without a handshake.
     func close(grace: TimeAmount) -> EventLoopFuture<Void> {
         if let whenEmpty { return whenEmpty.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -76,7 +86,7 @@ final class ConnectionTimers {
         }
         for handler in connections { handler.shutDown() }
         let deadline = eventLoop.assumeIsolated().scheduleTask(in: grace) {
-            for handler in self.connections { handler.hangUp() }
+            for handler in self.connections { handler.closeConnection() }
         }
         promise.futureResult.assumeIsolated().whenComplete { _ in deadline.cancel() }
         return promise.futureResult
@@ -85,3 +95,29 @@ final class ConnectionTimers {
 
 @available(*, unavailable)
 extension ConnectionTimers: Sendable {}
+
+/// Time since an end last sent anything, and the pings sent since then.
+struct KeepaliveState {
+    enum Step {
+        case wait
+        case ping
+        /// All pings were left unanswered.
+        case giveUp
+    }
+
+    private let lastReceived: NIODeadline
+    private var pings = 0
+
+    /// Creates the state of an end that sent something at this time.
+    init(since lastReceived: NIODeadline) { self.lastReceived = lastReceived }
+
+    /// Returns the next step.
+    ///
+    /// A ping counts as sent.
+    mutating func next(now: NIODeadline, limits: RelayLimits) -> Step {
+        guard now - lastReceived >= limits.pingInterval * (pings + 1) else { return .wait }
+        guard pings < limits.pingMisses else { return .giveUp }
+        pings += 1
+        return .ping
+    }
+}

@@ -2,43 +2,42 @@
 
 internal import NIOCore
 
-/// The first words of a balancer's connection: a PROXY header that says for whom it is, before TLS or HTTP.
+/// Reads the PROXY header of a balancer's connection, which precedes TLS and HTTP.
 ///
-/// Without a header, with a wrong one, or with one that does not come in time the balancer is hung up on: guessing
-/// would let its own address stand for everybody's.
+/// If the header is missing, malformed or late, the connection is closed. Guessing would let the balancer's own address
+/// count as the source of all its connections.
 final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let entrance: ConnectionSetup
+    private let setup: ConnectionSetup
     private var reader = ProxyHeaderReader()
-    private var alarm: Scheduled<Void>?
+    private var timeoutTask: Scheduled<Void>?
     private var isDone = false
 
-    init(_ entrance: ConnectionSetup) { self.entrance = entrance }
+    init(_ setup: ConnectionSetup) { self.setup = setup }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        let channel = context.channel
-        let registry = entrance.registry
-        alarm = context.eventLoop.scheduleTask(in: registry.limits.headTime) {
-            registry.rejectedHeader()
+        let (channel, admission) = (context.channel, setup.admission)
+        timeoutTask = context.eventLoop.scheduleTask(in: setup.registry.limits.headTime) {
+            admission.recordRejection(.proxy)
             channel.close(promise: nil)
         }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { alarm?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { timeoutTask?.cancel() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isDone else { return }
         do {
             guard let (header, rest) = try reader.receive(Self.unwrapInboundIn(data)) else { return }
             isDone = true
-            try entrance.open(context.channel, from: header.source)
+            try setup.open(context.channel, from: header.source)
             if rest.readableBytes > 0 { context.fireChannelRead(Self.wrapInboundOut(rest)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
             isDone = true
-            entrance.registry.rejectedHeader()
+            setup.admission.recordRejection(.proxy)
             context.close(promise: nil)
         }
     }

@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+public import HybridPrimitives
 internal import NIOCore
 public import NIOSSL
 
-/// A certificate chain and its key from files, made into a TLS context as the relay wants it.
+/// Creation of the relay's TLS context from the files of a certificate chain and its key.
 public enum RelayCertificate {
-    /// Why the files do not make a TLS context; `path` is as it was given.
-    public enum LoadError: Error, Equatable, Sendable {
-        /// The file is missing or must not be read.
-        case unreadable(path: String)
-        /// The file holds no certificate in PEM.
-        case noCertificate(path: String)
-        /// The file holds no unencrypted private key in PEM.
-        case noKey(path: String)
+    /// Reason why the files cannot be used.
+    ///
+    /// Paths are as given.
+    public struct LoadError: ExplainedFailure, Hashable {
+        /// Cause of the failure.
+        public let sentence: String
+        /// Exit status of a command that fails with this error.
+        public let status: ExitStatus
+        /// Name of the status.
+        public var code: String { status.name }
+
+        private init(_ sentence: String, _ status: ExitStatus = .configuration) {
+            (self.sentence, self.status) = (sentence, status)
+        }
+
+        /// The file is missing or not readable.
+        public static func unreadable(path: String) -> LoadError { LoadError("cannot read \(path)", .noInput) }
+        /// The file contains no PEM certificate.
+        public static func noCertificate(path: String) -> LoadError { LoadError("\(path) holds no PEM certificate") }
+        /// The file contains no unencrypted PEM private key.
+        public static func noKey(path: String) -> LoadError {
+            LoadError("\(path) holds no unencrypted PEM private key")
+        }
         /// The key is not that of the first certificate.
-        case mismatch(certificate: String, key: String)
-        /// The TLS library refuses the pair.
-        case refused(String)
+        public static func mismatch(certificate: String, key: String) -> LoadError {
+            LoadError("the key in \(key) does not belong to \(certificate)")
+        }
+        /// The TLS library rejects the certificate and key.
+        public static func rejected(_ reason: String) -> LoadError {
+            LoadError("the certificate cannot be used: \(reason)")
+        }
     }
 
     /// Reads a PEM chain, the server's own certificate first, and a PEM key.
@@ -32,28 +52,27 @@ public enum RelayCertificate {
         do {
             return try NIOSSLContext(configuration: configuration(chain: chain, key: key))
         } catch NIOSSLError.failedToLoadPrivateKey {
-            // The key was read above, so what the library minds is that it does not fit.
+            // The key was read above, so it does not match the certificate.
             throw .mismatch(certificate: certificateFile, key: keyFile)
         } catch {
-            throw .refused("\(error)")
+            throw .rejected("\(error)")
         }
     }
 
-    /// TLS 1.2 or later, HTTP/1.1 by ALPN, no client certificates.
+    /// Returns the TLS configuration: TLS 1.2 or later, HTTP/1.1 by ALPN, no client certificates.
     public static func configuration(chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
-        // For TLS 1.2: only what keeps what was said secret when the key is lost later, and with authenticated
-        // encryption. TLS 1.3 has nothing else. Which of them it is, is the client's choice in both, so browsers and phones
-        // get AES-128, which they put first.
+        // For TLS 1.2: only suites with forward secrecy and authenticated encryption. TLS 1.3 has no others. In both
+        // versions the client chooses, so browsers and phones use AES-128, their first choice.
         configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
-        // The first against those who record today to decrypt later; browsers and phones offer it.
+        // The first one resists attackers who record now to decrypt later. Browsers and phones offer it.
         configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = ["http/1.1"]
-        // Who is hung up on has had its time before; TLS need not wait for its consent.
+        // The peer has had time to close before; TLS need not wait for its close_notify.
         configuration.shutdownTimeout = .milliseconds(100)
         return configuration
     }

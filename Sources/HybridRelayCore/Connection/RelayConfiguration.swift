@@ -3,36 +3,38 @@
 public import NIOCore
 public import NIOSSL
 
-/// How the relay speaks on its sockets.
+/// Transport of the relay's sockets.
 public enum RelayTransport: Sendable {
-    /// No TLS: behind a balancer that ends it, or on one's own machine.
+    /// No TLS: behind a balancer that terminates it, or on a loopback address.
     case plaintext
-    /// TLS with this context; see ``RelayCertificate`` for one from files.
+    /// TLS with this context; ``RelayCertificate`` creates one from files.
     case tls(NIOSSLContext)
 }
 
-/// Where a relay listens, how it speaks there, and what it allows.
+/// Addresses, transport and access rules of a relay.
 public struct RelayConfiguration: Sendable {
-    /// Addresses to listen on; port 0 lets the system choose.
+    /// Addresses to listen on; with port 0 the system chooses a port.
     public var listen: [SocketAddress]
-    /// Listening sockets that somebody else has opened, a service manager; the relay owns them from its start on.
+    /// Listening sockets opened by a service manager; the relay owns them once it has started.
     public var inherited: [CInt] = []
-    /// TLS or not, the same on each address.
+    /// Transport on all addresses.
     public var transport: RelayTransport
-    /// Bounds on what strangers may cost.
+    /// Bounds on the resources that unauthenticated peers can use.
     public var limits: RelayLimits
-    /// The first two bytes of routing IDs, by which a balancer finds this relay among several.
+    /// First two bytes of routing IDs, by which a balancer finds this relay among several.
     public var node: UInt16
-    /// Balancers, whose connections begin with a PROXY header; from anybody else such a header is no request.
+    /// Balancers, whose connections begin with a PROXY header; from other peers such a header is a malformed request.
     public var balancers: [AddressBlock] = []
-    /// Whether connections count for their source: not where all seem to come from one, a balancer without PROXY.
+    /// True if connections count for their source; false behind a balancer without PROXY, where all have one source.
     public var countsSources = true
-    /// Who may open tunnels; `nil` lets everybody.
-    public var tokens: NewTokens?
-    /// Whether an `Origin` must name the relay's own host.
+    /// Tokens that may open tunnels; `nil` means that every peer may.
+    public var tokens: TunnelTokens?
+    /// True if an `Origin` must name the relay's own host.
     public var checksOrigin = false
 
-    /// Puts a configuration together; only the addresses and the transport have no default.
+    /// Creates a configuration.
+    ///
+    /// Only the addresses and the transport have no default.
     public init(
         listen: [SocketAddress],
         transport: RelayTransport,

@@ -1,59 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+public import HybridPrimitives
 internal import HybridThreads
 public import Logging
 public import NIOCore
 public import NIOPosix
 
-/// The tunnel service of the hybrid transport: it brings a phone and a client together and passes their messages on.
+/// The tunnel service of the hybrid transport: it connects a phone and a client and relays their messages.
 ///
-/// 1. A phone asks for `/cable/new/{tunnel ID}`. The tunnel ID comes from the QR code it read, so only somebody
-///    who saw that code can name the tunnel. It gets a routing ID and waits, two minutes at most.
-/// 2. The phone puts the routing ID into its radio advert. The client that shows the QR code hears it and asks
-///    for `/cable/connect/{routing ID}/{tunnel ID}`. Anybody else who asks gets a 404.
-/// 3. From there on binary messages go to and fro, in order and with their boundaries. They are encrypted from
-///    end to end; the relay learns their sizes and times, and no keys.
-/// 4. When an end closes, vanishes or breaks a rule, or a limit is reached, both ends are told and the tunnel is
-///    forgotten.
+/// 1. A phone requests `/cable/new/{tunnel ID}`. The tunnel ID is derived from the QR code, so only a party that saw the
+///    code knows it. The phone receives a routing ID and waits, for two minutes at most.
+/// 2. The phone puts the routing ID into its Bluetooth advert. The client that shows the QR code receives the advert and
+///    requests `/cable/connect/{routing ID}/{tunnel ID}`. All other requests get a 404.
+/// 3. From then on binary messages are relayed in both directions, in order and with their boundaries. They are
+///    end-to-end encrypted; the relay learns their sizes and times, and no keys.
+/// 4. When an end closes, vanishes or violates a rule, or a limit is reached, both ends are closed and the tunnel is
+///    removed.
 ///
-/// The parts, along a request's way: `ConnectionSetup` and ``ProxyHeaderReader`` (where does the connection come from?),
-/// ``RequestHeadReader`` and ``UpgradeRequest`` (is it a request for a tunnel?), `AdmissionControl` with ``SourceTable`` and
-/// ``NewTokens`` (may it have one?), ``TunnelTable`` (which tunnels there are), ``FrameReader`` (are these a client's
-/// frames?), `TunnelHandler` (one connection), `ConnectionTimers` (one timer per event loop). Readers, tables and tokens
-/// are pure. ``AdminServer`` tells operators how the relay is.
+/// The parts, in the order of a request: `ConnectionSetup` and ``ProxyHeaderReader`` find the source of the connection.
+/// ``RequestHeadReader`` and ``UpgradeRequest`` parse the request. `AdmissionControl` with ``SourceTable`` and
+/// ``TunnelTokens`` admits it. ``TunnelTable`` holds the tunnels. ``FrameReader`` validates frames. `TunnelHandler` is one
+/// connection, `ConnectionTimers` the deadlines of an event loop. Readers, tables and tokens are pure. ``AdminServer``
+/// reports the relay's state to operators.
 ///
-/// A relay that is to go down is drained: no tunnel can be opened any more, those that wait can be joined, and when the
-/// last has ended, or the time is up, it stops.
-/// Nobody is trusted: every length, number and time is bounded by ``RelayLimits``.
-/// Source: CTAP 2.2 §11.5; the paths of phones are the convention of the services in use.
+/// Before a planned shutdown the relay drains: no tunnel can be opened, waiting ones can still be joined. It stops when
+/// the last tunnel has ended or the grace period is over.
+/// No peer is trusted: ``RelayLimits`` bounds every length, number and time.
+/// Source: CTAP 2.2 §11.5. The paths for phones are the convention of the services in use.
 public final class RelayServer: Sendable {
     private struct Running: Sendable {
         var stage = RelayHealth.starting
         var listeners: [any Channel] = []
-        var watches: [NIOLoopBound<ConnectionTimers>] = []
+        var timers: [NIOLoopBound<ConnectionTimers>] = []
         var sweeps: [RepeatedTask] = []
-        /// When each event loop last looked at its connections.
-        var beats: [Locked<NIODeadline>] = []
+        /// Time of the last sweep of each event loop.
+        var lastSweeps: [Locked<NIODeadline>] = []
     }
 
-    /// Waiting connections that the kernel keeps for a listener.
+    /// Length of the kernel's queue of connections that are not yet accepted.
     private static let backlog: Int32 = 4096
-    /// What the kernel keeps of one connection in each direction, in bytes.
+    /// Size of the kernel's buffer for one connection in each direction, in bytes.
     ///
-    /// By itself it keeps megabytes for one that is not read; and all it has got is read at once when that end hangs up.
+    /// By default it holds megabytes if the connection is not read. All of it is read at once when the end closes.
     private static let kernelBuffer: ChannelOptions.Types.SocketOption.Value = 192 << 10
-    /// How late an event loop may be before the relay counts as broken.
-    private static let patience = TimeAmount.seconds(10)
+    /// Delay of an event loop's sweep after which the relay counts as broken.
+    private static let longestSweepDelay = TimeAmount.seconds(10)
 
     private let configuration: RelayConfiguration
     private let logger: Logger
     private let group: any EventLoopGroup
     private let registry: TunnelRegistry
+    private let admission: AdmissionControl
     private let transport: Locked<RelayTransport>
     private let running = Locked(Running())
 
-    /// A relay that does not listen yet.
+    /// Creates a relay that does not listen yet.
     public init(
         configuration: RelayConfiguration,
         logger: Logger,
@@ -63,46 +65,51 @@ public final class RelayServer: Sendable {
         self.logger = logger
         self.group = group
         transport = Locked(configuration.transport)
-        registry = TunnelRegistry(
-            node: configuration.node,
+        registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
+        admission = AdmissionControl(
             limits: configuration.limits,
-            logger: logger,
-            doorkeeper: AdmissionControl(
-                limits: configuration.limits,
-                tokens: configuration.tokens,
-                checksOrigin: configuration.checksOrigin
-            )
+            tokens: configuration.tokens,
+            checksOrigin: configuration.checksOrigin,
+            logger: logger
         )
     }
 
-    // MARK: Begin
+    // MARK: Start
 
-    /// Listens and returns the addresses, with the real port where 0 was asked for.
+    /// Starts listening.
     ///
-    /// To be called once.
+    /// Must be called only once.
     ///
-    /// - Throws: ``ListenError`` for the first address that could not be bound; none is listened on then.
+    /// - Returns: The addresses, with the actual port where 0 was given.
+    /// - Throws: ``ListenError`` for the first address that cannot be bound. Then the relay listens on none.
     public func start() async throws -> [SocketAddress] {
-        var watches: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>] = [:]
+        var timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>] = [:]
         for eventLoop in group.makeIterator() {
-            let beat = Locked(NIODeadline.now())
-            let watch = try await eventLoop.submit { [registry] in
-                let watch = ConnectionTimers(registry: registry, eventLoop: eventLoop, beat: beat)
-                return NIOLoopBound(watch, eventLoop: eventLoop)
+            let lastSweep = Locked(NIODeadline.now())
+            let own = try await eventLoop.submit { [registry, admission] in
+                NIOLoopBound(
+                    ConnectionTimers(
+                        registry: registry,
+                        admission: admission,
+                        eventLoop: eventLoop,
+                        lastSweep: lastSweep
+                    ),
+                    eventLoop: eventLoop
+                )
             }.get()
-            watches[ObjectIdentifier(eventLoop)] = watch
+            timers[ObjectIdentifier(eventLoop)] = own
             let interval = configuration.limits.sweepInterval
             let sweep = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
-                watch.value.sweep()
+                own.value.sweep()
             }
             running.withLock {
-                $0.watches.append(watch)
+                $0.timers.append(own)
                 $0.sweeps.append(sweep)
-                $0.beats.append(beat)
+                $0.lastSweeps.append(lastSweep)
             }
         }
         do {
-            let addresses = try await listen(watches)
+            let addresses = try await listen(timers)
             running.withLock { $0.stage = .ready }
             return addresses
         } catch {
@@ -111,17 +118,17 @@ public final class RelayServer: Sendable {
         }
     }
 
-    private func listen(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) async throws -> [SocketAddress] {
-        let bootstrap = bootstrap(watches)
+    private func listen(_ timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) async throws -> [SocketAddress] {
+        let bootstrap = bootstrap(timers)
         var addresses: [SocketAddress] = []
         for socket in configuration.inherited {
-            addresses += try await listening(bootstrap.withBoundSocket(socket).get())
-            // NIO has listened with a shorter queue before it looked at the option.
+            addresses += try await add(bootstrap.withBoundSocket(socket).get())
+            // NIO listens with a shorter queue before it applies the option.
             guard Glibc.listen(socket, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
         }
         for address in configuration.listen {
             do {
-                addresses += try await listening(alone(address, bootstrap).bind(to: address).get())
+                addresses += try await add(separate(address, bootstrap).bind(to: address).get())
             } catch {
                 throw ListenError(address, error)
             }
@@ -129,8 +136,10 @@ public final class RelayServer: Sendable {
         return addresses
     }
 
-    /// Leaves IPv4 to the IPv4 address where both are given for one port; by itself an IPv6 address may serve both.
-    private func alone(_ address: SocketAddress, _ bootstrap: ServerBootstrap) -> ServerBootstrap {
+    /// Restricts an IPv6 address to IPv6 if an IPv4 address has the same port.
+    ///
+    /// Otherwise it may serve both.
+    private func separate(_ address: SocketAddress, _ bootstrap: ServerBootstrap) -> ServerBootstrap {
         let isShared = configuration.listen.contains { $0.protocol == .inet && $0.port == address.port }
         guard address.protocol == .inet6, isShared else { return bootstrap }
         return bootstrap.serverChannelOption(
@@ -139,17 +148,18 @@ public final class RelayServer: Sendable {
         )
     }
 
-    private func listening(_ listener: any Channel) -> [SocketAddress] {
+    private func add(_ listener: any Channel) -> [SocketAddress] {
         running.withLock { $0.listeners.append(listener) }
         guard let address = listener.localAddress else { return [] }
         logger.info("listening on \(address.hostAndPort)")
         return [address]
     }
 
-    private func bootstrap(_ watches: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) -> ServerBootstrap {
-        let (registry, transport, configuration, logger) = (registry, transport, configuration, logger)
-        // Options of TCP stand on the listener because accepted sockets inherit them on Linux: one option set on
-        // every connection costs more than the whole upgrade.
+    private func bootstrap(_ timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) -> ServerBootstrap {
+        let (registry, admission, transport) = (registry, admission, transport)
+        let (configuration, logger) = (configuration, logger)
+        // TCP options are set on the listener because accepted sockets inherit them on Linux. Setting one option on every
+        // connection costs more than the whole upgrade.
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -162,63 +172,71 @@ public final class RelayServer: Sendable {
                 }
             }
             .childChannelInitializer { channel in
-                guard let watch = watches[ObjectIdentifier(channel.eventLoop)] else {
+                guard let own = timers[ObjectIdentifier(channel.eventLoop)] else {
                     return channel.eventLoop.makeFailedFuture(ChannelError.eof)
                 }
-                let entrance = ConnectionSetup(
+                let setup = ConnectionSetup(
                     registry: registry,
-                    watch: watch.value,
+                    admission: admission,
+                    timers: own.value,
                     transport: transport.withLock { $0 },
                     countsSources: configuration.countsSources
                 )
                 let peer = channel.remoteAddress
                 do {
                     if let peer, configuration.balancers.contains(where: { $0.contains(peer) }) {
-                        try channel.pipeline.syncOperations.addHandler(ProxyHandler(entrance))
+                        try channel.pipeline.syncOperations.addHandler(ProxyHandler(setup))
                     } else {
-                        try entrance.open(channel, from: peer)
+                        try setup.open(channel, from: peer)
                     }
                 } catch {
                     return channel.eventLoop.makeFailedFuture(error)
                 }
-                // This one is not made anew for each connection.
+                // This future is shared, not created for each connection.
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
     }
 
-    // MARK: Change
+    // MARK: Changes
 
-    /// Takes a new certificate, or anything else of TLS; connections that are there keep what they have.
+    /// Replaces the certificate or other TLS settings.
+    ///
+    /// Existing connections keep theirs.
     public func replace(transport: RelayTransport) { self.transport.withLock { $0 = transport } }
 
-    /// Takes other tokens; tunnels that are there stay.
-    public func replace(tokens: NewTokens?) { registry.doorkeeper.replace(tokens: tokens) }
+    /// Replaces the tokens.
+    ///
+    /// Existing tunnels stay open.
+    public func replace(tokens: TunnelTokens?) { admission.replace(tokens: tokens) }
 
-    /// Takes other limits: times and numbers at once, what one connection may from the next connection on.
-    public func replace(limits: RelayLimits) { registry.replace(limits: limits) }
-
-    /// How the relay is; broken if an event loop has not come round for so long that a service manager should know.
-    public var health: RelayHealth {
-        let (stage, beats) = running.withLock { ($0.stage, $0.beats) }
-        guard stage == .ready || stage == .draining else { return stage }
-        let latest = NIODeadline.now() - configuration.limits.sweepInterval - Self.patience
-        return beats.allSatisfy { $0.withLock { $0 } > latest } ? stage : .broken
+    /// Replaces the limits: times and numbers at once, a connection's own limits from the next connection on.
+    public func replace(limits: RelayLimits) {
+        registry.replace(limits: limits)
+        admission.replace(limits: limits)
     }
 
-    /// Connections there are, also such as have not asked for anything yet.
-    public var connections: Int { registry.doorkeeper.connections }
+    /// State of the relay; ``RelayHealth/broken`` if an event loop is so late that a service manager should restart it.
+    public var health: RelayHealth {
+        let (stage, lastSweeps) = running.withLock { ($0.stage, $0.lastSweeps) }
+        guard stage == .ready || stage == .draining else { return stage }
+        let latest = NIODeadline.now() - configuration.limits.sweepInterval - Self.longestSweepDelay
+        return lastSweeps.allSatisfy { $0.withLock { $0 } > latest } ? stage : .broken
+    }
 
-    /// Connections there have ever been; those that were hung up on at once are not counted.
-    public var arrivals: Int { registry.doorkeeper.arrivals }
+    /// Number of open connections, including those without a request.
+    public var connections: Int { admission.connections }
 
-    // MARK: End
+    /// Number of connections since the start, without those that were rejected.
+    public var acceptedConnections: Int { admission.acceptedConnections }
 
-    /// Lets no new tunnel be opened and waits until all there are have ended, `grace` at most; then shuts down.
+    // MARK: Stop
+
+    /// Refuses new tunnels, waits until all existing ones have ended or `grace` is over, and shuts down.
     ///
-    /// Meanwhile the relay goes on listening, so that clients still reach phones that wait.
+    /// Meanwhile the relay keeps listening, so that clients still reach waiting phones.
     public func drain(grace: TimeAmount) async {
-        // Who is told that the relay drains must not be able to open a tunnel any more.
-        registry.drain()
+        // First, so that no tunnel can be opened once the state is visible.
+        admission.drain()
         let isFirst = running.withLock { state in
             defer { if state.stage == .ready { state.stage = .draining } }
             return state.stage == .ready
@@ -236,9 +254,9 @@ public final class RelayServer: Sendable {
         await shutdown()
     }
 
-    /// Lets connections that are about to ask hear why they get nothing, as long as a request may take.
+    /// Waits for the requests of open connections, as long as a request may take, so that they can be refused.
     ///
-    /// A balancer sends somebody who was refused elsewhere, but not somebody who was hung up on.
+    /// A balancer retries a refused request at another relay, but not one whose connection was closed.
     private func waitForRequests() async {
         let latest = NIODeadline.now() + registry.limits.headTime
         while connections > 0, .now() < latest, !Task.isCancelled {
@@ -248,26 +266,66 @@ public final class RelayServer: Sendable {
 
     /// Stops listening, closes every tunnel with 1001 and waits until all connections are closed.
     ///
-    /// Takes `limits.shutdownGrace` at most, a little more under load. May be called again.
+    /// This takes at most `limits.shutdownGrace`, a little more under load. Can be called again.
     public func shutdown() async {
-        let (listeners, watches, sweeps) = running.withLock { state in
+        let (listeners, timers, sweeps) = running.withLock { state in
             defer { (state.listeners, state.stage) = ([], .stopped) }
-            return (state.listeners, state.watches, state.sweeps)
+            return (state.listeners, state.timers, state.sweeps)
         }
         for listener in listeners { try? await listener.close().get() }
         let grace = configuration.limits.shutdownGrace
-        let closed = watches.map { watch in
-            watch.eventLoop.flatSubmit { watch.value.close(grace: grace) }
+        let closed = timers.map { own in
+            own.eventLoop.flatSubmit { own.value.close(grace: grace) }
         }
         for future in closed { try? await future.get() }
         for sweep in sweeps { sweep.cancel() }
     }
 }
 
-extension SocketAddress {
-    /// `HOST:PORT`, the host in brackets if it is an IPv6 address.
-    var hostAndPort: String {
-        let host = ipAddress ?? "?"
-        return host.contains(":") ? "[\(host)]:\(port ?? 0)" : "\(host):\(port ?? 0)"
+/// State of a relay, for balancers and service managers.
+public enum RelayHealth: String, Sendable, CaseIterable {
+    /// Not listening yet.
+    case starting
+    /// Accepts new tunnels.
+    case ready
+    /// Refuses new tunnels; waiting ones can still be joined.
+    case draining
+    /// Listens, but an event loop is blocked.
+    case broken
+    /// Shut down.
+    case stopped
+}
+
+/// Failure to listen on an address.
+public struct ListenError: ExplainedFailure, Equatable {
+    /// `HOST:PORT`, in an operator's notation.
+    public let address: String
+    /// The system's error number; 0 if there is none.
+    public let errorNumber: CInt
+
+    init(_ address: SocketAddress, _ error: any Error) {
+        self.address = address.hostAndPort
+        errorNumber = (error as? IOError)?.errnoCode ?? 0
     }
+
+    /// Name of the status.
+    public var code: String { status.name }
+    /// Exit status of a command that fails with this error.
+    public var status: ExitStatus { .unavailable }
+
+    /// Cause and remedy.
+    public var sentence: String {
+        switch errorNumber {
+        case EADDRINUSE: "cannot listen on \(address): another program uses it; stop it, or choose another port"
+        case EACCES: "may not listen on \(address): ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+        case EADDRNOTAVAIL: "cannot listen on \(address): this computer does not have that address"
+        case 0: "cannot listen on \(address)"
+        default: "cannot listen on \(address): \(String(cString: strerror(errorNumber)))"
+        }
+    }
+}
+
+extension SocketAddress {
+    /// `HOST:PORT`, with an IPv6 address in brackets.
+    var hostAndPort: String { HostPort(host: ipAddress ?? "?", port: port ?? 0).description }
 }

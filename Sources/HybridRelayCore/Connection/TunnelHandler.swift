@@ -3,71 +3,90 @@
 internal import HybridCaBLE
 internal import NIOCore
 
-/// One connection, from its first byte to its last: request head, upgrade, frames, goodbye.
+/// One connection, from its first byte to its last: request head, upgrade, frames, close.
 ///
-/// It is the only handler behind TLS. Frames go straight from one end's handler to the other's; the two may live
-/// on different event loops, so whatever is for the other goes through ``TunnelMember/perform(_:)``.
+/// It is the only handler behind TLS. Frames go directly from one end's handler to the other's. The two may run on
+/// different event loops, so each reaches the other through ``TunnelMember/perform(_:)``.
 ///
-/// *Backpressure.* What was passed on and not yet taken by the other end's socket is counted; above a window
-/// this end is not read. The other end gives the credit back when its socket accepts bytes. All tunnels' bytes
-/// together are counted, too, until that socket has taken them or is closed, whoever has left before. Before a client has
-/// come the window is `limits.earlyBytes`. A paused end is still noticed when it hangs up: NIO reads a socket
-/// to its end as soon as that is known. Only an end with more unsent bytes than the kernel's buffers hold can't
-/// say so, as its FIN waits behind them; a deadline ends that tunnel.
+/// *Backpressure.* The handler counts bytes that were forwarded and not yet accepted by the other end's socket. Above a
+/// window this end is not read. The other end returns the credit when its socket accepts bytes. The bytes of all
+/// tunnels together are counted too, until that socket has accepted them or is closed, even if the sender has left.
+/// Before a client has joined, the window is `limits.earlyBytes`. If a paused end closes its connection, this is still
+/// noticed, since NIO then reads its socket to the end. The exception is an end with more unsent bytes than the kernel's
+/// buffers hold: its FIN waits behind them, and a deadline ends that tunnel.
 ///
-/// *The end.* Whoever ends the tunnel tells the registry, which has both ends say goodbye: the close frame is
-/// written, the socket's own direction is shut, and what still comes in is dropped until the other side hangs
-/// up, so that no reset overtakes the close frame. `limits.farewell` bounds that.
+/// *Closing.* The end of a tunnel is reported to the registry, which closes both ends. Each handler writes the close
+/// frame, shuts down its socket's output, and drops input until the peer closes, so that no reset overtakes the close
+/// frame. `limits.closeTimeout` bounds that.
 final class TunnelHandler {
-    /// What may be on its way to the other end, in bytes, before this end is not read any further.
+    private enum Phase {
+        /// The request head is incomplete.
+        case head
+        /// A phone whose client has not joined.
+        case waiting
+        /// Both ends are connected.
+        case paired(TunnelMember)
+        /// The close frame or refusal has been written. Input is dropped.
+        case closing
+    }
+
+    /// Bytes in flight to the other end above which this end is not read.
     private static let window = 128 << 10
-    /// Credit is given back in lots of this size, in bytes, to spare the event loops a wake-up per message.
+    /// Least credit that is returned at once, in bytes, to spare the event loops a wake-up for each message.
     private static let creditLot = 32 << 10
 
     private let registry: TunnelRegistry
+    private let admission: AdmissionControl
     private let limits: RelayLimits
-    private let watch: ConnectionTimers
-    /// Where the watch keeps it; the watch's own to read and write.
-    var placeInWatch: Int?
-    /// Where the connection comes from, if that counts.
+    private let timers: ConnectionTimers
+    /// Index in the timers, which alone read and write it.
+    var timerIndex: Int?
+    /// Source of the connection, if it is counted.
     private let source: SourcePrefix?
     private var context: ChannelHandlerContext?
-    private var phase = TunnelPhase.head
+    private var phase = Phase.head
     private var deadline: NIODeadline?
 
     private var head: RequestHeadReader
-    // Not checked for a second access at run time, which costs as much as a short message: while the reader works, it
-    // calls nobody.
+    // The run-time check of exclusive access costs as much as a short message. It is not needed, because the reader makes
+    // no calls out.
     @exclusivity(unchecked) private var frames: FrameReader
-    private var place: (key: TunnelKey, side: TunnelSide)?
+    private var tunnel: (key: TunnelKey, side: TunnelSide)?
 
-    /// Frames of a phone whose client has not come yet.
-    private var early = ByteBuffer()
-    /// A ping's payload that is still to be answered; a later ping replaces it.
+    /// Frames of a phone whose client has not joined yet.
+    private var earlyFrames = ByteBuffer()
+    /// Payload of the ping to be answered; a later ping replaces it.
     private var pendingPong: [UInt8]?
-    /// Passed on to the other end and not taken by its socket yet, in bytes.
+    /// Bytes forwarded to the other end and not yet accepted by its socket.
     private var inFlight = 0
-    /// Taken from the other end and not yet credited, in bytes.
-    private var owed = 0
-    /// Whether the channel asked to be read while this end was paused.
+    /// Bytes received from the other end for which no credit was returned yet.
+    private var uncredited = 0
+    /// True if the channel requested a read while this end was paused.
     private var isReadHeld = false
     private var sentCost = 0
     private var receivedCost = 0
     private var hasCarriedData = false
-    private var isBulky = false
+    private var hasBulkLimit = false
 
-    /// Whether anything came since the connection was last looked at.
-    private var wasHeard = false
-    private var silence = KeepaliveState(since: .now())
-    /// Pings that may still be answered before the connection is looked at again.
-    private var pongs: Int
+    /// True if bytes were received since the last sweep.
+    private var hasReceived = false
+    private var keepalive = KeepaliveState(since: .now())
+    /// Number of pings that may still be answered before the next sweep.
+    private var remainingPongs: Int
 
-    init(registry: TunnelRegistry, limits: RelayLimits, watch: ConnectionTimers, source: SourcePrefix? = nil) {
+    init(
+        registry: TunnelRegistry,
+        admission: AdmissionControl,
+        limits: RelayLimits,
+        timers: ConnectionTimers,
+        source: SourcePrefix? = nil
+    ) {
         self.registry = registry
+        self.admission = admission
         self.source = source
-        pongs = limits.pongsPerSecond
+        remainingPongs = limits.pongsPerSecond
         self.limits = limits
-        self.watch = watch
+        self.timers = timers
         head = RequestHeadReader(maximumLength: limits.headBytes)
         frames = FrameReader(maximumMessage: limits.messageBytes)
     }
@@ -76,7 +95,7 @@ final class TunnelHandler {
 @available(*, unavailable)
 extension TunnelHandler: Sendable {}
 
-// MARK: - The channel
+// MARK: - Channel
 
 extension TunnelHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -86,26 +105,26 @@ extension TunnelHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         deadline = .now() + limits.headTime
-        watch.add(self)
+        timers.add(self)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        leave()
+        connectionClosed()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        leave()
+        connectionClosed()
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        wasHeard = true
-        if bytes.readableBytes >= BulkReceiveLimit.bulk { shortenRein() }
+        hasReceived = true
+        if bytes.readableBytes >= BulkReceiveLimit.threshold { limitBulk() }
         switch phase {
         case .head: readHead(bytes, context: context)
         case .waiting, .paired: readFrames(bytes)
-        case .leaving: break
+        case .closing: break
         }
     }
 
@@ -126,25 +145,25 @@ extension TunnelHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A socket or TLS that fails is an end that went away; channelInactive tells the tunnel.
+        // A failed socket or TLS session means that the end has left. channelInactive ends the tunnel.
         context.close(promise: nil)
     }
 
-    private func leave() {
+    private func connectionClosed() {
         guard context != nil else { return }
         context = nil
-        phase = .leaving
+        phase = .closing
         deadline = nil
-        dropEarly()
-        registry.budget.add(-owed)
-        owed = 0
-        watch.remove(self)
-        registry.depart(source)
-        if let place { registry.leave(place.key, place.side, bytes: sentCost) }
+        dropEarlyFrames()
+        registry.budget.add(-uncredited)
+        uncredited = 0
+        timers.remove(self)
+        admission.removeConnection(from: source)
+        if let tunnel { registry.leave(tunnel.key, tunnel.side, bytes: sentCost) }
     }
 }
 
-// MARK: - The request
+// MARK: - Request
 
 extension TunnelHandler {
     private func readHead(_ bytes: ByteBuffer, context: ChannelHandlerContext) {
@@ -159,23 +178,19 @@ extension TunnelHandler {
     }
 
     private func upgrade(_ request: UpgradeRequest, context: ChannelHandlerContext) throws(UpgradeRefusal) {
-        try registry.admit(request, from: source)
-        let me = TunnelMember(self, on: context.eventLoop)
-        let seat = try registry.seat(me, for: request)
-        place = (seat.key, seat.side)
-        phase = seat.phone.map(TunnelPhase.paired) ?? .waiting
-        write(seat.response)
-        seat.phone?.perform { $0.pair(with: me) }
+        try admission.admit(request, from: source, now: .now())
+        let member = TunnelMember(self, on: context.eventLoop)
+        let result = try registry.upgrade(member, for: request)
+        tunnel = (result.key, result.side)
+        phase = result.phone.map(Phase.paired) ?? .waiting
+        context.writeAndFlush(wrapOutboundOut(result.response), promise: nil)
+        result.phone?.perform { $0.pair(with: member) }
         deadline = nil
     }
 
     private func refuse(_ refusal: UpgradeRefusal) {
-        registry.refused(refusal)
+        admission.recordRefusal(refusal)
         finish(ByteBuffer(string: refusal.response))
-    }
-
-    private func write(_ bytes: ByteBuffer) {
-        context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 }
 
@@ -185,9 +200,9 @@ extension TunnelHandler {
     private func readFrames(_ bytes: ByteBuffer) {
         frames.append(bytes)
         do throws(FrameViolation) {
-            while isOpen, let event = try frames.next(reusing: &watch.spare) { handle(event) }
+            while isOpen, let event = try frames.next(reusing: &timers.sharedBuffer) { handle(event) }
         } catch {
-            if let place { registry.end(place.key, .violated(by: place.side, error)) }
+            if let tunnel { registry.end(tunnel.key, .violated(by: tunnel.side, error)) }
         }
         answerPing()
     }
@@ -195,60 +210,62 @@ extension TunnelHandler {
     private var isOpen: Bool {
         switch phase {
         case .waiting, .paired: true
-        case .head, .leaving: false
+        case .head, .closing: false
         }
     }
 
     private func handle(_ event: FrameEvent) {
-        guard let place else { return }
+        guard let tunnel else { return }
         sentCost += event.cost
         guard sentCost + receivedCost <= limits.tunnelBytes else {
-            registry.end(place.key, .exhausted)
+            registry.end(tunnel.key, .exhausted)
             return
         }
         switch event {
-        case .data(let frames, let cost): passOn(frames, cost: cost)
+        case .data(let frames, let cost): forward(frames, cost: cost)
         case .ping(let payload): pendingPong = payload
         case .pong: break
         case .close(let code):
             if case .waiting = phase {
-                registry.end(place.key, .abandoned)
+                registry.end(tunnel.key, .abandoned)
             } else {
-                registry.end(place.key, .closed(by: place.side, code: code))
+                registry.end(tunnel.key, .closed(by: tunnel.side, code: code))
             }
         }
     }
 
-    private func passOn(_ frames: ByteBuffer, cost: Int) {
+    private func forward(_ frames: ByteBuffer, cost: Int) {
         hasCarriedData = true
         inFlight += frames.readableBytes
         registry.budget.add(frames.readableBytes)
         if case .paired(let other) = phase {
-            if let other = other.here {
+            if let other = other.localHandler {
                 other.deliver(frames, cost: cost)
             } else {
                 other.perform { $0.deliver(frames, cost: cost) }
             }
         } else {
-            early.writeImmutableBuffer(frames)
+            earlyFrames.writeImmutableBuffer(frames)
         }
     }
 
-    /// The client has come: it gets what the phone said meanwhile.
+    /// Connects a waiting phone with its client, which receives the early frames.
     func pair(with client: TunnelMember) {
         guard case .waiting = phase else { return }
         phase = .paired(client)
         hasCarriedData = true
-        if early.readableBytes > 0 {
-            let frames = early
+        if earlyFrames.readableBytes > 0 {
+            let frames = earlyFrames
             let cost = sentCost
-            early = ByteBuffer()
+            earlyFrames = ByteBuffer()
             client.perform { $0.deliver(frames, cost: cost) }
         }
         readIfAllowed()
     }
 
-    /// Frames from the other end, which count as held until this end's socket has taken them.
+    /// Writes frames from the other end.
+    ///
+    /// They count as held until this end's socket has accepted them.
     func deliver(_ frames: ByteBuffer, cost: Int) {
         guard case .paired = phase, let context else {
             registry.budget.add(-frames.readableBytes)
@@ -256,17 +273,21 @@ extension TunnelHandler {
         }
         hasCarriedData = true
         receivedCost += cost
-        owed += frames.readableBytes
-        if frames.readableBytes >= BulkReceiveLimit.bulk { shortenRein() }
+        uncredited += frames.readableBytes
+        if frames.readableBytes >= BulkReceiveLimit.threshold { limitBulk() }
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-        if owesCredit, context.channel.isWritable { giveCredit() }
+        if isCreditDue, context.channel.isWritable { giveCredit() }
     }
 
-    /// Answers the latest ping once the socket takes bytes; an end that does not read gets no answers queued.
+    /// Answers the latest ping once the socket is writable.
+    ///
+    /// For an end that does not read, no answers are queued.
     private func answerPing() {
-        guard isOpen, pongs > 0, let payload = pendingPong, let context, context.channel.isWritable else { return }
+        guard isOpen, remainingPongs > 0, let payload = pendingPong, let context, context.channel.isWritable else {
+            return
+        }
         pendingPong = nil
-        pongs -= 1
+        remainingPongs -= 1
         context.writeAndFlush(wrapOutboundOut(ServerFrame.pong(payload)), promise: nil)
     }
 }
@@ -278,18 +299,18 @@ extension TunnelHandler {
         switch phase {
         case .waiting: inFlight >= limits.earlyBytes || inFlight > 0 && registry.budget.isExhausted
         case .paired: inFlight >= Self.window || inFlight > 0 && registry.budget.isExhausted
-        case .head, .leaving: false
+        case .head, .closing: false
         }
     }
 
-    /// Whether it is time to give credit: small amounts wait, or the other end had a wake-up a message.
-    private var owesCredit: Bool { owed >= Self.creditLot || owed > 0 && registry.budget.isExhausted }
+    /// True if credit is due; small amounts wait, since each message would otherwise wake the other end.
+    private var isCreditDue: Bool { uncredited >= Self.creditLot || uncredited > 0 && registry.budget.isExhausted }
 
-    /// Tells the other end that its frames were taken.
-    private func giveCredit(evenLittle: Bool = false) {
-        guard owesCredit || evenLittle && owed > 0 else { return }
-        let credit = owed
-        owed = 0
+    /// Returns credit to the other end for frames that were accepted.
+    private func giveCredit(anyAmount: Bool = false) {
+        guard isCreditDue || anyAmount && uncredited > 0 else { return }
+        let credit = uncredited
+        uncredited = 0
         registry.budget.add(-credit)
         if case .paired(let other) = phase { other.perform { $0.takeCredit(credit) } }
     }
@@ -299,17 +320,17 @@ extension TunnelHandler {
         readIfAllowed()
     }
 
-    /// Forgets what no client has come for.
-    private func dropEarly() {
-        guard early.readableBytes > 0 else { return }
-        registry.budget.add(-early.readableBytes)
-        early = ByteBuffer()
+    /// Drops the frames for which no client has joined.
+    private func dropEarlyFrames() {
+        guard earlyFrames.readableBytes > 0 else { return }
+        registry.budget.add(-earlyFrames.readableBytes)
+        earlyFrames = ByteBuffer()
     }
 
-    private func shortenRein() {
-        guard !isBulky, let options = context?.channel.syncOptions else { return }
-        isBulky = true
-        BulkReceiveLimit.take(by: options)
+    private func limitBulk() {
+        guard !hasBulkLimit, let options = context?.channel.syncOptions else { return }
+        hasBulkLimit = true
+        BulkReceiveLimit.apply(to: options)
     }
 
     private func readIfAllowed() {
@@ -319,85 +340,106 @@ extension TunnelHandler {
     }
 }
 
-// MARK: - The end
+// MARK: - Closing
 
 extension TunnelHandler {
-    /// The tunnel is over: say so with a close frame, and hang up.
-    func sayGoodbye(_ code: CloseCode?) {
+    /// Sends a close frame and closes the connection, because the tunnel has ended.
+    func closeTunnel(_ code: CloseCode?) {
         guard isOpen else { return }
         finish(ServerFrame.close(code))
     }
 
-    /// Writes the last word, shuts this direction of the socket and waits for the other side to hang up.
-    private func finish(_ lastWord: ByteBuffer) {
+    /// Writes the last bytes, shuts down the socket's output and waits for the peer to close.
+    private func finish(_ lastBytes: ByteBuffer) {
         guard let context else { return }
-        phase = .leaving
-        dropEarly()
+        phase = .closing
+        dropEarlyFrames()
         deadline = .now() + limits.closeTimeout
         readIfAllowed()
-        context.writeAndFlush(wrapOutboundOut(lastWord), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(lastBytes), promise: nil)
         context.close(mode: .output, promise: nil)
     }
 
-    /// Closes the connection without ceremony.
+    /// Closes the connection without a close frame.
     ///
-    /// TLS may take a moment for its own goodbye; what still comes in then counts no more.
-    func hangUp() {
-        phase = .leaving
+    /// TLS may take a moment for its close_notify. Input that still arrives is dropped.
+    func closeConnection() {
+        phase = .closing
         context?.close(promise: nil)
     }
 
-    /// The relay goes down: a tunnel is ended, anything else is closed.
+    /// Ends the tunnel, or closes a connection without one, because the relay shuts down.
     func shutDown() {
-        if let place {
-            registry.end(place.key, .shutdown)
+        if let tunnel {
+            registry.end(tunnel.key, .shutdown)
         } else {
-            hangUp()
+            closeConnection()
         }
     }
 
-    /// Looks, about once a second, at what the connection must have done by now.
-    func look(now: NIODeadline) {
-        if let deadline, deadline <= now { return runOut(now: now) }
+    /// Checks the connection's deadlines; called about once a second.
+    func checkDeadlines(now: NIODeadline) {
+        if let deadline, deadline <= now { return deadlinePassed(now: now) }
         guard isOpen else { return }
-        pongs = limits.pongsPerSecond
+        remainingPongs = limits.pongsPerSecond
         answerPing()
-        if context?.channel.isWritable == true { giveCredit(evenLittle: true) }
-        // Room may have come elsewhere.
+        if context?.channel.isWritable == true { giveCredit(anyAmount: true) }
+        // Another tunnel may have released budget.
         readIfAllowed()
-        checkLife(now: now)
+        checkKeepalive(now: now)
     }
 
-    private func runOut(now: NIODeadline) {
+    private func deadlinePassed(now: NIODeadline) {
         switch phase {
         case .head:
             refuse(.headTimeout)
-            // Who stalls in the TLS handshake would never see the answer, so nobody is waited for.
+            // A peer that stalls in the TLS handshake would never see the response, so the relay does not wait for it.
             deadline = now
-        case .waiting, .paired, .leaving: hangUp()
+        case .waiting, .paired, .closing: closeConnection()
         }
     }
 
-    /// Pings an end that has been silent for long; what it says while it is not read can't be heard.
-    private func checkLife(now: NIODeadline) {
-        if wasHeard || isReadHeld {
-            (wasHeard, silence) = (false, KeepaliveState(since: now))
+    /// Pings an end that has sent nothing for long.
+    ///
+    /// While it is paused, nothing can be received.
+    private func checkKeepalive(now: NIODeadline) {
+        if hasReceived || isReadHeld {
+            (hasReceived, keepalive) = (false, KeepaliveState(since: now))
             return
         }
-        switch silence.next(now: now, limits: limits) {
+        switch keepalive.next(now: now, limits: limits) {
         case .wait: break
         case .ping:
             guard let context, context.channel.isWritable else { return }
             context.writeAndFlush(wrapOutboundOut(ServerFrame.ping), promise: nil)
         case .giveUp:
-            if let place { registry.end(place.key, .unresponsive(place.side)) }
+            if let tunnel { registry.end(tunnel.key, .unresponsive(tunnel.side)) }
         }
     }
 
-    /// The tunnel's key if it carried data since the last time; only the phone's side keeps that account.
+    /// Returns the tunnel's key if it carried data since the last call.
+    ///
+    /// Only the phone's handler reports it.
     func takeActivity() -> TunnelKey? {
-        guard hasCarriedData, let place, place.side == .phone else { return nil }
+        guard hasCarriedData, let tunnel, tunnel.side == .phone else { return nil }
         hasCarriedData = false
-        return place.key
+        return tunnel.key
+    }
+}
+
+/// Socket options for a connection with large messages, so that the relay never buffers much for it.
+private enum BulkReceiveLimit {
+    /// Number of bytes, sent or received at once, from which the limit applies.
+    ///
+    /// No message of a sign-in is as large, and setting options on every connection costs more than a message.
+    static let threshold = 8 << 10
+    /// Unsent bytes with which the socket still counts as writable.
+    private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
+
+    /// Makes the socket read once instead of four times before its end can be paused, and report early that it is full.
+    static func apply(to options: any NIOSynchronousChannelOptions) {
+        // Failure means that the socket is closed, which is no problem.
+        try? options.setOption(.maxMessagesPerRead, value: 1)
+        try? options.setOption(.writeBufferWaterMark, value: unsent)
     }
 }

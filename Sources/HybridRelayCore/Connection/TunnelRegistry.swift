@@ -3,98 +3,78 @@
 internal import HybridCaBLE
 internal import HybridThreads
 internal import Logging
+internal import Metrics
 internal import NIOCore
+internal import Synchronization
 
-/// The tunnel table as all event loops share it: a lock around it, and whoever carries out its orders.
+/// The tunnel table, shared by all event loops.
 ///
-/// The lock is held for the table's own work only, never while an end is told something. It is asked a few
-/// times in a tunnel's life, and once per sweep of an event loop; messages do not pass here.
+/// The lock is held only for the table's own work, never while an end is closed. The registry is called a few times
+/// per tunnel and once per sweep of an event loop; not on the message path.
 final class TunnelRegistry: Sendable {
-    /// Who may come in.
-    let doorkeeper: AdmissionControl
-    /// What all tunnels hold.
+    /// Bytes held by all tunnels.
     let budget: BufferBudget
 
     private struct State {
         var table: TunnelTable<TunnelMember>
-        /// Resumed when the last tunnel is gone.
+        /// Resumed when the last tunnel is removed.
         var whenEmpty: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextID = 0
     }
 
     private let state: Locked<State>
-    private let metrics = RelayMetrics()
+    private let metrics = TunnelMetrics()
     private let logger: Logger
 
-    init(node: UInt16, limits: RelayLimits, logger: Logger, doorkeeper: AdmissionControl? = nil) {
+    init(node: UInt16, limits: RelayLimits, logger: Logger) {
         state = Locked(State(table: TunnelTable(node: node, limits: limits)))
         budget = BufferBudget(limit: limits.bufferedBytes)
-        self.doorkeeper = doorkeeper ?? AdmissionControl(limits: limits)
         self.logger = logger
     }
 
-    /// The bounds of connections that begin now.
+    /// Limits for new connections.
     var limits: RelayLimits { state.withLock { $0.table.limits } }
 
-    /// Other bounds: for tunnels at once, for what one connection may from the next connection on.
+    /// Replaces the limits: for tunnels at once, for a connection's own limits from the next connection on.
     func replace(limits: RelayLimits) {
         state.withLock { $0.table.limits = limits }
         budget.setLimit(limits.bufferedBytes)
-        doorkeeper.replace(limits: limits)
     }
-
-    // MARK: Connections
-
-    /// A connection begins, unless it may not.
-    func arrive(_ source: SourcePrefix?) throws(AdmissionControl.Rejection) {
-        do throws(AdmissionControl.Rejection) {
-            try doorkeeper.arrive(source)
-            metrics.connectionArrived()
-        } catch {
-            metrics.connectionRejected(error.rawValue)
-            throw error
-        }
-    }
-
-    /// A connection that came from a balancer without saying whose it is.
-    func rejectedHeader() { metrics.connectionRejected("proxy") }
-
-    /// A connection is closed.
-    func depart(_ source: SourcePrefix?) { doorkeeper.leave(source) }
 
     // MARK: Tunnels
 
-    /// Whether a request may have what it asks for.
-    func admit(_ request: UpgradeRequest, from source: SourcePrefix?) throws(UpgradeRefusal) {
-        guard let name = try doorkeeper.admit(request, from: source, now: .now()) else { return }
-        metrics.opened(by: name)
+    /// Opens the tunnel that a phone requests, or joins the one that a client requests.
+    func upgrade(_ member: TunnelMember, for request: UpgradeRequest) throws(UpgradeRefusal) -> UpgradeResult {
+        switch request.path {
+        case .new(let tunnel):
+            let key = try open(tunnel, by: member)
+            return UpgradeResult(key: key, side: .phone, phone: nil, response: request.response(routing: key.routing))
+        case .connect(let routing, let tunnel):
+            let key = TunnelKey(routing: routing, tunnel: tunnel)
+            let phone = state.withLock { $0.table.join(key, by: member, now: .now()) }
+            guard let phone else { throw .unknownTunnel }
+            return UpgradeResult(key: key, side: .client, phone: phone, response: request.response(routing: nil))
+        }
     }
 
-    /// A phone opens a tunnel and gets its key.
-    func open(_ tunnel: TunnelID, by phone: TunnelMember) throws(UpgradeRefusal) -> TunnelKey {
+    private func open(_ tunnel: TunnelID, by phone: TunnelMember) throws(UpgradeRefusal) -> TunnelKey {
         let check = UInt8.random(in: .min ... .max)
         let (opening, count) = state.withLock { state in
             (state.table.open(tunnel, by: phone, check: check, now: .now()), state.table.count)
         }
         guard let opening else { throw .full }
-        metrics.tunnelOpened(count: count)
+        metrics.opened.increment()
+        metrics.open.record(count)
         carryOut(opening.closeInstructions)
         return opening.key
     }
 
-    /// A client joins a tunnel and gets its phone.
-    func join(_ key: TunnelKey, by client: TunnelMember) throws(UpgradeRefusal) -> TunnelMember {
-        let phone = state.withLock { $0.table.join(key, by: client, now: .now()) }
-        guard let phone else { throw .unknownTunnel }
-        return phone
+    /// Ends a tunnel for a reason that the connection of an end has found.
+    func end(_ key: TunnelKey, _ reason: TunnelEndReason) {
+        carryOut(state.withLock { $0.table.end(key, reason) })
     }
 
-    /// A tunnel ends, for a reason that an end's connection found.
-    func end(_ key: TunnelKey, _ end: TunnelEndReason) {
-        carryOut(state.withLock { $0.table.end(key, end) })
-    }
-
-    /// An end's connection is closed, after it sent `bytes`.
+    /// Removes an end whose connection has closed, after it sent `bytes`.
     func leave(_ key: TunnelKey, _ side: TunnelSide, bytes: Int) {
         let (left, count, waiting) = state.withLock { state in
             let left = state.table.leave(key, side, bytes: bytes, now: .now())
@@ -105,41 +85,29 @@ final class TunnelRegistry: Sendable {
         for continuation in waiting { continuation.resume() }
         carryOut(left.closeInstructions)
         guard let record = left.record else { return }
-        metrics.tunnelEnded(record, count: count)
+        metrics.ended[record.reason.label]?.increment()
+        metrics.bytes.increment(by: record.bytes)
+        metrics.open.record(count)
         logger.info(
             "tunnel ended",
             metadata: [
-                "reason": .string(record.end.label), "paired": .string(record.wasPaired ? "true" : "false"),
+                "reason": .string(record.reason.label), "paired": .string(record.wasPaired ? "true" : "false"),
                 "lasted": .string(record.lifetimeClass), "bytes": .string(String(record.bytes)),
             ]
         )
     }
 
-    /// A request was refused.
-    func refused(_ refusal: UpgradeRefusal) {
-        metrics.refused(refusal)
-        logger.debug("request refused", metadata: ["status": "\(refusal.status)", "why": "\(refusal)"])
-    }
-
-    /// Enters which tunnels carried data since the last sweep, and ends those whose time is up.
-    func sweep(active: [TunnelKey]) {
-        let now = NIODeadline.now()
+    /// Records which tunnels carried data since the last sweep, and ends those whose deadline has passed.
+    func sweep(active: [TunnelKey], now: NIODeadline) {
         let (closeInstructions, open, waiting) = state.withLock { state in
-            for key in active { state.table.noteData(key, now: now) }
+            for key in active { state.table.recordData(key, now: now) }
             return (state.table.sweep(now: now), state.table.count, state.table.waitingCount)
         }
         carryOut(closeInstructions)
-        doorkeeper.sweep(now: now)
-        metrics.record(open: open, waiting: waiting, connections: doorkeeper.connections, bufferedBytes: budget.bytes)
+        metrics.record(open: open, waiting: waiting, buffered: budget.bytes)
     }
 
-    /// Lets nobody open a tunnel any more.
-    func drain() {
-        doorkeeper.drain()
-        metrics.drainBegins()
-    }
-
-    /// Waits until no tunnel is left, or for cancellation.
+    /// Waits until no tunnel is left, or until the task is cancelled.
     func waitUntilEmpty() async {
         let id = state.withLock { state in
             state.nextID += 1
@@ -160,13 +128,103 @@ final class TunnelRegistry: Sendable {
     }
 
     private func carryOut(_ closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction]) {
-        for closeTimeout in closeInstructions {
-            let code = closeTimeout.code
-            if let here = closeTimeout.member.here {
-                here.sayGoodbye(code)
+        for instruction in closeInstructions {
+            let code = instruction.code
+            if let handler = instruction.member.localHandler {
+                handler.closeTunnel(code)
             } else {
-                closeTimeout.member.perform { $0.sayGoodbye(code) }
+                instruction.member.perform { $0.closeTunnel(code) }
             }
         }
+    }
+}
+
+/// Result of a successful upgrade: one end of a tunnel.
+struct UpgradeResult {
+    let key: TunnelKey
+    let side: TunnelSide
+    /// The waiting phone that a client has joined; `nil` for a phone.
+    let phone: TunnelMember?
+    /// The HTTP response.
+    let response: ByteBuffer
+}
+
+/// Reference to an end's handler, through which other event loops reach it.
+struct TunnelMember: Sendable {
+    private let eventLoop: any EventLoop
+    private let handler: NIOLoopBound<TunnelHandler>
+
+    /// Creates a reference; must be called on the handler's event loop.
+    init(_ handler: TunnelHandler, on eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
+    }
+
+    /// The handler if this is its event loop, else `nil`.
+    ///
+    /// For frequent calls, where a closure would cost too much.
+    var localHandler: TunnelHandler? { eventLoop.inEventLoop ? handler.value : nil }
+
+    /// Runs an action on the handler's event loop.
+    ///
+    /// It runs at once if the caller is on that event loop, otherwise after the caller's earlier actions.
+    func perform(_ action: @escaping @Sendable (TunnelHandler) -> Void) {
+        if eventLoop.inEventLoop {
+            action(handler.value)
+        } else {
+            eventLoop.execute { action(handler.value) }
+        }
+    }
+}
+
+/// Bytes that all tunnels hold in memory: forwarded by one end and not yet accepted by the other end's socket.
+///
+/// Each tunnel has its own window. If many tunnels stall at once, the sum of their windows could exceed the memory of
+/// the machine. At the limit, every end with data in flight is paused.
+final class BufferBudget: Sendable {
+    private let held = Atomic<Int>(0)
+    private let limit: Atomic<Int>
+
+    init(limit: Int) { self.limit = Atomic(limit) }
+
+    /// Number of bytes held.
+    var bytes: Int { held.load(ordering: .relaxed) }
+
+    /// True if the limit is reached.
+    var isExhausted: Bool { bytes >= limit.load(ordering: .relaxed) }
+
+    /// Adds to the bytes held; a negative number releases them.
+    func add(_ bytes: Int) { held.add(bytes, ordering: .relaxed) }
+
+    /// Replaces the limit.
+    ///
+    /// The bytes held do not change.
+    func setLimit(_ limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+}
+
+/// Metrics of tunnels.
+///
+/// None identifies a user.
+private struct TunnelMetrics: Sendable {
+    let opened = Counter(label: "hybrid_relay_tunnels_total")
+    let open = Gauge(label: "hybrid_relay_tunnels_open")
+    let bytes = Counter(label: "hybrid_relay_tunnel_bytes_total")
+    let ended = Dictionary(
+        uniqueKeysWithValues: TunnelEndReason.labels.map { label in
+            (label, Counter(label: "hybrid_relay_tunnel_ends_total", dimensions: [("reason", label)]))
+        }
+    )
+    private let waiting = Gauge(label: "hybrid_relay_tunnels_waiting")
+    private let buffered = Gauge(label: "hybrid_relay_buffered_bytes")
+
+    init() { record(open: 0, waiting: 0, buffered: 0) }
+
+    /// Records current values, periodically.
+    ///
+    /// This includes open tunnels: two event loops may have recorded their counts in the wrong order.
+    func record(open: Int, waiting: Int, buffered: Int) {
+        self.open.record(open)
+        self.waiting.record(waiting)
+        self.buffered.record(buffered)
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The header fields that a request for a tunnel is judged by; all others are of no interest.
+/// A header field that the relay evaluates.
+///
+/// All others are ignored.
 enum RequestField: CaseIterable, Sendable {
     case host
     case contentLength
@@ -13,7 +15,7 @@ enum RequestField: CaseIterable, Sendable {
     case origin
     case authorization
 
-    /// The name, in lower case.
+    /// The lower-case name.
     var name: StaticString {
         switch self {
         case .host: "host"
@@ -29,9 +31,7 @@ enum RequestField: CaseIterable, Sendable {
         }
     }
 
-    /// The field of a name in either case; `nil` for any other.
-    ///
-    /// The name must be a token.
+    /// Creates the field of a name, which is a token in any case; `nil` for other names.
     init?(name: Span<UInt8>) {
         let candidate: RequestField?
         switch name.count {
@@ -41,7 +41,7 @@ enum RequestField: CaseIterable, Sendable {
         case 10: candidate = .connection
         case 13: candidate = .authorization
         case 14: candidate = .contentLength
-        case 17: candidate = name[0] | 0x20 == UInt8(ascii: "t") ? .transferEncoding : .webSocketKey
+        case 17: candidate = name[0].asciiLowercase == UInt8(ascii: "t") ? .transferEncoding : .webSocketKey
         case 21: candidate = .webSocketVersion
         case 22: candidate = .webSocketProtocol
         default: candidate = nil

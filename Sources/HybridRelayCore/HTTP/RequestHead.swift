@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request head as HTTP/1.1 has it (RFC 9112 §2–5), read strictly: what two parsers could read differently,
-/// a bare line feed or a folded line, is refused.
+/// A request head of HTTP/1.1 (RFC 9112 §2–5).
+///
+/// Parsing is strict. Input that two parsers could read differently, such as a bare line feed or a folded line, is
+/// refused.
 struct RequestHead: Sendable {
-    /// As many fields as a head may have; proxies in front of a relay take no more either.
+    /// Most header fields of a head; common reverse proxies have the same limit.
     static let maximumFields = 100
 
-    /// A header field that matters, and the place of its value in the head.
+    /// A header field that the relay evaluates, and the range of its value in the head.
     private struct Field: Sendable {
         let field: RequestField
         let value: Range<Int>
@@ -17,12 +19,12 @@ struct RequestHead: Sendable {
     private var methodRange = 0..<0
     private var targetRange = 0..<0
 
-    /// The method, as it was written.
+    /// The method, unchanged.
     var method: ArraySlice<UInt8> { bytes[methodRange] }
-    /// What the request is for; starts with a slash unless it is somebody else's form of a target.
+    /// The request target; starts with a slash in origin form.
     var target: ArraySlice<UInt8> { bytes[targetRange] }
 
-    /// Reads a whole head, from the method to the empty line.
+    /// Parses a complete head, from the method to the empty line.
     init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         bytes = head
         fields.reserveCapacity(16)
@@ -40,18 +42,15 @@ struct RequestHead: Sendable {
         }
     }
 
-    /// Whether a field stands there at all.
-    func has(_ field: RequestField) -> Bool {
-        for one in fields where one.field == field { return true }
-        return false
-    }
+    /// Returns true if the head has the field.
+    func has(_ field: RequestField) -> Bool { fields.contains { $0.field == field } }
 
-    /// The values of a field in their order.
+    /// Returns all values of a field in their order.
     func values(of field: RequestField) -> [ArraySlice<UInt8>] {
         fields.compactMap { $0.field == field ? bytes[$0.value] : nil }
     }
 
-    /// The value of a field that may stand once; `nil` if it does not stand at all.
+    /// Returns the value of a field that may occur only once; `nil` if it is missing.
     func value(of field: RequestField) throws(UpgradeRefusal) -> ArraySlice<UInt8>? {
         var found: Range<Int>?
         for one in fields where one.field == field {
@@ -61,7 +60,7 @@ struct RequestHead: Sendable {
         return found.map { bytes[$0] }
     }
 
-    /// Whether a comma-separated field, spread over lines or not, has an item; letters' case is ignored.
+    /// Returns true if a comma-separated field, in one line or several, contains an item in any case.
     func list(_ field: RequestField, contains item: StaticString) -> Bool {
         let span = bytes.span
         for one in fields where one.field == field {
@@ -76,28 +75,24 @@ struct RequestHead: Sendable {
         return false
     }
 
-    // Loops below look at their place without asking again whether it is in the head; each has asked just before.
-
-    /// The place of the CR of the line that starts at `start`.
+    /// Returns the index of the CR that ends the line starting at `start`.
     private static func lineEnd(_ head: Span<UInt8>, from start: Int) throws(UpgradeRefusal) -> Int {
         var index = start
         while index < head.count {
+            // Eight bytes at a time: lines are the largest part of the work for a request.
             if index + 8 <= head.count {
                 let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
                 let plain = UInt64(littleEndian: word).bytesBeforeControl
                 index += plain
                 if plain == 8 { continue }
             }
-            let byte = head[index]
-            // Visible, a blank, or beyond ASCII.
-            if byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") {
+            if head[index].isFieldCharacter {
                 index += 1
-            } else {
-                guard byte == UInt8(ascii: "\r"), index + 1 < head.count, head[index + 1] == UInt8(ascii: "\n") else {
-                    throw .controlCharacter
-                }
-                return index
+                continue
             }
+            guard head[index] == UInt8(ascii: "\r"), index + 1 < head.count, head[index + 1] == UInt8(ascii: "\n")
+            else { throw .controlCharacter }
+            return index
         }
         throw .malformedRequestLine
     }
@@ -105,42 +100,36 @@ struct RequestHead: Sendable {
     private mutating func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
         let blank = UInt8(ascii: " ")
         var index = line.lowerBound
-        while index < line.upperBound, head[unchecked: index].isTokenCharacter { index += 1 }
+        while index < line.upperBound, head[index].isTokenCharacter { index += 1 }
         guard index > line.lowerBound, index < line.upperBound, head[index] == blank else {
             throw .malformedRequestLine
         }
         methodRange = line.lowerBound..<index
         let start = index + 1
         index = start
-        while index < line.upperBound, (0x21...0x7E).contains(head[unchecked: index]) { index += 1 }
+        while index < line.upperBound, (0x21...0x7E).contains(head[index]) { index += 1 }
         guard index > start, index < line.upperBound, head[index] == blank else { throw .malformedRequestLine }
         targetRange = start..<index
         let version = head.extracting((index + 1)..<line.upperBound)
         guard version.equals("HTTP/1.1") else {
-            let isOther = version.count >= 5 && version.extracting(0..<5).equals("HTTP/")
+            let isHTTP = version.count >= 5 && version.extracting(0..<5).equals("HTTP/")
             for position in version.indices where version[position] == blank { throw .malformedRequestLine }
-            throw isOther ? .unsupportedHTTPVersion : .malformedRequestLine
+            throw isHTTP ? .unsupportedHTTPVersion : .malformedRequestLine
         }
     }
 
     private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
         var colon = line.lowerBound
-        // Nearly all names are letters and hyphens, which go eight at a time.
-        while colon + 8 <= line.upperBound {
-            let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: colon, as: UInt64.self)
-            let count = UInt64(littleEndian: word).lettersAndHyphens
-            colon += count
-            if count < 8 { break }
-        }
+        // The caller has found the line inside the head.
         while colon < line.upperBound, head[unchecked: colon].isTokenCharacter { colon += 1 }
         guard colon > line.lowerBound, colon < line.upperBound, head[colon] == UInt8(ascii: ":") else {
             throw .malformedField
         }
-        guard let field = RequestField(name: head.extracting(unchecked: line.lowerBound..<colon)) else { return }
+        guard let field = RequestField(name: head.extracting(line.lowerBound..<colon)) else { return }
         fields.append(Field(field: field, value: Self.trimmed(head, (colon + 1)..<line.upperBound)))
     }
 
-    /// The range without spaces and tabs at both ends.
+    /// Returns the range without the spaces and tabs at both ends.
     private static func trimmed(_ head: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, head[start].isBlank { start += 1 }

@@ -3,21 +3,22 @@
 private import Glibc
 public import NIOCore
 
-/// Collects a request head from whatever pieces it comes in, and keeps what follows it.
+/// Collects a request head that arrives in pieces of any size, and keeps the bytes after it.
 public struct RequestHeadReader: Sendable {
     private let maximumLength: Int
     private var collected = ByteBuffer()
-    /// So many bytes of `collected` were searched for the end before.
+    /// Number of bytes of `collected` that were searched for the end before.
     private var searched = 0
 
-    /// A reader of heads of up to `maximumLength` bytes, the empty line included.
+    /// Creates a reader of heads of up to `maximumLength` bytes, including the empty line.
     public init(maximumLength: Int) {
         self.maximumLength = maximumLength
     }
 
-    /// Takes the next bytes; answers with the request and what came behind it, or `nil` if the head goes on.
+    /// Takes the next bytes.
     ///
-    /// What comes behind the head is the end's first frames: a client need not wait for the response.
+    /// - Returns: The request and the bytes after it, or `nil` while the head is incomplete. The bytes after it are the
+    ///   first frames, since a client need not wait for the response.
     public mutating func receive(
         _ bytes: ByteBuffer
     ) throws(UpgradeRefusal) -> (request: UpgradeRequest, rest: ByteBuffer)? {
@@ -29,7 +30,7 @@ public struct RequestHeadReader: Sendable {
         }
         guard let length = endOfHead(), length <= maximumLength else {
             guard collected.readableBytes < maximumLength else { throw .headTooLarge }
-            // Most heads come in one piece, which is not copied. One that goes on must not keep the socket's buffer.
+            // Most heads arrive in one piece, which is not copied. An incomplete one must not keep the socket's buffer.
             if isFirst { collected = ByteBuffer(bytes: bytes.readableBytesView) }
             return nil
         }
@@ -40,13 +41,13 @@ public struct RequestHeadReader: Sendable {
         return (request, rest)
     }
 
-    /// Length of the head with its empty line, once that is there.
+    /// Returns the length of the head including its empty line; `nil` while it is incomplete.
     private mutating func endOfHead() -> Int? {
         let from = max(0, searched - 3)
         searched = collected.readableBytes
         return collected.withUnsafeReadableBytes { bytes in
             guard let start = bytes.baseAddress else { return nil }
-            // From the end of one line to that of the next.
+            // Steps from one line feed to the next.
             var index = from
             while index < bytes.count, let found = memchr(start + index, 0x0A, bytes.count - index) {
                 index = UnsafeRawPointer(found) - start

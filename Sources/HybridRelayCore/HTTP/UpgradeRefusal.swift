@@ -1,139 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a request does not become a tunnel's end, and what the requester is told.
-public enum UpgradeRefusal: Error, Hashable, Sendable, CaseIterable {
-    /// The request line is not `METHOD TARGET HTTP/x.y`.
-    case malformedRequestLine
-    /// A header field is not `Name: value`, or is folded over lines.
-    case malformedField
-    /// A control character where none may be, a bare line feed or carriage return among them.
-    case controlCharacter
-    /// Not HTTP/1.1.
-    case unsupportedHTTPVersion
-    /// `Host` is missing.
-    case missingHost
-    /// A field that may stand once stands twice.
-    case duplicateField
-    /// The request brings a body.
-    case bodyNotAllowed
-    /// Not one of the relay's paths.
-    case notOurPath
-    /// `/cable/contact/…`, which this relay does not offer; never 410, on which clients forget their phone.
-    case contactNotOffered
-    /// A tunnel or routing ID of a wrong length or with other characters than hexadecimal digits.
-    case malformedID
-    /// Not a GET.
-    case methodNotAllowed
-    /// No `Upgrade: websocket` with `Connection: upgrade`.
-    case upgradeRequired
-    /// Not version 13 of WebSocket.
-    case unsupportedWebSocketVersion
-    /// `Sec-WebSocket-Key` is missing or is not 16 bytes in base64.
-    case malformedKey
-    /// The sub-protocol `fido.cable` was not offered.
-    case missingSubprotocol
-    /// The request head is longer than the relay reads.
-    case headTooLarge
-    /// The request head did not come in time.
-    case headTimeout
-    /// An `Origin` does not name the host that the request is for.
-    case forbiddenOrigin
-    /// A token is needed to open a tunnel, and the request brings none.
-    case tokenMissing
-    /// The token is none of those that may open a tunnel.
-    case tokenWrong
-    /// The source opened as many tunnels lately as it may.
-    case tooManyRequests
-    /// No such tunnel, or its client is there already.
-    case unknownTunnel
-    /// The relay goes down and takes no new tunnels.
-    case draining
-    /// The relay carries as many tunnels as it may.
-    case full
-
+/// Reason for refusing a request, with the HTTP response.
+public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
-    public var status: Int {
-        switch self {
-        case .malformedRequestLine, .malformedField, .controlCharacter, .unsupportedHTTPVersion, .missingHost,
-            .duplicateField, .bodyNotAllowed, .malformedID, .malformedKey, .missingSubprotocol:
-            400
-        case .tokenMissing, .tokenWrong: 401
-        case .forbiddenOrigin: 403
-        case .notOurPath, .contactNotOffered, .unknownTunnel: 404
-        case .methodNotAllowed: 405
-        case .headTimeout: 408
-        case .upgradeRequired, .unsupportedWebSocketVersion: 426
-        case .tooManyRequests: 429
-        case .headTooLarge: 431
-        case .draining, .full: 503
-        }
+    public let status: Int
+    /// The reason's name in logs.
+    public let description: String
+    /// One line for the reader of the response.
+    let sentence: String
+    /// Header fields that the status requires.
+    private let fields: String
+
+    private init(_ name: String, _ status: Int, _ sentence: String, fields: String = "") {
+        (description, self.status, self.sentence, self.fields) = (name, status, sentence, fields)
     }
 
-    /// One line for whoever reads the response.
-    var sentence: String {
-        switch self {
-        case .malformedRequestLine: "malformed request line"
-        case .malformedField: "malformed header field"
-        case .controlCharacter: "control character in the request head"
-        case .unsupportedHTTPVersion: "HTTP/1.1 is required"
-        case .missingHost: "Host is required"
-        case .duplicateField: "repeated header field"
-        case .bodyNotAllowed: "the request must not have a body"
-        case .notOurPath, .contactNotOffered: "not found"
-        case .malformedID: "malformed ID"
-        case .methodNotAllowed: "GET is required"
-        case .upgradeRequired: "a WebSocket upgrade is required"
-        case .unsupportedWebSocketVersion: "WebSocket version 13 is required"
-        case .malformedKey: "malformed Sec-WebSocket-Key"
-        case .missingSubprotocol: "the sub-protocol fido.cable is required"
-        case .headTooLarge: "request head too large"
-        case .headTimeout: "request head too slow"
-        case .forbiddenOrigin: "the Origin is not this host"
-        case .tokenMissing: "a token is required"
-        case .tokenWrong: "the token is not known"
-        case .tooManyRequests: "too many new tunnels"
-        case .unknownTunnel: "no such tunnel"
-        case .draining: "the relay is going down"
-        case .full: "the relay is full"
-        }
-    }
-
-    private var reasonPhrase: String {
-        switch status {
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 408: "Request Timeout"
-        case 426: "Upgrade Required"
-        case 429: "Too Many Requests"
-        case 431: "Request Header Fields Too Large"
-        default: "Service Unavailable"
-        }
-    }
-
-    /// Fields that the status asks for (RFC 9110 §10.2.3, §15.5.2, §15.5.6, §15.5.22; RFC 6455 §4.2.2; RFC 6750 §3).
+    /// The request line is not `METHOD TARGET HTTP/x.y`.
+    public static let malformedRequestLine = Self("malformedRequestLine", 400, "malformed request line")
+    /// A header field is not `Name: value`, or is folded over lines.
+    public static let malformedField = Self("malformedField", 400, "malformed header field")
+    /// The head has a control character, such as a bare line feed or carriage return.
+    public static let controlCharacter = Self("controlCharacter", 400, "control character in the request head")
+    /// The version is not HTTP/1.1.
+    public static let unsupportedHTTPVersion = Self("unsupportedHTTPVersion", 400, "HTTP/1.1 is required")
+    /// `Host` is missing.
+    public static let missingHost = Self("missingHost", 400, "Host is required")
+    /// A field that may occur only once is repeated.
+    public static let duplicateField = Self("duplicateField", 400, "repeated header field")
+    /// The request has a body.
+    public static let bodyNotAllowed = Self("bodyNotAllowed", 400, "the request must not have a body")
+    /// The path is not one of the relay's.
+    public static let notOurPath = Self("notOurPath", 404, "not found")
+    /// The path is `/cable/contact/…`, which this relay does not offer.
     ///
-    /// The rate is one a minute, so a minute is always enough. Another relay takes a draining one's place in no time,
-    /// behind a balancer, or after a restart.
-    private var extraFields: String {
-        switch self {
-        case .methodNotAllowed: "Allow: GET\r\n"
-        case .upgradeRequired, .unsupportedWebSocketVersion:
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-        case .tokenMissing: "WWW-Authenticate: Bearer realm=\"hybrid-relay\"\r\n"
-        case .tokenWrong: "WWW-Authenticate: Bearer realm=\"hybrid-relay\", error=\"invalid_token\"\r\n"
-        case .tooManyRequests: "Retry-After: 60\r\n"
-        case .draining: "Retry-After: 5\r\n"
-        default: ""
-        }
-    }
+    /// The status is never 410, because clients would then forget their phone.
+    public static let contactNotOffered = Self("contactNotOffered", 404, "not found")
+    /// A tunnel ID or routing ID has a wrong length or other characters than hexadecimal digits.
+    public static let malformedID = Self("malformedID", 400, "malformed ID")
+    /// The method is not GET.
+    public static let methodNotAllowed = Self(
+        "methodNotAllowed",
+        405,
+        "GET is required",
+        // RFC 9110 §15.5.6.
+        fields: "Allow: GET\r\n"
+    )
+    /// `Upgrade: websocket` or `Connection: upgrade` is missing.
+    public static let upgradeRequired = Self(
+        "upgradeRequired",
+        426,
+        "a WebSocket upgrade is required",
+        fields: webSocketFields
+    )
+    /// The WebSocket version is not 13.
+    public static let unsupportedWebSocketVersion = Self(
+        "unsupportedWebSocketVersion",
+        426,
+        "WebSocket version 13 is required",
+        fields: webSocketFields
+    )
+    /// `Sec-WebSocket-Key` is missing or is not 16 bytes in base64.
+    public static let malformedKey = Self("malformedKey", 400, "malformed Sec-WebSocket-Key")
+    /// The subprotocol `fido.cable` is not offered.
+    public static let missingSubprotocol = Self(
+        "missingSubprotocol",
+        400,
+        "the subprotocol fido.cable is required"
+    )
+    /// The request head is longer than the relay accepts.
+    public static let headTooLarge = Self("headTooLarge", 431, "request head too large")
+    /// The request head did not arrive in time.
+    public static let headTimeout = Self("headTimeout", 408, "request head too slow")
+    /// `Origin` does not name the host of the request.
+    public static let forbiddenOrigin = Self("forbiddenOrigin", 403, "the Origin is not this host")
+    /// Opening a tunnel requires a token, and the request has none.
+    public static let tokenMissing = Self(
+        "tokenMissing",
+        401,
+        "a token is required",
+        // RFC 9110 §15.5.2.
+        fields: "WWW-Authenticate: Bearer realm=\"hybrid-relay\"\r\n"
+    )
+    /// The token is not one of those that may open a tunnel.
+    public static let tokenWrong = Self(
+        "tokenWrong",
+        401,
+        "the token is not known",
+        // RFC 6750 §3.
+        fields: "WWW-Authenticate: Bearer realm=\"hybrid-relay\", error=\"invalid_token\"\r\n"
+    )
+    /// The source has opened too many tunnels recently.
+    public static let tooManyRequests = Self(
+        "tooManyRequests",
+        429,
+        "too many new tunnels",
+        // The rate is per minute, so one minute is always enough.
+        fields: "Retry-After: 60\r\n"
+    )
+    /// The tunnel does not exist or already has a client.
+    public static let unknownTunnel = Self("unknownTunnel", 404, "no such tunnel")
+    /// The relay is shutting down and opens no new tunnels.
+    public static let draining = Self(
+        "draining",
+        503,
+        "the relay is shutting down",
+        // Another relay behind the balancer, or the restarted one, is available within seconds.
+        fields: "Retry-After: 5\r\n"
+    )
+    /// The relay has as many tunnels as it may.
+    public static let full = Self("full", 503, "the relay is full")
 
-    /// The whole response, after which the relay hangs up.
+    /// RFC 9110 §15.5.22 and RFC 6455 §4.2.2.
+    private static let webSocketFields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+
+    private static let reasonPhrases = [
+        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+        408: "Request Timeout", 426: "Upgrade Required", 429: "Too Many Requests",
+        431: "Request Header Fields Too Large", 503: "Service Unavailable",
+    ]
+
+    /// All statuses, so that a metric can show a zero for each.
+    static var statuses: some Collection<Int> { reasonPhrases.keys }
+
+    /// The complete response, after which the relay closes the connection.
     public var response: String {
         let body = sentence + "\n"
-        return "HTTP/1.1 \(status) \(reasonPhrase)\r\nConnection: close\r\n\(extraFields)"
+        return "HTTP/1.1 \(status) \(Self.reasonPhrases[status] ?? "")\r\nConnection: close\r\n\(fields)"
             + "Content-Type: text/plain; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 }

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 public import HybridCaBLE
+internal import HybridPrimitives
 public import NIOCore
 
 /// A request for a tunnel: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the tunnel paths.
 public struct UpgradeRequest: Hashable, Sendable {
-    /// What the end asks for.
+    /// The requested path.
     public let path: TunnelPath
-    /// What `Origin`, if sent, says.
+    /// Result of comparing `Origin` with `Host`.
     public let origin: OriginCheck
-    /// What `Authorization`, if sent, brings; of a token only the hash.
+    /// Credentials in `Authorization`; a token only as its hash.
     private let credentials: BearerCredentials
     /// `Sec-WebSocket-Key`, 24 characters of base64.
     private let key: [UInt8]
 
-    /// Reads a whole request head, from the method to the empty line.
+    /// Parses a complete request head, from the method to the empty line.
     ///
-    /// Any bytes may be given. The refusal thrown is that of the first rule broken, in this order: HTTP's own
-    /// syntax, the path, the method, the body, the IDs, the upgrade, the sub-protocol. Rules that depend on how the relay is set up
-    /// come after all these, with ``checkOrigin()`` first, and for new tunnels the drain, ``bearerToken()``, the token
-    /// itself, the rate of the source, and last whether there is room, or whether there is such a tunnel.
+    /// Any bytes are accepted as input.
+    ///
+    /// The error is that of the first violated rule, in this order: HTTP syntax, path, method, body, IDs, upgrade,
+    /// subprotocol. Rules that depend on the relay's configuration and state come later, starting with
+    /// ``checkOrigin()``. For new tunnels they continue with the drain, ``bearerToken()``, the token itself and the
+    /// rate of the source. The limit on tunnels, or the existence of the tunnel, is checked last.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
         guard let host = try head.value(of: .host), !host.isEmpty else { throw .missingHost }
@@ -42,15 +46,15 @@ public struct UpgradeRequest: Hashable, Sendable {
         credentials = BearerCredentials(fields: head.values(of: .authorization))
     }
 
-    /// Throws unless the request comes from no page, or from a page of the very host that it is for.
+    /// Throws ``UpgradeRefusal/forbiddenOrigin`` if the request comes from a page of another host.
     public func checkOrigin() throws(UpgradeRefusal) {
         guard origin != .otherHost else { throw .forbiddenOrigin }
     }
 
-    /// The token in `Authorization`; `nil` if there is none, or credentials of another scheme.
+    /// Returns the hash of the token in `Authorization`; `nil` without credentials or with another scheme.
     ///
-    /// What can't be anybody's token is refused as a wrong one.
-    public func bearerToken() throws(UpgradeRefusal) -> BearerToken? {
+    /// A malformed token is refused like a wrong one.
+    public func bearerToken() throws(UpgradeRefusal) -> TunnelTokenHash? {
         switch credentials {
         case .absent: nil
         case .token(let token): token
@@ -59,7 +63,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         }
     }
 
-    /// The response that switches to WebSocket; a phone is told its routing ID.
+    /// Returns the response that switches to WebSocket, with the routing ID for a phone.
     public func response(routing: RoutingID?) -> ByteBuffer {
         var response = ByteBufferAllocator().buffer(capacity: 256)
         response.writeStaticString(
@@ -83,25 +87,41 @@ public struct UpgradeRequest: Hashable, Sendable {
             return .success(try TunnelPath(parsing: head.target))
         } catch {
             switch error {
-            case .unknownPath: return .failure(.notOurPath)
             case .malformedID: return .failure(.malformedID)
             case .contactNotOffered: return .failure(.contactNotOffered)
+            default: return .failure(.notOurPath)
             }
         }
     }
 
-    /// Whether `text` is base64 of 16 bytes: 22 characters and two signs of equality.
+    /// Returns true if `text` is base64 of 16 bytes: 22 characters and two equals signs.
     private static func isKey(_ text: ArraySlice<UInt8>) -> Bool {
-        guard text.count == 24, text.suffix(2).equals("==") else { return false }
-        for place in text.startIndex..<(text.endIndex - 2) where !text[place].isInBase64 { return false }
-        return true
+        text.count == 24 && text.suffix(2).equals("==") && text.dropLast(2).allSatisfy(\.isInBase64)
     }
 }
 
 extension UInt8 {
     fileprivate var isInBase64: Bool {
-        if (self | 0x20) &- 0x61 < 26 { return true }
-        return (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || self == UInt8(ascii: "+")
-            || self == UInt8(ascii: "/")
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+}
+
+/// The server's answer to a WebSocket key: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
+///
+/// It proves only that the server implements WebSocket, so the weakness of SHA-1 does not matter here.
+private enum WebSocketAccept {
+    private static let suffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
+
+    /// Writes the value of `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key`: 28 characters.
+    static func write(for key: [UInt8], to buffer: inout ByteBuffer) {
+        var hash = Insecure.SHA1()
+        hash.update(data: key)
+        hash.update(data: suffix)
+        _ = hash.finalize().withUnsafeBytes { buffer.writeBytes(Base64.encode($0)) }
     }
 }

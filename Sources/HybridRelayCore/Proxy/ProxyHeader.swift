@@ -1,66 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HybridCaBLE
 public import HybridPrimitives
 public import NIOCore
 
-/// What a balancer says of a connection that it passes on.
-public enum ProxyHeader: Hashable, Sendable {
-    /// Somebody at this address is at the other end; of a unix socket's address the path is left out.
+/// Source of a connection, as stated by a balancer.
+public enum ProxyHeader: Hashable, Sendable, SecretMaterial {
+    /// A peer with this address. The path of a unix socket's address is left out.
     case relayed(SocketAddress)
-    /// The balancer itself is: a health check, or somebody who came to it through a unix socket.
+    /// The balancer itself: a health check, or a peer that connected to it through a unix socket.
     case local
-    /// The balancer does not know, or can't say, who is.
+    /// The balancer does not know the peer or cannot express its address.
     case unknown
 
-    /// The address of whoever is at the other end; `nil` where the balancer does not tell.
+    /// The address of the peer; `nil` if the balancer does not state one.
     public var source: SocketAddress? {
         guard case .relayed(let address) = self else { return nil }
         return address
     }
 }
 
-extension ProxyHeader: SecretMaterial {}
+/// Reason why bytes are not a PROXY header.
+///
+/// The sender is not a balancer, or is misconfigured.
+public struct ProxyViolation: Error, Hashable, Sendable {
+    /// One line for a log, without any address.
+    public let sentence: String
 
-/// Why bytes are not a PROXY header; the balancer is misconfigured, or is none.
-public enum ProxyViolation: Error, Hashable, Sendable, CaseIterable {
-    /// The bytes begin like no PROXY header.
-    case noHeader
+    private init(_ sentence: String) { self.sentence = sentence }
+
+    /// The bytes do not begin like a PROXY header.
+    public static let noHeader = ProxyViolation("no PROXY header")
     /// The line of version 1 is not complete after 107 bytes.
-    case lineTooLong
-    /// The line of version 1 is not as it must be.
-    case malformedLine
-    /// Not version 2, though the signature is that of version 2.
-    case unknownVersion
-    /// Neither LOCAL nor PROXY.
-    case unknownCommand
-    /// A family or transport that there is not.
-    case unknownFamily
-    /// Datagrams, which no connection carries.
-    case datagrams
+    public static let lineTooLong = ProxyViolation("PROXY line too long")
+    /// The line of version 1 is malformed.
+    public static let malformedLine = ProxyViolation("malformed PROXY line")
+    /// The signature is that of version 2, but the version is another.
+    public static let unknownVersion = ProxyViolation("unknown version of PROXY header")
+    /// The command is neither LOCAL nor PROXY.
+    public static let unknownCommand = ProxyViolation("unknown command in PROXY header")
+    /// The address family or transport is not defined.
+    public static let unknownFamily = ProxyViolation("unknown address family in PROXY header")
+    /// The transport is datagrams, which no connection carries.
+    public static let datagrams = ProxyViolation("PROXY header for datagrams")
     /// The header is longer than ``ProxyHeaderReader/maximumLength``.
-    case headerTooLong
+    public static let headerTooLong = ProxyViolation("PROXY header too long")
     /// The header ends before its addresses do.
-    case missingAddresses
-    /// What follows the addresses is not made of types, lengths and values.
-    case malformedExtension
+    public static let missingAddresses = ProxyViolation("PROXY header without its addresses")
+    /// The bytes after the addresses are not types, lengths and values.
+    public static let malformedExtension = ProxyViolation("malformed extension of PROXY header")
     /// The checksum is wrong.
-    case wrongChecksum
-
-    /// One line for a log; it tells nothing of who is at the other end.
-    public var sentence: String {
-        switch self {
-        case .noHeader: "no PROXY header"
-        case .lineTooLong: "PROXY line too long"
-        case .malformedLine: "malformed PROXY line"
-        case .unknownVersion: "unknown version of PROXY header"
-        case .unknownCommand: "unknown command in PROXY header"
-        case .unknownFamily: "unknown address family in PROXY header"
-        case .datagrams: "PROXY header for datagrams"
-        case .headerTooLong: "PROXY header too long"
-        case .missingAddresses: "PROXY header without its addresses"
-        case .malformedExtension: "malformed extension of PROXY header"
-        case .wrongChecksum: "wrong checksum in PROXY header"
-        }
-    }
+    public static let wrongChecksum = ProxyViolation("wrong checksum in PROXY header")
 }

@@ -2,24 +2,25 @@
 
 public import NIOCore
 
-/// Reads the PROXY header, version 1 or 2, that a balancer puts in front of a connection, in whatever pieces it comes.
+/// Reads the PROXY header, version 1 or 2, that a balancer sends first on a connection, in pieces of any size.
 ///
-/// Both versions are read, since the first bytes tell them apart; whether there must be a header at all is not guessed
-/// but configured. What is wrong is said as soon as it shows, and what is said does not depend on the pieces.
+/// The first bytes distinguish the versions. The configuration, not the input, decides if a header is required. A
+/// violation is reported as soon as it shows, and does not depend on the pieces.
 /// Source: The PROXY protocol, versions 1 & 2 (HAProxy's doc/proxy-protocol.txt), §2.
 public struct ProxyHeaderReader: Sendable {
-    /// Longest header of version 2 that is read, with its extensions, in bytes.
+    /// Longest accepted header of version 2 with its extensions, in bytes.
     public static let maximumLength = 4096
 
     private var collected = ByteBuffer()
     private var violation: ProxyViolation?
 
-    /// A reader at the beginning of a connection.
+    /// Creates a reader for a new connection.
     public init() {}
 
-    /// Takes the next bytes; answers with the header and what came behind it, or `nil` if the header goes on.
+    /// Takes the next bytes.
     ///
-    /// - Throws: what is wrong, again at each later call.
+    /// - Returns: The header and the bytes after it, or `nil` while the header is incomplete.
+    /// - Throws: The first violation, again on each later call.
     public mutating func receive(
         _ bytes: ByteBuffer
     ) throws(ProxyViolation) -> (header: ProxyHeader, rest: ByteBuffer)? {
@@ -44,7 +45,9 @@ public struct ProxyHeaderReader: Sendable {
     }
 }
 
-/// The 12 bytes at the beginning of version 2, which no other protocol begins with.
+/// The first 12 bytes of version 2.
+///
+/// No other protocol begins with them.
 enum ProxySignature {
     static let bytes = Array("\r\n\r\n\0\r\nQUIT\n".utf8)
     static let first = UInt8(ascii: "\r")

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
 internal import NIOCore
 
-/// A line of text: `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443` (§2.1).
+/// Version 1, a line of text: `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443` (§2.1).
 enum ProxyHeaderV1 {
-    /// Longest line, its CR and LF included, in bytes.
+    /// Longest line including CR and LF, in bytes.
     static let maximumLength = 107
 
     private static let start = Array("PROXY ".utf8)
 
-    /// The header at the beginning of the bytes and its length; `nil` if it goes on.
+    /// Returns the header at the start of the bytes and its length; `nil` while it is incomplete.
     static func read(_ bytes: ArraySlice<UInt8>) throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
         guard bytes.prefix(start.count).elementsEqual(start.prefix(bytes.count)) else { throw .noHeader }
         let window = bytes.prefix(maximumLength)
@@ -25,24 +26,18 @@ enum ProxyHeaderV1 {
 
     private static func parse(_ line: ArraySlice<UInt8>) throws(ProxyViolation) -> ProxyHeader {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        // What follows UNKNOWN has to be ignored, whatever it is.
+        // The rest of the line after UNKNOWN must be ignored.
         if words.count >= 2, words[1].equals("UNKNOWN") { return .unknown }
         guard words.count == 6 else { throw .malformedLine }
-        let notation: IPNotation
-        if words[1].equals("TCP4") {
-            notation = .v4
-        } else if words[1].equals("TCP6") {
-            notation = .v6
-        } else {
-            throw .malformedLine
-        }
-        guard let source = notation.packed(words[2]), notation.packed(words[3]) != nil, let port = Self.port(words[4]),
-            Self.port(words[5]) != nil, let address = SocketAddress(packed: source, port: port)
+        let isIPv6 = words[1].equals("TCP6")
+        guard isIPv6 || words[1].equals("TCP4"), let source = IPAddress(words[2]), source.isIPv6 == isIPv6,
+            IPAddress(words[3])?.isIPv6 == isIPv6, let port = Self.port(words[4]), Self.port(words[5]) != nil,
+            let address = SocketAddress(packed: source.bytes, port: port)
         else { throw .malformedLine }
         return .relayed(address)
     }
 
-    /// A number from 0 to 65535 without leading zeros.
+    /// Returns a number from 0 to 65535 without leading zeros.
     private static func port(_ digits: ArraySlice<UInt8>) -> Int? {
         guard (1...5).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0"),
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

@@ -2,9 +2,9 @@
 
 internal import NIOCore
 
-/// Bytes: signature, version and command, family and transport, length, addresses, extensions (§2.2).
+/// Version 2, binary: signature, version and command, family and transport, length, addresses, extensions (§2.2).
 enum ProxyHeaderV2 {
-    /// What stands in front of the addresses, in bytes.
+    /// Length of the part before the addresses, in bytes.
     private static let fixedLength = 16
 
     private enum Family {
@@ -13,7 +13,7 @@ enum ProxyHeaderV2 {
         case v6
         case unix
 
-        /// Source, destination and their ports, in bytes.
+        /// Length of source, destination and their ports, in bytes.
         var addressLength: Int {
             switch self {
             case .unspecified: 0
@@ -24,16 +24,16 @@ enum ProxyHeaderV2 {
         }
     }
 
-    /// The header at the beginning of the bytes and its length; `nil` if it goes on.
+    /// Returns the header at the start of the bytes and its length; `nil` while it is incomplete.
     ///
-    /// Every rule is checked as soon as its byte is there, in the order of the bytes.
+    /// Every rule is checked as soon as its byte has arrived, in the order of the bytes.
     static func read(_ bytes: [UInt8]) throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
         let signature = ProxySignature.bytes
         guard bytes.prefix(signature.count).elementsEqual(signature.prefix(bytes.count)) else { throw .noHeader }
         guard bytes.count > 12 else { return nil }
         guard bytes[12] >> 4 == 2 else { throw .unknownVersion }
         guard bytes[12] & 0x0F <= 1 else { throw .unknownCommand }
-        // LOCAL's family means nothing.
+        // The family of LOCAL has no meaning.
         let isLocal = bytes[12] & 0x0F == 0
         guard bytes.count > 13 else { return nil }
         let family = isLocal ? .unspecified : try family(bytes[13])
@@ -42,7 +42,7 @@ enum ProxyHeaderV2 {
         guard length <= ProxyHeaderReader.maximumLength else { throw .headerTooLong }
         guard length >= fixedLength + family.addressLength else { throw .missingAddresses }
         guard bytes.count >= length else { return nil }
-        // Without a family nobody knows where the addresses end, and nothing that is used needs a checksum.
+        // Without a family the end of the addresses is unknown, and no used value needs a checksum.
         guard family != .unspecified else { return (isLocal ? .local : .unknown, length) }
         try checkExtensions(of: bytes[..<length], from: fixedLength + family.addressLength)
         guard let source = source(bytes[fixedLength..<length], family) else { throw .missingAddresses }
@@ -65,7 +65,7 @@ enum ProxyHeaderV2 {
         switch family {
         case .unspecified: return nil
         case .unix:
-            // Clients have seldom a path, and if so it says nothing here.
+            // Clients rarely have a path, and it has no meaning here.
             return try? SocketAddress(unixDomainSocketPath: "")
         case .v4: size = 4
         case .v6: size = 16
@@ -78,7 +78,9 @@ enum ProxyHeaderV2 {
 
     private static let checksumType: UInt8 = 0x03
 
-    /// Walks over types, lengths and values, and checks the checksum if there is one; nothing else is of interest.
+    /// Validates types and lengths, and verifies the checksum if there is one.
+    ///
+    /// Other values are ignored.
     private static func checkExtensions(of header: ArraySlice<UInt8>, from start: Int) throws(ProxyViolation) {
         var rest = header[start...]
         var checksum: Range<Int>?
@@ -95,17 +97,26 @@ enum ProxyHeaderV2 {
             rest = rest[value.upperBound...]
         }
         guard let checksum else { return }
-        let said = header[checksum].reduce(0) { $0 << 8 | UInt32($1) }
-        guard CRC32C.checksum(header, leavingOut: checksum) == said else { throw .wrongChecksum }
+        let expected = header[checksum].reduce(0) { $0 << 8 | UInt32($1) }
+        guard CRC32C.checksum(header, leavingOut: checksum) == expected else { throw .wrongChecksum }
     }
 }
 
-extension SocketAddress {
-    /// The address of 4 or 16 bytes; `nil` for another number of bytes.
-    init?(packed bytes: [UInt8], port: Int) {
-        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: port) else {
-            return nil
+/// The checksum of RFC 9260 (SCTP), appendix A: Castagnoli's polynomial, bits reflected.
+enum CRC32C {
+    private static let polynomial: UInt32 = 0x82F6_3B78
+
+    private static let table: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ polynomial : value >> 1 }
+    }
+
+    /// Returns the checksum of the bytes, where those in `hole` count as zeros.
+    static func checksum(_ bytes: ArraySlice<UInt8>, leavingOut hole: Range<Int> = 0..<0) -> UInt32 {
+        var value = ~UInt32(0)
+        for index in bytes.indices {
+            let byte = hole.contains(index) ? 0 : bytes[index]
+            value = value >> 8 ^ table[Int(truncatingIfNeeded: value & 0xFF ^ UInt32(byte))]
         }
-        self = address
+        return ~value
     }
 }

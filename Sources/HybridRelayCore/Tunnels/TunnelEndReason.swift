@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a tunnel ended; the log line, the metric's label and the close codes all come from here.
+/// Reason why a tunnel ended; source of the log line, the metric's label and the close codes.
 public enum TunnelEndReason: Hashable, Sendable {
-    /// An end closed the tunnel by a close frame, with a code or (`nil`) without.
+    /// An end sent a close frame, with a code or (`nil`) without one.
     case closed(by: TunnelSide, code: CloseCode?)
-    /// An end of a paired tunnel went away without a close frame.
+    /// An end of a paired tunnel closed its connection without a close frame.
     case vanished(TunnelSide)
-    /// An end broke the rules of WebSocket or of tunnels.
+    /// An end violated the rules of WebSocket or of tunnels.
     case violated(by: TunnelSide, FrameViolation)
-    /// The phone went away before a client came.
+    /// The phone left before a client joined.
     case abandoned
-    /// No client came in time.
+    /// No client joined in time.
     case unclaimed
-    /// The phone opened the same tunnel again more often than may wait at once.
+    /// The phone opened the same tunnel again, and too many of them waited.
     case superseded
-    /// Nothing was said for too long.
+    /// The tunnel carried no data for too long.
     case idle
-    /// The tunnel reached its greatest age.
+    /// The tunnel reached its longest lifetime.
     case outlived
-    /// The tunnel carried as much as one may.
+    /// The tunnel reached its limit on bytes.
     case exhausted
-    /// An end gave no sign of life for as long as several pings take.
+    /// An end did not respond to several pings.
     case unresponsive(TunnelSide)
-    /// The relay went down.
+    /// The relay shut down.
     case shutdown
 
     /// The reason as one lower-case word, for logs and metrics.
@@ -42,15 +42,15 @@ public enum TunnelEndReason: Hashable, Sendable {
         }
     }
 
-    /// Every label there is, so that a metric can show a zero for each.
+    /// All labels, so that a metric can show a zero for each.
     public static let labels = [
         "closed", "vanished", "violated", "abandoned", "unclaimed", "superseded", "idle", "outlived", "exhausted",
         "unresponsive", "shutdown",
     ]
 
-    /// The code an end is told; `nil` is a close frame without a code, as the other end sent it.
+    /// Returns the close code for an end; `nil` means a close frame without a code, as the other end sent it.
     ///
-    /// Who broke a rule is told which; the end across only learns that its peer is gone.
+    /// The end that violated a rule learns which one. Its peer learns only that the tunnel is closed.
     public func closeCode(for side: TunnelSide) -> CloseCode? {
         switch self {
         case .closed(_, let code): code

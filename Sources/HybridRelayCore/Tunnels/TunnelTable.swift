@@ -1,22 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCaBLE
+public import HybridPrimitives
 public import NIOCore
 
-/// Which tunnels there are and what state each is in: a pure state machine without sockets, clock or randomness.
+/// One of the two ends of a tunnel.
+public enum TunnelSide: Hashable, Sendable {
+    /// The end that opened the tunnel with `/cable/new`.
+    case phone
+    /// The end that joined it with `/cable/connect`.
+    case client
+}
+
+/// Identity of a tunnel inside a relay: the routing ID assigned to the phone, and the tunnel ID known to both ends.
 ///
-///     new                    connect                   an end, a limit, a shutdown
-///     ────→ waiting ────────────────────→ paired ──────────────────────────→ closing ──→ gone
+/// The tunnel ID alone is not unique: a phone that lost its network returns with the same one.
+public struct TunnelKey: Hashable, Sendable, SecretMaterial {
+    /// The routing ID assigned by this relay.
+    public let routing: RoutingID
+    /// The tunnel ID derived from the QR code.
+    public let tunnel: TunnelID
+
+    /// Creates a key from its parts.
+    public init(routing: RoutingID, tunnel: TunnelID) {
+        self.routing = routing
+        self.tunnel = tunnel
+    }
+}
+
+/// Summary of a tunnel after both ends have left.
+///
+/// Nothing in it identifies a user.
+public struct TunnelRecord: Hashable, Sendable {
+    /// Reason of the end.
+    public let reason: TunnelEndReason
+    /// True if a client joined the tunnel.
+    public let wasPaired: Bool
+    /// Time from the phone's arrival until the last socket closed.
+    public let lifetime: TimeAmount
+    /// Bytes that both ends sent after their upgrade, as ``RelayLimits/tunnelBytes`` counts them.
+    public let bytes: Int
+
+    /// The lifetime as a class, so that a log does not reveal the exact time of a sign-in.
+    public var lifetimeClass: String {
+        switch lifetime {
+        case ..<TimeAmount.seconds(1): "<1s"
+        case ..<TimeAmount.seconds(10): "<10s"
+        case ..<TimeAmount.minutes(1): "<1min"
+        case ..<TimeAmount.minutes(10): "<10min"
+        default: ">=10min"
+        }
+    }
+}
+
+/// All tunnels and their states: a pure state machine without sockets, clock or randomness.
+///
+///     new                    connect                  closed by an end, a limit, a shutdown
+///     ────→ waiting ────────────────────→ paired ──────────────────────────→ closing ──→ removed
 ///              │                                                                ↑
-///              └── TTL, phone gone, displaced by newer ones, shutdown ──────────┘
+///              └── timeout, phone closed, superseded by newer ones, shutdown ───┘
 ///
-/// What happened comes in as a call with the time; what has to be done comes out as ``CloseInstruction`` orders, and a
-/// ``TunnelRecord`` once both ends have left. A tunnel has one end only: what happens while it closes changes
-/// nothing. A `Member` is whatever the driver needs to reach an end's connection.
+/// Events are calls with the current time. Results are ``CloseInstruction`` values, and a ``TunnelRecord`` after both
+/// ends have left. A tunnel ends only once: events during closing change nothing. A `Member` is the caller's reference
+/// to an end's connection.
 ///
-/// A routing ID is this relay's node number and one random byte; the byte is checked on connect because it is
-/// part of the key. A phone that comes back with the same tunnel ID gets a tunnel beside the old one, since its
-/// client may still be looking for either: at most `limits.waitingPerTunnelID` of them wait.
+/// A routing ID consists of this relay's node number and one random byte. The byte is part of the key, so it is checked
+/// on connect. A phone that returns with the same tunnel ID gets a second tunnel beside the old one, since its client
+/// may still ask for either. At most `limits.waitingPerTunnelID` of them wait.
 public struct TunnelTable<Member: Sendable>: Sendable {
     private enum Phase {
         case waiting
@@ -34,50 +84,54 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     private let node: UInt16
-    /// Bounds; new ones count from the next call on, also for tunnels there are.
+    /// The limits; a change takes effect with the next call, also for existing tunnels.
     public var limits: RelayLimits {
         didSet { nothingDueBefore = .uptimeNanoseconds(0) }
     }
     private var entries: [TunnelKey: Entry] = [:]
     /// Routing IDs of the tunnels that wait under a tunnel ID, the oldest first.
     private var waiting: [TunnelID: [RoutingID]] = [:]
-    /// No deadline lies before this, so a sweep before it has nothing to look for.
+    /// Lower bound of all deadlines; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
 
-    /// An empty table of a relay's node.
+    /// Creates an empty table for a relay's node number.
     public init(node: UInt16, limits: RelayLimits) {
         self.node = node
         self.limits = limits
     }
 
-    /// Tunnels that hold a socket: waiting, paired or closing.
+    /// Number of tunnels that hold a socket: waiting, paired or closing.
     public var count: Int { entries.count }
 
-    /// Tunnels whose client has not come.
+    /// Number of tunnels without a client.
     public private(set) var waitingCount = 0
 
-    /// An order to a driver: tell an end that the tunnel is over, and hang up.
+    /// An order to send an end a close frame and to close its connection.
     public struct CloseInstruction: Sendable {
-        /// The end to be told.
+        /// The end to close.
         public let member: Member
         /// The code of the close frame; `nil` is a close frame without one.
         public let code: CloseCode?
     }
 
-    /// What became of a `new`.
+    /// Result of opening a tunnel.
     public struct Opening: Sendable {
-        /// The tunnel's key; its routing ID is for the phone.
+        /// The tunnel's key; the phone receives its routing ID.
         public let key: TunnelKey
-        /// The phone that had to make room, if any.
+        /// Instruction for the phone that was superseded, if any.
         public let closeInstructions: [CloseInstruction]
     }
 
-    // MARK: Ends come
+    // MARK: Opening and joining
 
-    /// A phone opens a tunnel.
+    /// Opens a tunnel for a phone.
     ///
-    /// `check` is a random byte for the routing ID; where it is taken under this tunnel ID, the next free one is
-    /// used. `nil` means that the table is full.
+    /// - Parameters:
+    ///   - tunnel: The tunnel ID.
+    ///   - phone: The connection of the phone.
+    ///   - check: A random byte for the routing ID. If it is in use under this tunnel ID, the next free one is taken.
+    ///   - now: The current time.
+    /// - Returns: `nil` if the table is full.
     public mutating func open(
         _ tunnel: TunnelID,
         by phone: Member,
@@ -97,7 +151,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         return Opening(key: key, closeInstructions: closeInstructions)
     }
 
-    /// A client joins a waiting tunnel and gets its phone; `nil` if there is no such tunnel, or no longer.
+    /// Adds a client to a waiting tunnel and returns its phone; `nil` if no such tunnel waits.
     public mutating func join(_ key: TunnelKey, by client: Member, now: NIODeadline) -> Member? {
         guard let place = entries.index(forKey: key), case .waiting = entries.values[place].phase,
             let phone = entries.values[place].phone
@@ -125,16 +179,18 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         if waiting.values[place].isEmpty { waiting.remove(at: place) }
     }
 
-    // MARK: Tunnels end
+    // MARK: Closing
 
-    /// A tunnel carried data.
-    public mutating func noteData(_ key: TunnelKey, now: NIODeadline) {
+    /// Records that a tunnel carried data.
+    public mutating func recordData(_ key: TunnelKey, now: NIODeadline) {
         guard let place = entries.index(forKey: key), case .paired = entries.values[place].phase else { return }
         entries.values[place].phase = .paired(lastData: now)
     }
 
-    /// A tunnel ends; both ends are to be told, unless it was over already.
-    public mutating func end(_ key: TunnelKey, _ end: TunnelEndReason) -> [CloseInstruction] {
+    /// Ends a tunnel.
+    ///
+    /// Returns instructions for both ends, unless it has already ended.
+    public mutating func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [CloseInstruction] {
         guard let place = entries.index(forKey: key) else { return [] }
         let entry = entries.values[place]
         switch entry.phase {
@@ -142,20 +198,20 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         case .waiting: stopWaiting(key)
         case .paired: break
         }
-        entries.values[place].phase = .closing(end)
+        entries.values[place].phase = .closing(reason)
         var closeInstructions: [CloseInstruction] = []
         if let phone = entry.phone {
-            closeInstructions.append(CloseInstruction(member: phone, code: end.closeCode(for: .phone)))
+            closeInstructions.append(CloseInstruction(member: phone, code: reason.closeCode(for: .phone)))
         }
         if let client = entry.client {
-            closeInstructions.append(CloseInstruction(member: client, code: end.closeCode(for: .client)))
+            closeInstructions.append(CloseInstruction(member: client, code: reason.closeCode(for: .client)))
         }
         return closeInstructions
     }
 
-    /// An end's socket is closed, after it sent `bytes`.
+    /// Removes an end whose socket has closed, after it sent `bytes`.
     ///
-    /// Where that is news to the tunnel, the other end is to be told. The record comes with the last end.
+    /// - Returns: Instructions for the other end if this ended the tunnel, and a record if both ends have left.
     public mutating func leave(
         _ key: TunnelKey,
         _ side: TunnelSide,
@@ -175,12 +231,12 @@ public struct TunnelTable<Member: Sendable>: Sendable {
             case .closing: []
             }
         let entry = entries.values[place]
-        guard entry.phone == nil, entry.client == nil, case .closing(let end) = entry.phase else {
+        guard entry.phone == nil, entry.client == nil, case .closing(let reason) = entry.phase else {
             return (closeInstructions, nil)
         }
         entries.remove(at: place)
         let record = TunnelRecord(
-            end: end,
+            reason: reason,
             wasPaired: entry.wasPaired,
             lifetime: now - entry.opened,
             bytes: entry.bytes
@@ -188,15 +244,15 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         return (closeInstructions, record)
     }
 
-    /// Ends the tunnels whose time is up.
+    /// Ends the tunnels whose deadline has passed.
     public mutating func sweep(now: NIODeadline) -> [CloseInstruction] {
         guard now >= nothingDueBefore else { return [] }
         var due: [(TunnelKey, TunnelEndReason)] = []
         var next = NIODeadline.distantFuture
         for (key, entry) in entries {
-            guard let (deadline, end) = deadline(of: entry) else { continue }
+            guard let (deadline, reason) = deadline(of: entry) else { continue }
             if deadline <= now {
-                due.append((key, end))
+                due.append((key, reason))
             } else {
                 next = min(next, deadline)
             }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A WebSocket close code that may stand in a close frame.
+/// A WebSocket close code that may be sent in a close frame.
 ///
-/// Source: RFC 6455 §7.4 and IANA's registry; 1004, 1005, 1006 and 1015 are never sent.
+/// Sources: RFC 6455 §7.4 and IANA's registry. 1004, 1005, 1006 and 1015 are never sent.
 public struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// The number, 1000…1014 without the reserved ones, or 3000…4999.
     public let rawValue: UInt16
 
-    /// Takes a number that may be sent; anything else is `nil`.
+    /// Creates a code from a number; `nil` if it must not be sent.
     public init?(rawValue: UInt16) {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: self.rawValue = rawValue
@@ -19,18 +19,18 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The conversation is done.
+    /// The purpose of the connection is fulfilled.
     public static let normal = CloseCode(known: 1000)
-    /// The other end went away, or the relay is going down.
+    /// The other end left, or the relay is shutting down.
     public static let goingAway = CloseCode(known: 1001)
-    /// The bytes were no WebSocket frames, or not a client's.
+    /// The bytes were not WebSocket frames, or not those of a client.
     public static let protocolError = CloseCode(known: 1002)
-    /// A text message; tunnels carry binary messages only.
+    /// A text message was sent; tunnels carry only binary messages.
     public static let unsupportedData = CloseCode(known: 1003)
     /// Text that is not UTF-8.
     public static let invalidData = CloseCode(known: 1007)
-    /// The relay's policy ended the tunnel: a time or volume limit, or a newer tunnel of the same name.
+    /// The relay's policy ended the tunnel: a limit on time or bytes, or a newer tunnel with the same ID.
     public static let policyViolation = CloseCode(known: 1008)
-    /// The message was larger than the relay carries.
+    /// The message was larger than the relay accepts.
     public static let messageTooBig = CloseCode(known: 1009)
 }

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first bytes of a client's WebSocket frame (RFC 6455 §5.2): 6, 8 or 14 of them, the mask included.
+/// Header of a client's WebSocket frame (RFC 6455 §5.2): 6, 8 or 14 bytes, including the mask.
 public struct FrameHeader: Hashable, Sendable {
-    /// The kinds of frames that a tunnel may see.
+    /// Opcodes that are valid in a tunnel.
     public enum Opcode: UInt8, Sendable {
-        /// A further piece of a message.
+        /// A later fragment of a message.
         case continuation = 0x0
-        /// A message, or its first piece.
+        /// A message, or its first fragment.
         case binary = 0x2
-        /// The end of the conversation.
+        /// A close frame.
         case close = 0x8
-        /// A question whether somebody is there.
+        /// A ping.
         case ping = 0x9
-        /// The answer to it.
+        /// A pong.
         case pong = 0xA
 
-        /// Whether the frame speaks about the connection and not within the tunnel.
+        /// True for control frames, which concern the connection and carry no data of the tunnel.
         public var isControl: Bool { rawValue >= 0x8 }
     }
 
-    /// Longest header that a parser needs to see, in bytes.
+    /// Longest header in bytes.
     public static let maximumLength = 14
 
-    /// The opcode of text messages, which tunnels do not carry.
+    /// Opcode of text messages, which tunnels do not carry.
     private static let textOpcode: UInt8 = 0x1
 
-    /// Whether this frame is the last of its message.
+    /// True if the frame is the last of its message.
     public let isFinal: Bool
-    /// What the frame is.
+    /// Opcode of the frame.
     public let opcode: Opcode
     /// Length of the payload, in bytes.
     public let payloadLength: Int
-    /// The four bytes of the mask, in the order of the wire when stored to memory.
+    /// The four bytes of the mask, in wire order when stored to memory.
     public let mask: UInt32
     /// Length of this header, in bytes.
     public let length: Int
 
-    /// Reads the header at the start of `bytes`; `nil` if it is not complete yet.
+    /// Parses the header at the start of `bytes`; `nil` if it is incomplete.
     ///
-    /// A violation is thrown as soon as the bytes that show it are there. Never traps, whatever the bytes.
+    /// A violation is thrown as soon as the bytes that show it have arrived. No input causes a trap.
     public init?(parsing bytes: UnsafeRawBufferPointer) throws(FrameViolation) {
         guard let first = bytes.first else { return nil }
         guard first & 0x70 == 0 else { throw .reservedBits }
@@ -88,4 +88,40 @@ public struct FrameHeader: Hashable, Sendable {
             return short
         }
     }
+}
+
+/// Violation of RFC 6455 §5, or of the rules for tunnels.
+public struct FrameViolation: Error, Hashable, Sendable {
+    private let name: String
+    /// The close code for the end that violated the rule.
+    public let closeCode: CloseCode
+
+    private init(_ name: String, _ closeCode: CloseCode = .protocolError) {
+        (self.name, self.closeCode) = (name, closeCode)
+    }
+
+    /// A reserved bit is set although no extension was negotiated (§5.2).
+    public static let reservedBits = FrameViolation("reserved bits")
+    /// The opcode is not defined (§5.2).
+    public static let unknownOpcode = FrameViolation("unknown opcode")
+    /// The payload is not masked, as a client's must be (§5.1).
+    public static let unmasked = FrameViolation("unmasked")
+    /// A control frame is fragmented (§5.5).
+    public static let fragmentedControl = FrameViolation("fragmented control frame")
+    /// The payload of a control frame is longer than 125 bytes (§5.5).
+    public static let oversizedControl = FrameViolation("oversized control frame")
+    /// A length does not have its shortest form, or its highest bit is set (§5.2).
+    public static let malformedLength = FrameViolation("malformed length")
+    /// A continuation frame without a message to continue (§5.4).
+    public static let strayContinuation = FrameViolation("stray continuation")
+    /// A new message before the last one is complete (§5.4).
+    public static let interruptedMessage = FrameViolation("interrupted message")
+    /// A close frame with a payload of one byte, or with a code that must not be sent (§7.4).
+    public static let malformedClose = FrameViolation("malformed close")
+    /// The reason in a close frame is not UTF-8 (§8.1).
+    public static let malformedReason = FrameViolation("malformed reason", .invalidData)
+    /// A text message; tunnels carry only binary messages.
+    public static let text = FrameViolation("text", .unsupportedData)
+    /// The message is larger than the relay accepts.
+    public static let oversizedMessage = FrameViolation("oversized message", .messageTooBig)
 }

@@ -2,41 +2,66 @@
 
 public import NIOCore
 
-/// Turns the bytes that one end sends into frames for the other, and judges them on the way.
+/// Result of reading an end's bytes.
+public enum FrameEvent: Hashable, Sendable {
+    /// Frames for the other end, unmasked, with a server's headers, ready to be written.
+    ///
+    /// `cost` is the number of bytes that they count against the tunnel's limit.
+    case data(ByteBuffer, cost: Int)
+    /// A ping, to be answered with its payload of at most 125 bytes.
+    case ping([UInt8])
+    /// A pong.
+    case pong
+    /// A close frame, with a code or (`nil`) without one.
+    case close(CloseCode?)
+
+    /// Least cost of any frame, in bytes.
+    public static let minimumCost = 16
+
+    /// Number of bytes that the event counts against the tunnel's limit.
+    public var cost: Int {
+        switch self {
+        case .data(_, let cost): cost
+        case .ping(let payload): max(payload.count, Self.minimumCost)
+        case .pong, .close: Self.minimumCost
+        }
+    }
+}
+
+/// Validates the bytes that one end sends and converts them to frames for the other end.
 ///
-/// Bytes go in with ``append(_:)`` in whatever pieces the network made of them; events come out of ``next()``
-/// until it answers `nil`. It keeps the boundaries and order of messages and of fragments. A frame of more than
-/// 64 KiB is the one exception: it leaves in fragments as it comes in (RFC 6455 §5.4 lets an intermediary do
-/// so), so a relay holds no more than that of anybody's frame, and can put a close frame between the pieces.
-/// After a violation, or after a close frame, nothing more comes out.
+/// ``append(_:)`` takes bytes in pieces of any size; ``next()`` returns events until it returns `nil`. The boundaries
+/// and order of messages and fragments are kept. The only exception is a frame of more than 64 KiB: it is forwarded
+/// in fragments as it arrives, as RFC 6455 §5.4 permits an intermediary. So a relay never holds more of a frame, and can
+/// send a close frame between the fragments. After a violation or a close frame there are no more events.
 public struct FrameReader: Sendable {
-    /// The largest frame that is held until it is complete, in bytes of payload.
+    /// Largest payload of a frame that is held until it is complete, in bytes.
     public static let heldPayload = 64 << 10
 
-    /// A frame too large to be held, on its way.
+    /// A frame that is too large to be held and is being forwarded in fragments.
     private struct LargeFrame: Sendable {
         var opcode: FrameHeader.Opcode
         let isFinal: Bool
-        /// The mask, turned so that its first byte belongs to the next byte of payload.
+        /// The mask, rotated so that its first byte applies to the next byte of payload.
         var mask: UInt32
         var remaining: Int
     }
 
-    /// A buffer of so many bytes is not worth a smaller one.
-    private static let littleStorage = 512
+    /// A buffer of at most this size, in bytes, is not replaced by a smaller one.
+    private static let smallStorage = 512
 
     private var held = ByteBuffer()
-    private var order: FragmentationState
+    private var fragmentation: FragmentationState
     private var large: LargeFrame?
     private var violation: FrameViolation?
     private var isClosed = false
 
-    /// A reader that accepts messages of up to `maximumMessage` bytes.
+    /// Creates a reader for messages of up to `maximumMessage` bytes.
     public init(maximumMessage: Int) {
-        order = FragmentationState(maximumMessage: maximumMessage)
+        fragmentation = FragmentationState(maximumMessage: maximumMessage)
     }
 
-    /// Takes the next bytes of the end.
+    /// Adds the next bytes of the end.
     public mutating func append(_ bytes: ByteBuffer) {
         guard violation == nil, !isClosed, bytes.readableBytes > 0 else { return }
         if held.readableBytes == 0 {
@@ -46,18 +71,17 @@ public struct FrameReader: Sendable {
         }
     }
 
-    /// The next event; `nil` when more bytes are needed.
+    /// Returns the next event; `nil` if more bytes are needed.
     ///
-    /// - Throws: the first violation, again at each later call.
+    /// - Throws: The first violation, again on each later call.
     public mutating func next() throws(FrameViolation) -> FrameEvent? {
         var none = ByteBuffer()
         return try next(reusing: &none)
     }
 
-    /// The next event, as of ``next()``, with frames in a buffer that is used again if there is room in it and nobody
-    /// holds its last content any more.
+    /// Returns the next event like ``next()``, with frames in `buffer` if it has room and its storage is not shared.
     ///
-    /// It spares most messages two allocations: a socket takes what is written to it at once, as a rule.
+    /// This saves most messages two allocations, since a socket usually accepts written bytes at once.
     public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         if let violation { throw violation }
         do {
@@ -69,17 +93,17 @@ public struct FrameReader: Sendable {
         }
     }
 
-    /// Takes bytes off the front, and gives the socket's buffer back where none is left.
+    /// Removes bytes from the front, and releases the socket's buffer if no bytes are left.
     ///
-    /// Whoever reads the socket would need another one meanwhile: with TLS, 16 KiB for every silent connection that has
-    /// once answered a ping.
+    /// Otherwise reading the socket would need another buffer: with TLS, 16 KiB for every idle connection that has once
+    /// answered a ping.
     private mutating func drop(_ count: Int) {
         if count == held.readableBytes { held = ByteBuffer() } else { held.moveReaderIndex(forwardBy: count) }
     }
 
-    /// Keeps the rest for when more has come, in a buffer that is not much larger.
+    /// Keeps the remaining bytes until more arrive, in a buffer that is not much larger than needed.
     private mutating func wait() -> FrameEvent? {
-        if held.storageCapacity >= 4 * held.readableBytes, held.storageCapacity > Self.littleStorage {
+        if held.storageCapacity >= 4 * held.readableBytes, held.storageCapacity > Self.smallStorage {
             held = ByteBuffer(bytes: held.readableBytesView)
         }
         return nil
@@ -92,11 +116,11 @@ public struct FrameReader: Sendable {
         if let data = try takeWholeFrames(reusing: &buffer) { return data }
         guard let header = try peekHeader() else { return wait() }
         if header.opcode.isControl { return try takeControl(header) }
-        // What is wrong with a frame shows in its header: nobody waits for a payload that will be refused.
-        var orderAfter = order
-        try orderAfter.enter(header)
+        // Every violation shows in the header, so the payload of an invalid frame is never awaited.
+        var next = fragmentation
+        try next.accept(header)
         guard header.payloadLength > Self.heldPayload else { return wait() }
-        order = orderAfter
+        fragmentation = next
         large = LargeFrame(
             opcode: header.opcode,
             isFinal: header.isFinal,
@@ -141,7 +165,7 @@ public struct FrameReader: Sendable {
         return code
     }
 
-    /// As much of a large frame as is there, once that is worth a frame of its own.
+    /// Returns the available part of a large frame, once it is large enough for a fragment.
     private mutating func takePiece() -> FrameEvent? {
         guard var frame = large else { return nil }
         let count = min(held.readableBytes, frame.remaining)
@@ -161,17 +185,17 @@ public struct FrameReader: Sendable {
         }
         drop(count)
         frame.opcode = .continuation
-        frame.mask = Mask.turned(frame.mask, by: count)
+        frame.mask = Mask.rotated(frame.mask, by: count)
         frame.remaining -= count
         large = isLast ? nil : frame
         return .data(piece, cost: max(count, FrameEvent.minimumCost))
     }
 }
 
-// MARK: - Frames that are complete
+// MARK: - Complete frames
 
 extension FrameReader {
-    /// What a run over the held bytes found.
+    /// Result of processing the held bytes.
     private struct Run {
         var read = 0
         var written = 0
@@ -179,9 +203,9 @@ extension FrameReader {
         var failure: FrameViolation?
     }
 
-    /// Unmasks as many complete data frames as there are into one buffer, so that one write carries them.
+    /// Unmasks all complete data frames at the front into one buffer, so that one write carries them.
     ///
-    /// Stops before anything else: a control frame, a frame that is not complete, a violation behind others.
+    /// Stops at a control frame, an incomplete frame, or a violation after valid frames.
     private mutating func takeWholeFrames(reusing spare: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         let readable = held.readableBytes
         guard readable >= 6 else { return nil }
@@ -206,7 +230,7 @@ extension FrameReader {
         target.writeWithUnsafeMutableBytes(minimumWritableBytes: held.readableBytes) { target in
             held.withUnsafeReadableBytes { bytes in
                 do throws(FrameViolation) {
-                    try Self.copyFrames(bytes, to: target, order: &order, run: &run)
+                    try Self.copyFrames(bytes, to: target, fragmentation: &fragmentation, run: &run)
                 } catch {
                     run.failure = error
                 }
@@ -218,7 +242,7 @@ extension FrameReader {
     private static func copyFrames(
         _ bytes: UnsafeRawBufferPointer,
         to target: UnsafeMutableRawBufferPointer,
-        order: inout FragmentationState,
+        fragmentation: inout FragmentationState,
         run: inout Run
     ) throws(FrameViolation) {
         while run.read < bytes.count {
@@ -226,7 +250,7 @@ extension FrameReader {
             guard let header = try FrameHeader(parsing: rest), !header.opcode.isControl,
                 header.payloadLength <= rest.count - header.length
             else { return }
-            try order.enter(header)
+            try fragmentation.accept(header)
             let end = header.length + header.payloadLength
             run.written += ServerFrame.write(
                 UnsafeRawBufferPointer(rebasing: rest[header.length..<end]),
@@ -238,5 +262,34 @@ extension FrameReader {
             run.read += end
             run.cost += max(header.payloadLength, FrameEvent.minimumCost)
         }
+    }
+}
+
+/// Sequence and total size of the frames of a message (RFC 6455 §5.4).
+struct FragmentationState: Sendable {
+    private let maximumMessage: Int
+    private var messageBytes = 0
+    private var isInsideMessage = false
+
+    /// Creates the state for messages of up to `maximumMessage` bytes.
+    init(maximumMessage: Int) {
+        self.maximumMessage = maximumMessage
+    }
+
+    /// Accepts the next data frame.
+    ///
+    /// On an error the state does not change.
+    mutating func accept(_ header: FrameHeader) throws(FrameViolation) {
+        let before: Int
+        if header.opcode == .continuation {
+            guard isInsideMessage else { throw .strayContinuation }
+            before = messageBytes
+        } else {
+            guard !isInsideMessage else { throw .interruptedMessage }
+            before = 0
+        }
+        guard header.payloadLength <= maximumMessage - before else { throw .oversizedMessage }
+        messageBytes = before + header.payloadLength
+        isInsideMessage = !header.isFinal
     }
 }

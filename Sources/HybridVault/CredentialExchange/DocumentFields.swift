@@ -2,9 +2,9 @@
 
 internal import HybridPrimitives
 
-/// The members of a document that matter here, as the format nests them: document, accounts, items, credentials.
+/// The relevant members of a document, nested as in the format: document, accounts, items, credentials.
 ///
-/// Where a document has another shape, all of it is refused; where one credential does, that one.
+/// A document of another structure is refused as a whole; a credential of another structure is skipped.
 struct DocumentFields: Decodable {
     let accounts: [AccountFields]
 
@@ -20,26 +20,26 @@ struct DocumentFields: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let version = try container.decode(Version.self, forKey: .version)
-        // Minor versions only add.
+        // Minor versions only add members.
         guard version.major == ExchangeFormat.major else {
-            throw ExchangeFile.Refusal(words: "it has version \(version.major) of the format; this program reads 1")
+            throw ExchangeFile.ParseError(reason: "it has version \(version.major) of the format; this program reads 1")
         }
         accounts = try container.decode([AccountFields].self, forKey: .accounts)
     }
 }
 
-/// An account: of interest for its items alone.
+/// An account; only its items are used.
 struct AccountFields: Decodable {
     let items: [ItemFields]
 }
 
 /// An item.
 struct ItemFields: Decodable {
-    /// Seconds since 1970; `nil` where there is none that can be.
+    /// Time of creation in seconds since 1970; `nil` if missing or invalid.
     let created: UInt64?
     let credentials: [CredentialFields]
-    /// What this program said of the one passkey in it.
-    let own: OwnExtension?
+    /// This program's extension; it applies if the item has exactly one passkey.
+    let hybridExtension: HybridExtension?
 
     private enum CodingKeys: String, CodingKey {
         case creationAt
@@ -51,13 +51,13 @@ struct ItemFields: Decodable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         created = try? container.decode(UInt64.self, forKey: .creationAt)
         credentials = try container.decode([CredentialFields].self, forKey: .credentials)
-        let extensions = (try? container.decodeIfPresent([OwnExtension].self, forKey: .extensions)) ?? []
-        own = extensions.first { $0.isOurs }
+        let extensions = (try? container.decodeIfPresent([HybridExtension].self, forKey: .extensions)) ?? []
+        hybridExtension = extensions.first { $0.isOurs }
     }
 }
 
-/// The extension by which this program says what the format has no member for.
-struct OwnExtension: Decodable {
+/// This program's extension, for members that the format lacks.
+struct HybridExtension: Decodable {
     let isOurs: Bool
     let isBackupEligible: Bool?
     let isDiscoverable: Bool?
@@ -84,11 +84,11 @@ struct OwnExtension: Decodable {
 
 /// A credential of any type.
 enum CredentialFields: Decodable {
-    /// Elsewhere, so that those of other types, of which there may be many more, do not take its room.
+    /// Indirect, so that credentials of other types, which may be far more, take less memory.
     indirect case passkey(PasskeyFields)
-    /// A passkey that can't be kept.
+    /// A passkey that cannot be imported.
     case skipped(SkippedCredential)
-    /// Of another type, as the file spells it.
+    /// Another type, as the file spells it.
     case other(String)
 
     private enum CodingKeys: String, CodingKey {
@@ -97,7 +97,7 @@ enum CredentialFields: Decodable {
 
     var isPasskey: Bool { if case .other = self { false } else { true } }
 
-    /// Takes anything: what one credential is like is no reason to refuse the others.
+    /// Never throws: one malformed credential is no reason to refuse the others.
     init(from decoder: any Decoder) throws {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self),
             let type = try? container.decode(String.self, forKey: .type)

@@ -5,9 +5,9 @@ internal import HybridAuthenticator
 internal import HybridCBOR
 internal import HybridCTAP
 
-/// A document of the Credential Exchange Format on its way out.
+/// Writer for documents of the Credential Exchange Format.
 enum ExchangeDocument {
-    /// Writes a document with one account; gives how many passkeys are in it.
+    /// Writes a document with one account and returns the number of passkeys in it.
     static func write(
         _ passkeys: [(id: RecordID, body: PasskeyBody)],
         account: [UInt8],
@@ -38,7 +38,7 @@ enum ExchangeDocument {
     private static func write(_ items: [ExchangedItem], _ account: [UInt8], to writer: inout JSONWriter) {
         writer.object { object in
             object.member("id", bytes: account)
-            // The vault knows nobody's name.
+            // The vault does not know the user's name.
             object.member("username", text: "")
             object.member("email", text: "")
             object.member("collections") { $0.array { _ in } }
@@ -56,13 +56,13 @@ private struct ExchangedItem {
     private let record: RecordID
     private let body: PasskeyBody
     private let passkey: Passkey
-    private let blobs: ForeignExtensions?
+    private let foreign: ForeignExtensions?
 
     init(record: RecordID, body: PasskeyBody, passkey: Passkey) {
         self.record = record
         self.body = body
         self.passkey = passkey
-        blobs = ForeignExtensions(body.members[PasskeyBody.foreignExtensions])
+        foreign = ForeignExtensions(body.members[PasskeyBody.foreignExtensions])
     }
 
     func write(to writer: inout JSONWriter) {
@@ -98,7 +98,7 @@ private struct ExchangedItem {
             credential.member("userDisplayName", text: passkey.user.displayName)
             credential.member("userHandle", bytes: passkey.user.id.bytes)
             credential.member("key", bytes: passkey.privateKey.derRepresentation)
-            guard passkey.prfSecret != nil || blobs?.isEmpty == false else { return }
+            guard passkey.prfSecret != nil || foreign?.isEmpty == false else { return }
             credential.member("fido2Extensions") { writeFIDO2Extensions(to: &$0) }
         }
     }
@@ -108,8 +108,8 @@ private struct ExchangedItem {
             if let secret = passkey.prfSecret {
                 extensions.member("hmacCredentials") { writeSecrets(secret.withUnsafeBytes { Array($0) }, to: &$0) }
             }
-            if let blob = blobs?.blob { extensions.member("credBlob", bytes: blob) }
-            if let large = blobs?.largeBlob {
+            if let blob = foreign?.blob { extensions.member("credBlob", bytes: blob) }
+            if let large = foreign?.largeBlob {
                 extensions.member("largeBlob") { member in
                     member.object {
                         $0.member("uncompressedSize", number: large.size)
@@ -117,7 +117,7 @@ private struct ExchangedItem {
                     }
                 }
             }
-            if let payments = blobs?.payments { extensions.member("payments", boolean: payments) }
+            if let payments = foreign?.payments { extensions.member("payments", boolean: payments) }
         }
     }
 
@@ -130,13 +130,13 @@ private struct ExchangedItem {
         }
     }
 
-    /// What the format has no member for; programs that don't know the extension pass over it.
+    /// Writes the members that the format lacks; programs that do not know the extension ignore it.
     private func writeExtension(to writer: inout JSONWriter) {
         writer.object { object in
             object.member("name", text: ExchangeFormat.extensionName)
             object.member("backupEligible", boolean: passkey.isBackupEligible)
             object.member("discoverable", boolean: passkey.isDiscoverable)
-            let rest = body.rest(besides: blobs)
+            let rest = body.rest(besides: foreign)
             if !rest.isEmpty { object.member("rest", bytes: CBOREncoder.encode(.map(rest))) }
         }
     }

@@ -1,68 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import FoundationEssentials
+internal import HybridThreads
 
-/// A document of the Credential Exchange Format that was read: the passkeys in it that can be kept here.
+/// A document of the Credential Exchange Format that was read: the passkeys that can be imported.
 public struct ExchangeFile: Sendable {
-    /// In the order of the file.
+    /// Passkeys in the order of the file.
     let passkeys: [ImportedPasskey]
-    /// What was left out, and how many of each, in the order of the file.
+    /// Skipped credentials and their numbers, in the order of the file.
     public let skipped: [(what: SkippedCredential, count: Int)]
-    /// How many passkeys lack something that they have elsewhere, by the name of the member.
+    /// Members that cannot be imported, and the numbers of passkeys that have them.
     public let incomplete: [(what: String, count: Int)]
 
-    /// How many passkeys there are to be kept.
+    /// Number of passkeys that can be imported.
     public var count: Int { passkeys.count }
 
-    /// Why a document is refused whole; the words stand in a sentence.
-    struct Refusal: Error, Equatable {
-        let words: String
+    /// A reason to refuse the whole document; it is part of a sentence.
+    struct ParseError: Error, Equatable {
+        let reason: String
     }
 
     /// Reads a document of at most 16 MiB.
     ///
-    /// Members that are not known here are ignored, as the format has it. Of members that come twice the first counts.
-    init(json: [UInt8]) throws(Refusal) {
-        guard json.count <= ExchangeFormat.maximumLength else { throw Refusal(words: "it is longer than 16 MiB") }
+    /// - Throws: ``VaultError/importUnreadable(_:)`` or ``VaultError/importInvalid(_:)``.
+    public static func read(_ path: String) async throws(VaultError) -> ExchangeFile {
+        try await DedicatedThread.run { () throws(VaultError) in
+            guard let (folder, name) = AbsolutePath.split(path) else {
+                throw .importUnreadable("\(path) is a directory")
+            }
+            let bytes = try accessing(
+                path,
+                orThrow: VaultError.importUnreadable,
+                try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
+            )
+            do throws(ParseError) {
+                return try ExchangeFile(json: bytes)
+            } catch {
+                throw .importInvalid(error.reason)
+            }
+        }
+    }
+
+    /// Parses a document of at most 16 MiB.
+    ///
+    /// Unknown members are ignored, as the format requires. Of duplicate members the first one is used.
+    init(json: [UInt8]) throws(ParseError) {
+        guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
         try DocumentBounds.check(json)
         let header: DocumentFields
         do {
             header = try JSONDecoder().decode(DocumentFields.self, from: Data(json))
-        } catch let refusal as Refusal {
+        } catch let refusal as ParseError {
             throw refusal
         } catch let error as DecodingError {
-            throw Refusal(words: error.exchangeWords)
+            throw ParseError(reason: error.reason)
         } catch {
-            throw Refusal(words: "it is not JSON")
+            throw ParseError(reason: "it is not JSON")
         }
-        var tally = Tally()
+        var collector = Collector()
         for item in header.accounts.flatMap(\.items) {
-            let only = item.credentials.count { $0.isPasskey } == 1 ? item.own : nil
-            for credential in item.credentials { tally.take(credential, created: item.created, own: only) }
+            let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
+            for credential in item.credentials {
+                collector.add(credential, created: item.created, hybridExtension: ours)
+            }
         }
-        guard tally.passkeys.count <= ExchangeFormat.maximumPasskeys else {
-            throw Refusal(words: "it has more than \(ExchangeFormat.maximumPasskeys) passkeys, which no vault holds")
+        guard collector.passkeys.count <= ExchangeFormat.maximumPasskeys else {
+            throw ParseError(
+                reason: "it has more than \(ExchangeFormat.maximumPasskeys) passkeys, which no vault holds"
+            )
         }
-        passkeys = tally.passkeys
-        skipped = tally.skipped.ordered
-        incomplete = tally.incomplete.ordered
+        passkeys = collector.passkeys
+        skipped = collector.skipped.ordered
+        incomplete = collector.incomplete.ordered
     }
 
-    private struct Tally {
+    /// Sorts credentials into passkeys to import and skipped ones.
+    private struct Collector {
         var passkeys: [ImportedPasskey] = []
         var skipped = OccurrenceCounts<SkippedCredential>()
         var incomplete = OccurrenceCounts<String>()
 
-        mutating func take(_ credential: CredentialFields, created: UInt64?, own: OwnExtension?) {
+        mutating func add(_ credential: CredentialFields, created: UInt64?, hybridExtension: HybridExtension?) {
             switch credential {
             case .other(let type):
-                // Made-up kinds are not remembered without end.
-                let isNew = skipped.ordered.count < Self.mostKinds || skipped.has(.otherType(type))
+                // The number of distinct types is limited; the rest count as one.
+                let isNew = skipped.ordered.count < Self.maximumTypes || skipped.contains(.otherType(type))
                 skipped.add(isNew ? .otherType(type) : .otherType(""))
             case .skipped(let why): skipped.add(why)
             case .passkey(let fields):
                 do throws(SkippedCredential) {
-                    let passkey = try ImportedPasskey(fields, created: created, own: own)
+                    let passkey = try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension)
                     for name in fields.lost { incomplete.add(name) }
                     passkeys.append(passkey)
                 } catch {
@@ -71,45 +98,59 @@ public struct ExchangeFile: Sendable {
             }
         }
 
-        private static let mostKinds = 40
+        private static let maximumTypes = 40
     }
 }
 
-/// A credential of a document that is not kept here.
-public enum SkippedCredential: Error, Hashable, Sendable {
-    /// It is of another type; the text is from the file, and empty where there is none or there are too many.
-    case otherType(String)
+/// A credential that was not imported, and the reason; later versions may add reasons.
+public struct SkippedCredential: Error, Hashable, Sendable {
+    /// Type of a credential that is not a passkey, from the untrusted file; `nil` for a passkey.
+    ///
+    /// Empty if the file gives no type or has too many.
+    public let otherType: String?
+    /// Reason in words that follow "a passkey"; empty if the credential is not a passkey.
+    public let reason: String
+
+    private init(_ reason: String, otherType: String? = nil) {
+        self.reason = reason
+        self.otherType = otherType
+    }
+
+    /// A credential of another type.
+    static func otherType(_ type: String) -> SkippedCredential { SkippedCredential("", otherType: type) }
     /// A passkey with a key of another algorithm than ES256.
-    case otherAlgorithm
-    /// A passkey with a member that is missing or not as the format has it.
-    case malformed(member: String)
+    static let otherAlgorithm = SkippedCredential("with a key that this program can't use (it has ES256)")
+    /// A passkey with a missing or invalid member.
+    static func malformed(member: String) -> SkippedCredential {
+        SkippedCredential("whose \(member) is missing or not what the format has there")
+    }
     /// A passkey that is longer than a record of the vault.
-    case tooLarge
+    static let tooLarge = SkippedCredential("longer than a record of the vault")
 }
 
-/// How often each of a few things came, the first first.
-struct OccurrenceCounts<Thing: Hashable & Sendable>: Sendable {
-    /// The things and their counts.
-    private(set) var ordered: [(what: Thing, count: Int)] = []
-    private var places: [Thing: Int] = [:]
+/// Numbers of occurrences, in the order of the first occurrence.
+private struct OccurrenceCounts<Value: Hashable & Sendable>: Sendable {
+    /// Values and their counts.
+    private(set) var ordered: [(what: Value, count: Int)] = []
+    private var indices: [Value: Int] = [:]
 
-    /// Whether it came before.
-    func has(_ thing: Thing) -> Bool { places[thing] != nil }
+    /// Returns true if the value has occurred.
+    func contains(_ value: Value) -> Bool { indices[value] != nil }
 
-    /// It came once more.
-    mutating func add(_ thing: Thing) {
-        if let place = places[thing] {
-            ordered[place].count += 1
+    /// Counts one more occurrence.
+    mutating func add(_ value: Value) {
+        if let index = indices[value] {
+            ordered[index].count += 1
         } else {
-            places[thing] = ordered.count
-            ordered.append((thing, 1))
+            indices[value] = ordered.count
+            ordered.append((value, 1))
         }
     }
 }
 
 extension DecodingError {
-    /// What is wrong with a document, to stand in a sentence.
-    fileprivate var exchangeWords: String {
+    /// The error as part of a sentence.
+    fileprivate var reason: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"
         case .valueNotFound(_, let context): "\(Self.path(context.codingPath)) is missing"

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Credential Exchange Format of the FIDO Alliance (CXF 1.0, Proposed Standard of 14 August 2025 with the errata of
-/// 9 March 2026), as far as passkeys need it: how they come from other programs, and how they get there.
+/// Constants of the FIDO Alliance's Credential Exchange Format for passkeys (CXF 1.0, Proposed Standard of 14 August
+/// 2025 with the errata of 9 March 2026).
 ///
-/// **Out.** ``UnlockedVault/exportPasskeys(to:)`` writes one JSON document with one account, an item for each passkey,
-/// and the key in the clear: whoever has the file can sign in. What the format has no member for (whether a passkey is
-/// discoverable, what later versions put into its record) stands in an extension of the item, which others ignore.
+/// **Export.** ``UnlockedVault/exportPasskeys(to:)`` writes one JSON document with one account and an item for each
+/// passkey, with the private key in the clear. Anyone who reads the file can sign in. Members that the format lacks
+/// (whether a passkey is discoverable, members of later versions) are in an extension of the item, which other programs
+/// ignore.
 ///
-/// **In.** ``ExchangeFile/read(_:)`` reads a document within bounds before anybody is asked for a PIN. What is no
-/// passkey, or none that can sign here, is left out and counted. ``UnlockedVault/add(_:)`` seals the others as new
-/// records. What is here already is never touched, so a file can be imported as often as one likes.
+/// **Import.** ``ExchangeFile/read(_:)`` reads a document within limits before the user is asked for a PIN. Credentials
+/// that are not passkeys, or cannot be used here, are skipped and counted. ``UnlockedVault/add(_:)-(ExchangeFile)``
+/// seals the others as new records. Existing passkeys are never changed, so a file can be imported repeatedly.
 ///
-/// **Trust.** The file is hostile until a person has chosen it, and then still parsed as such. It is trusted for what
-/// it says about passkeys: whoever made it could have made any passkey.
+/// **Trust.** The parser treats every file as hostile, even one that the user has chosen. Its statements about passkeys
+/// are trusted: its author could have created any passkey.
 enum ExchangeFormat {
-    /// The longest document that is read or written, in bytes; 10,000 passkeys fit.
+    /// Limit of a document that is read or written, in bytes; 10,000 passkeys fit.
     static let maximumLength = 16 << 20
-    /// The most brackets, colons and commas outside strings that are read; 10,000 passkeys with all they may have fit.
+    /// Limit of the opening brackets, colons and commas outside strings; 10,000 passkeys with all members fit.
     static let maximumMarks = 1 << 20
-    /// The most passkeys that are read; no vault has more records.
+    /// Limit of the passkeys that are read; no vault has more records.
     static let maximumPasskeys = 10000
-    /// The major version that is read and written.
+    /// Major version that is read and written.
     static let major = 1
-    /// Who writes these files.
+    /// Name of this exporter.
     ///
-    /// The format wants a domain; `.invalid` (RFC 6761) can be nobody's.
+    /// The format requires a domain; no one can own one under `.invalid` (RFC 6761).
     static let exporter = "hybrid-auth.invalid"
-    /// What carries the members of a record that the format does not have.
+    /// Name of the extension for members that the format lacks.
     static let extensionName = exporter + "/passkey"
-    /// The kind of credential that is read and written.
+    /// Type of credential that is read and written.
     static let passkeyType = "passkey"
-    /// The one algorithm of `hmacCredentials`.
+    /// The only algorithm of `hmacCredentials`.
     static let hmacAlgorithm = "hmac-sha256"
-    /// The longest credential blob that is kept, in bytes; the standard promises 32.
+    /// Limit of a credential blob, in bytes; the standard guarantees 32.
     static let maximumBlob = 1024
-    /// The longest large blob that is kept, in bytes, compressed as it came.
+    /// Limit of a large blob as received (compressed), in bytes.
     static let maximumLargeBlob = 64 << 10
-    /// The longest other members of a record, in bytes: all that a record holds.
+    /// Limit of the other members of a record, in bytes: all that a record holds.
     static let maximumRest = RecordFile.maximumLength
 }

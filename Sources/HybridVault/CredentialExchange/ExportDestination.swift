@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where an export goes: a new file in a directory that is there and is not the vault's.
+/// Destination of an export: a new file in an existing directory outside the vault.
 struct ExportDestination {
     private let path: String
     private let directory: Directory
     private let name: String
 
-    /// Looks before any key is in a buffer; what comes there meanwhile is not overwritten either.
+    /// Checks the destination before any key is read.
+    ///
+    /// A file that appears later is not overwritten either.
     init(_ path: String, vault: Directory) throws(VaultError) {
         guard !path.isEmpty, path.utf8.last != UInt8(ascii: "/"),
             let (folder, name) = AbsolutePath.split(path)
         else { throw .exportNamesDirectory(path: path) }
         self.path = path
         self.name = name
-        do {
-            directory = try Directory.open(path: folder)
-        } catch {
-            throw .cannotWriteExport("\(folder): \(error.words)")
-        }
+        directory = try accessing(folder, orThrow: VaultError.cannotWriteExport, try Directory.open(path: folder))
         guard !directory.containsDirectory(name) else { throw .exportNamesDirectory(path: path) }
         guard !directory.contains(name) else { throw .fileExists(path: path) }
-        // A file sync would carry the keys to every device and server that has the vault.
+        // A file sync would copy the keys to every device and server that has the vault.
         if let real = AbsolutePath.resolve(folder), let own = AbsolutePath.resolve(vault.path) {
             guard !"\(real)/".utf8.starts(with: "\(own)/".utf8) else {
                 throw .exportIntoVault(path: path)
@@ -35,7 +33,7 @@ struct ExportDestination {
         } catch .exists {
             throw .fileExists(path: path)
         } catch {
-            throw .cannotWriteExport("\(path): \(error.words)")
+            throw .cannotWriteExport("\(path): \(error.reason)")
         }
     }
 }

@@ -4,23 +4,23 @@ internal import Crypto
 internal import HybridCBOR
 internal import HybridCTAP
 
-/// A passkey out of a file, as the members of a record that is not written yet.
+/// A passkey from a file, as the members of a record that is not written yet.
 struct ImportedPasskey: Sendable {
-    /// What makes it the same as another.
-    struct Name: Hashable, Sendable {
+    /// Identity of a passkey: two with the same one are the same passkey.
+    struct ID: Hashable, Sendable {
         let relyingParty: RelyingPartyID
         let credential: CredentialID
     }
 
-    let name: Name
-    /// All members but `order`, and `created` where the file does not say it.
+    let id: ID
+    /// All members except `order`, and `created` if the file lacks it.
     private let members: CBORMap
 
-    /// Puts together what the format has members for and what this program said besides.
-    init(_ fields: PasskeyFields, created: UInt64?, own: OwnExtension?) throws(SkippedCredential) {
-        name = Name(relyingParty: fields.relyingParty, credential: fields.id)
-        // What the format has a member for stands there, and wins.
-        var members = own?.rest.flatMap { try? CBORDecoder.decode($0, mode: .strict) }?.map ?? CBORMap()
+    /// Combines the format's members with those of this program's extension.
+    init(_ fields: PasskeyFields, created: UInt64?, hybridExtension: HybridExtension?) throws(SkippedCredential) {
+        id = ID(relyingParty: fields.relyingParty, credential: fields.id)
+        // The format's own members take precedence.
+        var members = hybridExtension?.rest.flatMap { try? CBORDecoder.decode($0, mode: .strict) }?.map ?? CBORMap()
         var user = members["user"]?.map ?? CBORMap()
         user["id"] = .bytes(fields.user.id.bytes)
         user["name"] = .text(fields.user.name)
@@ -30,9 +30,9 @@ struct ImportedPasskey: Sendable {
         members["rp"] = .text(fields.relyingParty.text)
         members["alg"] = .integer(PasskeyBody.es256)
         members["key"] = .bytes(Array(fields.key.rawRepresentation))
-        // What comes out of another program can be in two places: that is what the flag says.
-        members["be"] = .boolean(own?.isBackupEligible ?? true)
-        if own?.isDiscoverable == false { members["rk"] = false }
+        // A passkey from another program may exist in two places, which is what this flag means.
+        members["be"] = .boolean(hybridExtension?.isBackupEligible ?? true)
+        if hybridExtension?.isDiscoverable == false { members["rk"] = false }
         if let created { members["created"] = .unsigned(created) }
         if let secrets = fields.secrets {
             members["prf"] = .bytes(secrets.verified)
@@ -43,14 +43,14 @@ struct ImportedPasskey: Sendable {
         self.members = members
         let padded = body(order: .max, now: .max).padded
         guard padded.count <= RecordFile.maximumContent else { throw .tooLarge }
-        // Other members may bring the whole beyond what a record is read with, and nobody could use it then.
+        // Other members may exceed what a record can be read with; the passkey would then be unusable.
         let read = padded.withUnsafeBytes { RecordBody(padded: $0) }?.members
         guard read.flatMap({ PasskeyBody(members: $0).passkey }) != nil else {
             throw .malformed(member: "extension \(ExchangeFormat.extensionName)")
         }
     }
 
-    /// The content of its record.
+    /// Returns the contents of its record.
     func body(order: UInt64, now: UInt64) -> RecordBody {
         var members = members
         members["order"] = .unsigned(order)

@@ -2,31 +2,31 @@
 
 internal import HybridPrimitives
 
-/// Writes JSON (RFC 8259) into one buffer that can be wiped: the text of an export holds keys.
+/// Writes JSON (RFC 8259) into one buffer that can be wiped, because an export contains private keys.
 struct JSONWriter {
-    /// What was written.
+    /// The text so far.
     private(set) var bytes: [UInt8] = []
     private var isFirst = true
 
-    /// Overwrites what was written.
+    /// Overwrites and removes the text.
     mutating func wipe() {
         SecretBytes.wipe(&bytes)
         bytes = []
     }
 
-    /// An object, whose members `body` writes.
+    /// Writes an object, whose members `body` writes.
     mutating func object(_ body: (inout JSONWriter) -> Void) { enclosed("{", "}", body) }
 
-    /// An array, whose elements `body` writes, each by ``element(_:)``.
+    /// Writes an array, whose elements `body` writes with ``element(_:)``.
     mutating func array(_ body: (inout JSONWriter) -> Void) { enclosed("[", "]", body) }
 
-    /// An element of an array.
+    /// Writes an element of an array.
     mutating func element(_ body: (inout JSONWriter) -> Void) {
         separate()
         body(&self)
     }
 
-    /// A member of an object.
+    /// Writes a member of an object.
     mutating func member(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
         separate()
         append(quoting: "\(name)")
@@ -34,18 +34,18 @@ struct JSONWriter {
         body(&self)
     }
 
-    /// A member that is a text.
+    /// Writes a string member.
     mutating func member(_ name: StaticString, text: String) { member(name) { $0.append(quoting: text) } }
 
-    /// A member that is a number.
+    /// Writes a number member.
     mutating func member(_ name: StaticString, number: UInt64) { member(name) { $0.append(plain: "\(number)") } }
 
-    /// A member that is true or false.
+    /// Writes a Boolean member.
     mutating func member(_ name: StaticString, boolean: Bool) {
         member(name) { $0.append(plain: boolean ? "true" : "false") }
     }
 
-    /// A member that holds bytes.
+    /// Writes bytes as a base64url member.
     mutating func member(_ name: StaticString, bytes: some Sequence<UInt8>) {
         member(name) { writer in
             writer.append(plain: "\"")
@@ -54,10 +54,10 @@ struct JSONWriter {
         }
     }
 
-    /// Text that needs no quoting.
+    /// Appends text that needs no quoting.
     mutating func append(plain text: String) { bytes += text.utf8 }
 
-    /// A string.
+    /// Appends a quoted string.
     mutating func append(quoting text: String) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
@@ -70,7 +70,7 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Bytes in base64url, without padding.
+    /// Appends bytes in base64url without padding.
     mutating func append(base64URL content: some Sequence<UInt8>) { Base64URL.append(content, to: &bytes) }
 
     private mutating func enclosed(_ begin: String, _ end: String, _ body: (inout JSONWriter) -> Void) {

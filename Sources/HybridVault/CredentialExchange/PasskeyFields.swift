@@ -4,16 +4,16 @@ internal import Crypto
 internal import HybridCTAP
 internal import HybridPrimitives
 
-/// A credential of type `passkey`, whose members are what they must be.
+/// A credential of type `passkey` with valid members.
 struct PasskeyFields {
     let id: CredentialID
     let relyingParty: RelyingPartyID
     let user: UserEntity
     let key: P256.Signing.PrivateKey
-    /// The secrets of `hmac-secret`, with and without verification, 32 bytes each.
+    /// Secrets of `hmac-secret` with and without user verification, 32 bytes each.
     private(set) var secrets: (verified: [UInt8], other: [UInt8]?)?
     private(set) var foreign = ForeignExtensions()
-    /// Members that are there and can't be kept.
+    /// Names of members that cannot be kept.
     private(set) var lost: [String] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -56,7 +56,7 @@ struct PasskeyFields {
             name: EntityName.shortened(try text(.username)),
             displayName: EntityName.shortened(try text(.userDisplayName))
         )
-        do throws(PrivateKeyInfo.Refusal) {
+        do throws(PrivateKeyInfo.ParseError) {
             key = try PrivateKeyInfo.p256(try Self.bytes(container, PrivateKeyInfo.maximumLength))
         } catch {
             throw error == .otherAlgorithm ? .otherAlgorithm : .malformed(member: CodingKeys.key.rawValue)
@@ -73,7 +73,7 @@ struct PasskeyFields {
     private static func bytes(
         _ container: KeyedDecodingContainer<CodingKeys>,
         _ limit: Int
-    ) throws(PrivateKeyInfo.Refusal) -> [UInt8] {
+    ) throws(PrivateKeyInfo.ParseError) -> [UInt8] {
         guard let text = try? container.decode(String.self, forKey: .key),
             let bytes = Base64URL.decodePadded(text, maximumLength: limit)
         else { throw .malformed }
@@ -81,7 +81,7 @@ struct PasskeyFields {
     }
 }
 
-/// `fido2Extensions`: each member is taken or named among what is lost.
+/// Members of `fido2Extensions`: each one is kept or named among the lost ones.
 private struct ExtensionFields: Decodable {
     private(set) var secrets: (verified: [UInt8], other: [UInt8]?)?
     private(set) var foreign = ForeignExtensions()
@@ -89,7 +89,7 @@ private struct ExtensionFields: Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case hmacCredentials
-        /// As the standard's own example has it; it says nowhere what that means.
+        /// The standard's example has this member but does not define it.
         case hmacSecret
         case credBlob
         case largeBlob
@@ -139,7 +139,7 @@ private struct ExtensionFields: Decodable {
             foreign.payments = truth
         }
         let names = try decoder.container(keyedBy: AnyName.self).allKeys
-        // One word for all of them, because the names are anybody's.
+        // One name for all of them, because their names are untrusted.
         if names.contains(where: { CodingKeys(stringValue: $0.stringValue) == nil }) {
             lost.append("extensions of other names")
         }

@@ -3,19 +3,19 @@
 internal import Crypto
 internal import HybridPrimitives
 
-/// A private key as PKCS#8 has it (RFC 5958), in DER: what is read, and nothing that is not exactly that.
+/// Strict reader for private keys in PKCS#8 (RFC 5958), in DER.
 ///
-/// swift-crypto reads such keys, too, but also SEC 1 keys without any wrapping, passes over the public key inside, and
-/// does not tell a key of another kind from a broken one.
+/// swift-crypto also reads such keys, but it accepts bare SEC 1 keys, ignores the public key inside, and does not
+/// distinguish a key of another algorithm from a malformed one.
 enum PrivateKeyInfo {
-    /// The longest that is looked at; RSA keys of 8,192 bits are shorter.
+    /// Limit of the length; RSA keys of 8,192 bits are shorter.
     static let maximumLength = 8192
 
-    /// Why there is no key.
-    enum Refusal: Error, Equatable {
-        /// It is a key of another algorithm or curve.
+    /// Errors of ``p256(_:)``.
+    enum ParseError: Error, Equatable {
+        /// The key has another algorithm or curve.
         case otherAlgorithm
-        /// It is no key in PKCS#8, or none that can be.
+        /// The bytes are not a valid PKCS#8 key.
         case malformed
     }
 
@@ -23,12 +23,12 @@ enum PrivateKeyInfo {
     private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
 
     /// Reads a key for ES256.
-    static func p256(_ der: [UInt8]) throws(Refusal) -> P256.Signing.PrivateKey {
+    static func p256(_ der: [UInt8]) throws(ParseError) -> P256.Signing.PrivateKey {
         guard der.count <= maximumLength else { throw .malformed }
         var outer = DERReader(der[...])
         var info = try enter(&outer, .sequence)
         try end(outer)
-        // Version 1 has no public key beside the private one, version 2 may.
+        // Version 1 has no public key beside the private one; version 2 may have one.
         let version = try take(&info, .integer)
         guard version.elementsEqual([0]) || version.elementsEqual([1]) else { throw .malformed }
         var algorithm = try enter(&info, .sequence)
@@ -65,7 +65,7 @@ enum PrivateKeyInfo {
             throw .malformed
         }
         for bits in publicKeys {
-            // The first byte counts the bits that are not used.
+            // The first byte is the number of unused bits.
             guard bits.first == 0 else { throw .malformed }
             let point = bits.dropFirst()
             let isSame =
@@ -79,17 +79,17 @@ enum PrivateKeyInfo {
     private static func take(
         _ reader: inout DERReader,
         _ tag: DERReader.Tag
-    ) throws(Refusal) -> ArraySlice<UInt8> {
+    ) throws(ParseError) -> ArraySlice<UInt8> {
         guard let contents = reader.take(tag) else { throw .malformed }
         return contents
     }
 
-    private static func enter(_ reader: inout DERReader, _ tag: DERReader.Tag) throws(Refusal) -> DERReader {
+    private static func enter(_ reader: inout DERReader, _ tag: DERReader.Tag) throws(ParseError) -> DERReader {
         DERReader(try take(&reader, tag))
     }
 
     /// Refuses anything after the last element.
-    private static func end(_ reader: DERReader) throws(Refusal) {
+    private static func end(_ reader: DERReader) throws(ParseError) {
         guard reader.isAtEnd else { throw .malformed }
     }
 }

@@ -2,11 +2,12 @@
 
 private import Glibc
 
-/// One spelling for a path, so that a directory is known again.
+/// Normalized paths, so that a directory is recognized again.
 enum AbsolutePath {
-    /// The path from the root, without `.`, `..` and doubled slashes; symbolic links stay as they are, because
-    /// what is not mounted now can't be followed.
-    static func make(_ path: String) -> String {
+    /// Returns the path from the root, without `.`, `..` and doubled slashes.
+    ///
+    /// Symbolic links stay, because one to an unmounted disk cannot be followed.
+    static func normalize(_ path: String) -> String {
         var start = ""
         if !path.hasPrefix("/"), let current = getcwd(nil, 0) {
             start = String(cString: current) + "/"
@@ -19,14 +20,14 @@ enum AbsolutePath {
         return "/" + components.joined(separator: "/")
     }
 
-    /// The folder of a path and the name in it; `nil` for the root.
+    /// Splits a path into its folder and the name in it; `nil` for the root.
     static func split(_ path: String) -> (folder: String, name: String)? {
-        let path = make(path)
+        let path = normalize(path)
         guard let slash = path.lastIndex(of: "/"), path.index(after: slash) < path.endIndex else { return nil }
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
 
-    /// The same with symbolic links followed, if everything on the way exists.
+    /// Returns the path with symbolic links resolved; `nil` if any part of it does not exist.
     static func resolve(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

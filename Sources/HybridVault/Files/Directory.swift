@@ -3,12 +3,14 @@
 private import Glibc
 internal import HybridPrimitives
 
-/// An open directory; files in it are reached from its descriptor, so that nobody can swap a path on the way.
+/// An open directory.
+///
+/// Files in it are accessed relative to its descriptor, so no component of the path can be swapped.
 final class Directory: Sendable {
-    /// Names that a write in progress uses; one that was left behind is ignored everywhere.
+    /// Prefix of temporary files; leftovers are ignored everywhere.
     static let temporaryPrefix = ".hybrid-tmp-"
 
-    /// Where it was opened, for messages.
+    /// Path for messages.
     let path: String
     private let descriptor: Int32
 
@@ -19,25 +21,25 @@ final class Directory: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Opens a directory by path; the path itself may lead through symbolic links.
-    static func open(path: String) throws(FileFailure) -> Directory {
+    /// Opens a directory by path; the path itself may contain symbolic links.
+    static func open(path: String) throws(FileError) -> Directory {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .current }
         return Directory(descriptor: descriptor, path: path)
     }
 
-    /// Makes a directory and those above it, 0700, where they are missing, and opens it.
-    static func make(path: String) throws(FileFailure) -> Directory {
+    /// Opens a directory; creates it and missing parents with mode 0700.
+    static func make(path: String) throws(FileError) -> Directory {
         var prefix = path.hasPrefix("/") ? "/" : ""
         for component in path.split(separator: "/") {
             prefix += component
             if mkdir(prefix, 0o700) == 0 {
-                FileJournal.note(.madeDirectory(prefix))
-                // Best effort: what is above may not be readable to us.
+                FileStep.record(.madeDirectory(prefix))
+                // Best effort: the parent may not be readable.
                 try? open(path: prefix + "/..").sync()
             } else if errno != EEXIST, errno != EISDIR {
-                // A parent that exists may still refuse mkdir (read-only, not ours); only its absence matters.
-                let failure = FileFailure.current
+                // mkdir may fail on an existing parent (read-only, another owner); only a missing parent is a failure.
+                let failure = FileError.current
                 guard access(prefix, F_OK) == 0 else { throw failure }
             }
             prefix += "/"
@@ -45,19 +47,19 @@ final class Directory: Sendable {
         return try open(path: path)
     }
 
-    /// Owner and permission bits.
-    func status() throws(FileFailure) -> (isOurs: Bool, mode: UInt32) {
+    /// Returns owner and permission bits.
+    func status() throws(FileError) -> (isOurs: Bool, mode: UInt32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .current }
         return (status.st_uid == geteuid(), status.st_mode & 0o7777)
     }
 
-    /// Opens a directory in this one, never through a symbolic link.
-    func subdirectory(_ name: String) throws(FileFailure) -> Directory {
+    /// Opens a subdirectory, never through a symbolic link.
+    func subdirectory(_ name: String) throws(FileError) -> Directory {
         let child = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard child >= 0 else {
-            // With O_DIRECTORY a symbolic link may be told as "not a directory".
-            let failure = FileFailure.current
+            // With O_DIRECTORY, the kernel may report a symbolic link as "not a directory".
+            let failure = FileError.current
             throw isSymbolicLink(name) ? .symbolicLink : failure
         }
         let directory = Directory(descriptor: child, path: path + "/" + name)
@@ -65,32 +67,32 @@ final class Directory: Sendable {
         return directory
     }
 
-    /// Opens a directory in this one and makes it first, durably, if it is missing.
-    func makeSubdirectory(_ name: String) throws(FileFailure) -> Directory {
+    /// Opens a subdirectory; creates it durably if it is missing.
+    func makeSubdirectory(_ name: String) throws(FileError) -> Directory {
         if mkdirat(descriptor, name, 0o700) == 0 {
-            FileJournal.note(.madeDirectory(path + "/" + name))
+            FileStep.record(.madeDirectory(path + "/" + name))
         } else if errno != EEXIST {
             throw .current
         }
-        // Also one that was there: whoever made it, a run that was killed or a sync tool, may not have synced.
+        // Synced even if it existed: its creator, a killed process or a sync tool, may not have synced it.
         try sync()
         return try subdirectory(name)
     }
 
-    /// Every name in it but `.` and `..`, sorted; more than `limit` are refused.
-    func names(limit: Int) throws(FileFailure) -> [String] {
+    /// Returns all names except `.` and `..`, sorted; throws if there are more than `limit`.
+    func names(limit: Int) throws(FileError) -> [String] {
         var names: [String] = []
-        try forEachName { name throws(FileFailure) in
+        try forEachName { name throws(FileError) in
             names.append(name)
             guard names.count <= limit else { throw .tooLarge }
         }
         return names.sorted()
     }
 
-    /// The first names in order of those that are wanted, however many there are.
-    func firstNames(_ limit: Int, where isWanted: (String) -> Bool) throws(FileFailure) -> [String] {
+    /// Returns the first wanted names in order, however many there are.
+    func firstNames(_ limit: Int, where isWanted: (String) -> Bool) throws(FileError) -> [String] {
         var names: [String] = []
-        try forEachName { name throws(FileFailure) in
+        try forEachName { name throws(FileError) in
             guard isWanted(name) else { return }
             names.append(name)
             if names.count > 2 * limit { names = Array(names.sorted().prefix(limit)) }
@@ -98,12 +100,12 @@ final class Directory: Sendable {
         return Array(names.sorted().prefix(limit))
     }
 
-    private func forEachName(_ body: (String) throws(FileFailure) -> Void) throws(FileFailure) {
-        // A second descriptor, because reading a directory moves the position that all copies share.
+    private func forEachName(_ body: (String) throws(FileError) -> Void) throws(FileError) {
+        // A second descriptor, because reading a directory moves the position that duplicates share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw .current }
         guard let stream = fdopendir(copy) else {
-            let failure = FileFailure.current
+            let failure = FileError.current
             close(copy)
             throw failure
         }
@@ -119,21 +121,21 @@ final class Directory: Sendable {
         guard errno == 0 else { throw .current }
     }
 
-    /// Whether there is a directory of that name, perhaps by way of a symbolic link.
+    /// Returns true if the name is a directory or a symbolic link to one.
     func containsDirectory(_ name: String) -> Bool {
         var status = stat()
         return fstatat(descriptor, name, &status, 0) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether there is anything of that name, of whatever kind.
+    /// Returns true if the name exists, whatever its type.
     func contains(_ name: String) -> Bool {
         var status = stat()
         return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
     }
 
-    /// Reads a regular file of ours, at most `limit` bytes long.
-    func read(_ name: String, limit: Int) throws(FileFailure) -> [UInt8] {
-        // O_NONBLOCK, so that a named pipe does not hold us before it is recognised.
+    /// Reads a regular file of this user, at most `limit` bytes long.
+    func read(_ name: String, limit: Int) throws(FileError) -> [UInt8] {
+        // O_NONBLOCK, so that opening a named pipe does not block before its type is checked.
         let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard file >= 0 else { throw .current }
         defer { close(file) }
@@ -155,10 +157,10 @@ final class Directory: Sendable {
         }
     }
 
-    /// Writes a whole file, 0600, so that after a power cut it is there complete or not at all.
+    /// Writes a whole file, 0600; after a power cut it is complete or absent.
     ///
-    /// - Parameter replacing: Whether a file of that name may be there; otherwise that is ``FileFailure/exists``.
-    func write(_ name: String, _ bytes: [UInt8], replacing: Bool) throws(FileFailure) {
+    /// - Parameter replacing: True to replace an existing file; otherwise an existing name is ``FileError/exists``.
+    func write(_ name: String, _ bytes: [UInt8], replacing: Bool) throws(FileError) {
         let temporary = Self.temporaryPrefix + Hex.encode(RandomBytes.make(8))
         do {
             try writeTemporary(temporary, bytes)
@@ -170,15 +172,17 @@ final class Directory: Sendable {
         do {
             try sync()
         } catch {
-            // What may not survive must not be seen either.
+            // A file that may not survive must not be visible.
             if !replacing { unlinkat(descriptor, name, 0) }
             throw error
         }
     }
 
-    /// Writes a whole new file, 0600, that has no other name on the way: whoever ends the program in between leaves
-    /// nothing, or, where the file system makes no files without a name, a piece under the name that was asked for.
-    func writeUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) {
+    /// Writes a whole new file, 0600, without a temporary name.
+    ///
+    /// If the program is killed meanwhile, no file remains; on file systems without unnamed files, an incomplete one
+    /// may remain under the requested name.
+    func writeUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileError) {
         guard !contains(name) else { throw .exists }
         if try !linkUnnamed(name, bytes) {
             let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -199,24 +203,24 @@ final class Directory: Sendable {
         }
     }
 
-    /// Writes a file without a name and gives it one at the end; `false` where that can't be done.
-    private func linkUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileFailure) -> Bool {
-        // Glibc's O_TMPFILE is a macro that Swift does not see; this is its value on all Linux that Swift knows.
+    /// Writes an unnamed file and links it at the end; `false` if the file system does not support that.
+    private func linkUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileError) -> Bool {
+        // Glibc's O_TMPFILE is a macro that Swift cannot import; this is its value on every Linux platform of Swift.
         let file = openat(descriptor, ".", O_WRONLY | 0o20000000 | O_DIRECTORY | O_CLOEXEC, 0o600)
         guard file >= 0 else { return false }
         defer { close(file) }
         try Self.fill(file, bytes)
-        // Without a capability a file can be linked only by way of /proc, which a small container may not have.
+        // Without a capability, only /proc can link an unnamed file, and a minimal container may lack /proc.
         guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", descriptor, name, AT_SYMLINK_FOLLOW) != 0 else { return true }
         guard errno != EEXIST else { throw .exists }
         return false
     }
 
-    /// Removes files, durably; those that are gone already don't matter.
-    func remove(_ names: [String]) throws(FileFailure) {
+    /// Removes files durably; missing ones are skipped.
+    func remove(_ names: [String]) throws(FileError) {
         for name in names {
             if unlinkat(descriptor, name, 0) == 0 {
-                FileJournal.note(.removed(path + "/" + name))
+                FileStep.record(.removed(path + "/" + name))
             } else if errno != ENOENT {
                 throw .current
             }
@@ -224,25 +228,25 @@ final class Directory: Sendable {
         if !names.isEmpty { try sync() }
     }
 
-    /// When a file was last written, in seconds since 1970; `nil` if it can't be told.
+    /// Returns the time of the last change in seconds since 1970; `nil` if it is unknown.
     func modified(_ name: String) -> UInt64? {
         var status = stat()
         guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         return UInt64(clamping: status.st_mtim.tv_sec)
     }
 
-    private func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileFailure) {
+    private func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) {
         let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .current }
         defer { close(file) }
-        FileJournal.note(.created(path + "/" + name))
+        FileStep.record(.created(path + "/" + name))
         try Self.fill(file, bytes)
-        FileJournal.note(.wrote(path + "/" + name, bytes))
-        FileJournal.note(.syncedFile(path + "/" + name))
+        FileStep.record(.wrote(path + "/" + name, bytes))
+        FileStep.record(.syncedFile(path + "/" + name))
     }
 
-    /// Writes all of a file and syncs it.
-    private static func fill(_ file: Int32, _ bytes: [UInt8]) throws(FileFailure) {
+    /// Writes all bytes of a file and syncs it.
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) throws(FileError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -253,28 +257,28 @@ final class Directory: Sendable {
         guard fsync(file) == 0 else { throw .current }
     }
 
-    private func place(_ temporary: String, as name: String, replacing: Bool) throws(FileFailure) {
+    private func place(_ temporary: String, as name: String, replacing: Bool) throws(FileError) {
         if !replacing {
-            // A hard link never overwrites, unlike rename.
+            // Unlike a rename, a hard link never overwrites.
             if linkat(descriptor, temporary, descriptor, name, 0) == 0 {
-                FileJournal.note(.linked(from: path + "/" + temporary, to: path + "/" + name))
+                FileStep.record(.linked(from: path + "/" + temporary, to: path + "/" + name))
                 unlinkat(descriptor, temporary, 0)
-                FileJournal.note(.removed(path + "/" + temporary))
+                FileStep.record(.removed(path + "/" + temporary))
                 return
             }
-            // File systems without hard links (FAT, some network ones) leave a check and a rename; the name
-            // holds our own device ID or was just made up, so nobody else writes it at the same time.
+            // File systems without hard links (FAT, some network ones) need a check and a rename. The name contains
+            // this device's ID or is random, so no other writer uses it.
             guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(errno) else { throw .current }
             guard !contains(name) else { throw .exists }
         }
         guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw .current }
-        FileJournal.note(.renamed(from: path + "/" + temporary, to: path + "/" + name))
+        FileStep.record(.renamed(from: path + "/" + temporary, to: path + "/" + name))
     }
 
-    private func sync() throws(FileFailure) {
-        // Some file systems know no fsync for directories and say EINVAL; their metadata is in order anyway.
+    private func sync() throws(FileError) {
+        // Some file systems report EINVAL for fsync of a directory; they keep metadata in order anyway.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw .current }
-        FileJournal.note(.syncedDirectory(AbsolutePath.make(path)))
+        FileStep.record(.syncedDirectory(AbsolutePath.normalize(path)))
     }
 
     private func isSymbolicLink(_ name: String) -> Bool {

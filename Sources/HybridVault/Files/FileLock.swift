@@ -2,12 +2,12 @@
 
 private import Glibc
 
-/// Keeps other processes, and other tasks of this one, away from the local state while it changes.
+/// Exclusive access to the local state for one task of one process.
 struct FileLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes the lock `name` in a directory by its path; `nil` when another holds it for thirty seconds.
-    init?(directory: String, name: String) throws(FileFailure) {
+    /// Takes the lock file `name` in a directory; `nil` if it is held by others for thirty seconds.
+    init?(directory: String, name: String) throws(FileError) {
         let file = open(directory + "/" + name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .current }
         for _ in 0..<3000 {
@@ -16,12 +16,12 @@ struct FileLock: ~Copyable {
                 return
             }
             guard errno == EWOULDBLOCK || errno == EINTR else {
-                // Not another program: a file system without locks, or worse.
-                let failure = FileFailure.current
+                // Not held by others: for example, a file system without locks.
+                let failure = FileError.current
                 close(file)
                 throw failure
             }
-            // flock can't wait for a limited time, so the thread (its own one) asks a hundred times a second.
+            // flock has no timeout, so this dedicated thread polls a hundred times a second.
             usleep(10000)
         }
         close(file)

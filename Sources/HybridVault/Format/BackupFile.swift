@@ -2,14 +2,15 @@
 
 internal import Crypto
 
-/// A whole vault in one file, sealed under the vault key; the slots stand in front, so that a passphrase or recovery
-/// code opens it anywhere.
+/// A whole vault in one file, sealed under the vault key.
+///
+/// The slots precede the sealed part, so a passphrase or recovery code opens it anywhere.
 ///
 /// Magic (8) ‖ format (2) ‖ vault ID (16) ‖ test (1) ‖ key ID (16) ‖ number of slots (1) ‖ slots (219 each) ‖ nonce
 /// (12) ‖ ciphertext ‖ tag (16). Everything before the nonce is associated data. The plaintext is, for each file:
 /// length of its path (2, 1 or more) ‖ path ‖ length (4) ‖ content; then zeros to the next multiple of 4,096.
 struct BackupFile {
-    /// The longest file, in bytes.
+    /// Limit of the length, in bytes.
     static let maximumLength = 256 * 1024 * 1024
 
     private static let magic = Array("HYBBACKP".utf8)
@@ -19,7 +20,7 @@ struct BackupFile {
 
     /// A file of the vault.
     struct Entry: Equatable {
-        /// Inside the vault, with slashes between.
+        /// Path inside the vault, with slashes.
         let path: String
         let content: [UInt8]
     }
@@ -30,17 +31,15 @@ struct BackupFile {
     private let header: [UInt8]
     private let sealed: ArraySlice<UInt8>
 
-    /// Reads everything in front; `nil` when it is not a backup, or damaged there.
+    /// Reads everything before the sealed part; `nil` if it is damaged or not a backup.
     init?(bytes: [UInt8]) {
-        var reader = FieldReader(bytes.prefix(Self.headerLength))
-        guard reader.take(exactly: Self.magic), reader.take(UInt16.self) == VaultIdentity.format,
-            let id = reader.take(16), let test = reader.take(UInt8.self), test <= 1,
-            let keyID = reader.take(KeyID.length).flatMap(KeyID.init(bytes:)), let count = reader.take(UInt8.self),
-            (1...Slots.maximumCount).contains(Int(count))
+        guard var reader = FieldReader(bytes.prefix(Self.headerLength), magic: Self.magic),
+            let identity = reader.takeIdentity(), let keyID = reader.takeKeyID(), let count = reader.take(UInt8.self),
+            (1...PortableSlots.maximumCount).contains(Int(count))
         else { return nil }
         let length = Self.headerLength + Int(count) * PortableSlot.length
         guard bytes.count > length else { return nil }
-        identity = VaultIdentity(id: id, test: test == 1)
+        self.identity = identity
         self.keyID = keyID
         var slots: [PortableSlot] = []
         for index in 0..<Int(count) {
@@ -55,7 +54,7 @@ struct BackupFile {
         sealed = bytes[length...]
     }
 
-    /// Seals a vault's files.
+    /// Seals the files of a vault.
     static func seal(
         _ entries: [Entry],
         slots: [PortableSlot],
@@ -76,7 +75,7 @@ struct BackupFile {
         return header + (try Sealing.seal(plaintext, key: sealing, associatedData: header))
     }
 
-    /// The files; `nil` when any bit is not genuine.
+    /// Returns the files; `nil` if any bit is not authentic.
     func open(key: SymmetricKey) -> [Entry]? {
         try? Sealing.open(
             sealed,

@@ -2,20 +2,20 @@
 
 internal import HybridPrimitives
 
-/// Name of a record: 16 random bytes; in file names 32 lower-case hexadecimal digits.
+/// ID of a record: 16 random bytes, written as 32 lower-case hexadecimal digits.
 public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     let bytes: [UInt8]
 
-    /// A fresh one.
+    /// Returns a random ID.
     static func random() -> RecordID { RecordID(uncheckedBytes: RandomBytes.make(16)) }
 
-    /// Takes exactly 16 bytes; anything else is `nil`.
+    /// Creates an ID from exactly 16 bytes; returns `nil` otherwise.
     init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
 
-    /// Takes exactly 32 lower-case hexadecimal digits; anything else is `nil`.
+    /// Creates an ID from exactly 32 lower-case hexadecimal digits; returns `nil` otherwise.
     public init?(_ text: some StringProtocol) {
         guard let bytes = Hex.decode(text, length: 16, lowercaseOnly: true) else { return nil }
         self.bytes = bytes
@@ -27,46 +27,46 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { Hex.encode(bytes) }
 }
 
-/// Name of a device that writes to a vault: 8 random bytes from its local state.
+/// ID of a device that writes to a vault: 8 random bytes from its local state.
 struct DeviceID: Hashable, Sendable {
     let bytes: [UInt8]
 
-    /// Takes exactly 8 bytes; anything else is `nil`.
+    /// Creates an ID from exactly 8 bytes; returns `nil` otherwise.
     init?(bytes: [UInt8]) {
         guard bytes.count == 8 else { return nil }
         self.bytes = bytes
     }
 }
 
-/// One state of one record: who wrote it and the how manieth it is.
+/// One revision of a record: its number and the device that wrote it.
 ///
-/// The order is total, so that all devices with the same files agree on the newest without asking a clock.
+/// The order is total, so all devices with the same files agree on the newest revision without a clock.
 struct Revision: Hashable, Sendable, Comparable {
-    /// 1 for the first; afterwards 1 + the highest the writer had seen.
+    /// 1 for the first revision; afterwards one more than the highest that the writer had seen.
     let counter: UInt64
-    /// Who wrote it.
+    /// The device that wrote it.
     let device: DeviceID
 
-    /// By counter, then by device.
+    /// Compares counters, then devices.
     static func < (left: Revision, right: Revision) -> Bool {
         if left.counter != right.counter { return left.counter < right.counter }
         return left.device.bytes.lexicographicallyPrecedes(right.device.bytes)
     }
 
-    /// The name of its file: counter in decimal, a hyphen, device in 16 hexadecimal digits.
+    /// File name: the counter in decimal, a hyphen, and the device in 16 hexadecimal digits.
     var fileName: String { "\(counter)-\(Hex.encode(device.bytes))" }
 
-    /// What a file's name says of its content.
+    /// Kinds of file names.
     enum NameKind: Equatable {
-        /// The name of a revision and nothing else.
+        /// Exactly the name of a revision.
         case proper
-        /// The name of a revision with something behind it, as file sync tools name conflict copies.
+        /// The name of a revision with a suffix, as file sync tools name conflict copies.
         case copy
     }
 
-    /// Judges a file name; `nil` if it is neither.
+    /// Returns the kind of a file name; `nil` if it is not the name of a revision.
     ///
-    /// The header inside tells which revision it really is.
+    /// The header inside the file determines the actual revision.
     static func nameKind(_ name: String) -> NameKind? {
         let characters = Array(name.utf8)
         let digits = characters.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-private import Glibc
 internal import HybridAuthenticator
+internal import HybridPrimitives
 
-/// The vault key, wrapped for a PIN on this device; lives in the local state and nowhere else.
+/// The vault key, wrapped with a PIN for this device; stored in the local state only.
 ///
-/// Magic (8) ‖ format (2) ‖ kind (1) ‖ vault ID (16) ‖ test (1) ‖ device ID (8) ‖ log2 N (1) ‖ r (1) ‖ p (1) ‖
-/// salt (32) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of all before (32). Everything before the wrapped key is its
-/// associated data. The checksum tells a damaged file from a wrong PIN.
+/// Magic (8) ‖ format (2) ‖ kind (1) ‖ vault ID (16) ‖ test (1) ‖ device ID (8) ‖ log2 N (1) ‖ r (1) ‖ p (1) ‖ salt
+/// (32) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of all before (32). Everything before the wrapped key is its associated
+/// data. The checksum distinguishes a damaged file from a wrong PIN.
 struct PINSlot: Equatable {
-    /// Name of the file in the local state.
+    /// File name in the local state.
     static let fileName = "pin"
-    /// The only length there is.
+    /// Length in bytes.
     static let length = 71 + 60 + 32
 
     private static let magic = Array("HYBPINSL".utf8)
@@ -25,58 +25,57 @@ struct PINSlot: Equatable {
     private let salt: [UInt8]
     private let wrapped: [UInt8]
 
-    /// Wraps a vault key.
+    /// Wraps a vault key; slow by design.
     ///
-    /// - Throws: When there is not enough memory for scrypt.
-    init(wrapping vaultKey: SymmetricKey, pin: PIN, identity: VaultIdentity, device: Device, scrypt: Scrypt) throws {
+    /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
+    init(
+        wrapping vaultKey: SymmetricKey,
+        pin: PIN,
+        identity: VaultIdentity,
+        device: Device,
+        scrypt: Scrypt
+    ) throws(VaultError) {
         let salt = RandomBytes.make(32)
         let header = Self.header(identity, device.id, scrypt, salt)
-        let kek = try Self.wrappingKey(pin, device, identity, scrypt, salt)
+        let wrapping = try Self.wrappingKey(pin, device, identity, scrypt, salt)
+        let wrapped = try? vaultKey.withUnsafeBytes { try Sealing.seal($0, key: wrapping, associatedData: header) }
+        guard let wrapped else { throw .outOfMemory }
         self.identity = identity
         self.device = device.id
         self.scrypt = scrypt
         self.salt = salt
-        self.wrapped = try vaultKey.withUnsafeBytes { key in
-            let box = try AES.GCM.seal(key, using: kek, authenticating: header)
-            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        }
+        self.wrapped = wrapped
     }
 
     /// Reads a slot; `nil` for any other length, cost or checksum, before any slow work is done.
     init?(bytes: [UInt8]) {
-        guard bytes.count == Self.length, Sealing.checksum(Array(bytes.dropLast(32))) == Array(bytes.suffix(32)) else {
-            return nil
-        }
-        var reader = FieldReader(bytes)
-        guard reader.take(exactly: Self.magic), reader.take(UInt16.self) == VaultIdentity.format,
-            reader.take(UInt8.self) == Self.kind,
-            let id = reader.take(16), let test = reader.take(UInt8.self), test <= 1,
-            let device = reader.take(8).flatMap(DeviceID.init(bytes:)),
-            let logN = reader.take(UInt8.self), let r = reader.take(UInt8.self), let p = reader.take(UInt8.self),
-            let scrypt = Scrypt(logN: logN, r: r, p: p),
+        guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
+            reader.take(UInt8.self) == Self.kind, let identity = reader.takeIdentity(),
+            let device = reader.takeDeviceID(), let scrypt = reader.takeScrypt(),
             let salt = reader.take(32), let wrapped = reader.take(60)
         else { return nil }
-        self.identity = VaultIdentity(id: id, test: test == 1)
+        self.identity = identity
         self.device = device
         self.scrypt = scrypt
         self.salt = salt
         self.wrapped = wrapped
     }
 
-    /// The content of the file.
+    /// Contents of the file.
     var bytes: [UInt8] {
-        let body = Self.header(identity, device, scrypt, salt) + wrapped
-        return body + Sealing.checksum(body)
+        (Self.header(identity, device, scrypt, salt) + wrapped).checksummed
     }
 
-    /// Unwraps the vault key, which is slow by design; `nil` if the PIN is wrong.
+    /// Unwraps the vault key; slow by design.
     ///
-    /// - Throws: When there is not enough memory for scrypt.
-    func open(pin: PIN, device: Device) throws -> SymmetricKey? {
-        let kek = try Self.wrappingKey(pin, device, identity, scrypt, salt)
+    /// Returns `nil` if the PIN is wrong.
+    ///
+    /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
+    func open(pin: PIN, device: Device) throws(VaultError) -> SymmetricKey? {
+        let wrapping = try Self.wrappingKey(pin, device, identity, scrypt, salt)
         return try? Sealing.open(
             wrapped,
-            key: kek,
+            key: wrapping,
             associatedData: Self.header(identity, self.device, scrypt, salt)
         ) { SymmetricKey(data: $0) }
     }
@@ -87,9 +86,8 @@ struct PINSlot: Equatable {
         _ scrypt: Scrypt,
         _ salt: [UInt8]
     ) -> [UInt8] {
-        var header = magic
-        header.append(bigEndian: VaultIdentity.format)
-        header += [kind] + identity.id + [identity.test ? 1 : 0] + device.bytes
+        var header: [UInt8] = .header(magic: magic)
+        header += [kind] + identity.id + [identity.isTest ? 1 : 0] + device.bytes
         return header + [scrypt.logN, scrypt.r, scrypt.p] + salt
     }
 
@@ -99,8 +97,8 @@ struct PINSlot: Equatable {
         _ identity: VaultIdentity,
         _ scrypt: Scrypt,
         _ salt: [UInt8]
-    ) throws -> SymmetricKey {
-        let stretched = try pin.withUnsafeBytes { try scrypt.stretch($0, salt: salt) }
+    ) throws(VaultError) -> SymmetricKey {
+        guard let stretched = pin.withUnsafeBytes({ scrypt.stretch($0, salt: salt) }) else { throw .outOfMemory }
         let material = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             stretched.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(32))) }
             device.secret.withUnsafeBytes { secret in
@@ -108,7 +106,7 @@ struct PINSlot: Equatable {
                     from: UnsafeRawBufferPointer(rebasing: secret.prefix(32))
                 )
             }
-            defer { if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) } }
+            defer { SecretBytes.wipe(buffer) }
             return SymmetricKey(data: UnsafeRawBufferPointer(buffer))
         }
         return Sealing.derive(material, identity: identity, info: label)

@@ -8,7 +8,7 @@ internal import HybridCTAP
 
 /// The members of a passkey's record.
 ///
-/// Members this version does not know stay in the map and are written back with it.
+/// Members that this version does not know stay in the map and are written back with it.
 struct PasskeyBody {
     /// ES256 in COSE (RFC 9053 §2.1).
     static let es256 = -7
@@ -16,7 +16,11 @@ struct PasskeyBody {
     /// All members, known or not.
     private(set) var members: CBORMap
 
-    /// A new passkey; `order` is 1 + the highest in the vault, `created` in seconds since 1970.
+    /// Creates the members of a new passkey.
+    ///
+    /// - Parameters:
+    ///   - order: One more than the highest in the vault.
+    ///   - created: Seconds since 1970.
     init(_ passkey: Passkey, order: UInt64, created: UInt64) {
         members = [
             "id": .bytes(passkey.id.bytes),
@@ -32,21 +36,21 @@ struct PasskeyBody {
             "order": .unsigned(order),
             "created": .unsigned(created),
         ]
-        // What is not there was made before there was a choice: discoverable, and without a secret.
+        // Records without these members are older than the options: discoverable, and without a PRF secret.
         if !passkey.isDiscoverable { members["rk"] = false }
         if let secret = passkey.prfSecret { members["prf"] = .bytes(secret.withUnsafeBytes { Array($0) }) }
     }
 
-    /// The members of a record that was read.
+    /// Wraps the members of a record that was read.
     init(members: CBORMap) { self.members = members }
 
-    /// When it was made among all passkeys of the vault; 0 if unknown.
+    /// Position in the order of creation in this vault; 0 if unknown.
     var order: UInt64 { if case .unsigned(let value)? = members["order"] { value } else { 0 } }
-    /// Seconds since 1970 on the clock of the device that made it; for people only.
+    /// Time of creation in seconds since 1970, by the clock of the creating device; for display only.
     var created: UInt64 { if case .unsigned(let value)? = members["created"] { value } else { 0 } }
     /// The relying party.
     var relyingParty: RelyingPartyID? { members["rp"]?.text.flatMap { RelyingPartyID($0) } }
-    /// Name of the credential.
+    /// Credential ID.
     var id: CredentialID? { members["id"]?.bytes.flatMap { CredentialID(bytes: $0) } }
 
     /// The account.
@@ -57,14 +61,14 @@ struct PasskeyBody {
         return UserEntity(id: id, name: user["name"]?.text ?? "", displayName: user["displayName"]?.text ?? "")
     }
 
-    /// The passkey with its private key; `nil` if this version can't use it (another algorithm, or a member of
-    /// another shape).
+    /// The passkey with its private key; `nil` if this version cannot use it (another algorithm, or a member of another
+    /// type).
     var passkey: Passkey? {
         guard members["alg"]?.integer == Self.es256, let id, let relyingParty, let user,
             let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean,
             let privateKey = try? P256.Signing.PrivateKey(rawRepresentation: key)
         else { return nil }
-        // A secret of another shape comes from a later version; the key signs without it.
+        // A secret of another type comes from a later version; the key signs without it.
         let secret = members["prf"]?.bytes.flatMap { PRFSecret(bytes: $0) }
         return Passkey(
             id: id,

@@ -2,29 +2,29 @@
 
 internal import HybridCBOR
 
-/// The plaintext of a record: kind (1) ‖ length (4) ‖ CBOR ‖ zeros to the next multiple of 512.
+/// Plaintext of a record: kind (1) ‖ length (4) ‖ CBOR ‖ zeros to the next multiple of 512.
 struct RecordBody {
-    /// A passkey.
+    /// Kind of a passkey.
     static let passkey: UInt8 = 1
-    /// The record is deleted, for ever.
+    /// Kind of a permanently deleted record.
     static let tombstone: UInt8 = 2
 
-    /// The body of a new tombstone: an empty map.
+    /// Body of a new tombstone: an empty map.
     static var deletion: RecordBody { RecordBody(kind: tombstone, members: CBORMap()) }
 
-    /// What it is; other values come from later versions and are left alone.
+    /// Kind of the record; other values come from later versions and are ignored.
     let kind: UInt8
-    /// The body as it was read, members that this version does not know included; `nil` if it is not a map in
-    /// canonical CBOR, which no version ever wrote.
+    /// Members, including those that this version does not know; `nil` if the body is not a map in canonical CBOR,
+    /// which no version ever wrote.
     let members: CBORMap?
 
-    /// A body to write.
+    /// Creates a body to write.
     init(kind: UInt8, members: CBORMap) {
         self.kind = kind
         self.members = members
     }
 
-    /// Reads a padded plaintext; `nil` unless length and padding are exactly as they are written.
+    /// Reads a padded plaintext; `nil` unless length and padding are exact.
     init?(padded: UnsafeRawBufferPointer) {
         guard padded.count >= 5, padded.count.isMultiple(of: RecordFile.block) else { return nil }
         let length = padded[1..<5].reduce(0) { $0 << 8 | Int($1) }
@@ -35,7 +35,7 @@ struct RecordBody {
         self.members = (try? CBORDecoder.decode(padded[5..<(5 + length)], mode: .strict))?.map
     }
 
-    /// The plaintext.
+    /// Plaintext with its padding.
     var padded: [UInt8] {
         let cbor = CBOREncoder.encode(members ?? CBORMap())
         var bytes = [kind]

@@ -1,48 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridPrimitives
 
-/// One sealed revision of one record, as it stands in a file.
+/// File of one sealed revision of one record.
 ///
-/// Magic (8) ‖ format (2) ‖ record ID (16) ‖ counter (8) ‖ device ID (8) ‖ nonce (12) ‖ ciphertext (512 × k)
-/// ‖ tag (16). The header says which revision it is; the file's name only helps to find it.
+/// Magic (8) ‖ format (2) ‖ record ID (16) ‖ counter (8) ‖ device ID (8) ‖ nonce (12) ‖ ciphertext (512 × k) ‖ tag
+/// (16). The header determines the revision; the file name only helps to find it.
 struct RecordFile: Equatable {
-    /// The first eight bytes.
+    /// First eight bytes.
     static let magic = Array("HYBRECRD".utf8)
-    /// The longest file, in bytes.
+    /// Limit of the length, in bytes.
     static let maximumLength = 256 * 1024
-    /// Plaintexts are padded to a multiple of it.
+    /// Block size of the padding, in bytes.
     static let block = 512
-    /// The longest plaintext with its padding, in bytes.
+    /// Limit of the padded plaintext, in bytes.
     static let maximumContent = (maximumLength - 42 - Sealing.nonceLength - Sealing.tagLength) / block * block
 
     private static let label = Array("record v1".utf8)
 
-    /// Which record.
+    /// ID of the record.
     let id: RecordID
-    /// Which revision of it.
+    /// Revision of the record.
     let revision: Revision
     /// Nonce ‖ ciphertext ‖ tag.
     let sealed: [UInt8]
 
-    /// The nonce, which settles the order of two files of the same revision.
+    /// Nonce; it decides between two files of the same revision.
     var nonce: ArraySlice<UInt8> { sealed.prefix(Sealing.nonceLength) }
 
-    /// The content of the file.
-    var bytes: [UInt8] {
-        var bytes = Self.magic
-        bytes.append(bigEndian: VaultIdentity.format)
-        return bytes + Self.fields(id, revision) + sealed
-    }
+    /// Contents of the file.
+    var bytes: [UInt8] { .header(magic: Self.magic) + Self.fields(id, revision) + sealed }
 
-    /// Reads header and lengths; whether it is genuine is only known after ``open(key:identity:)``.
+    /// Reads header and lengths; only ``open(key:identity:)`` shows whether the file is authentic.
     init?(bytes: [UInt8]) {
-        guard bytes.count <= Self.maximumLength else { return nil }
-        var reader = FieldReader(bytes)
-        guard reader.take(exactly: Self.magic), reader.take(UInt16.self) == VaultIdentity.format,
+        guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
             let id = reader.take(16).flatMap(RecordID.init(bytes:)),
             let counter = reader.take(UInt64.self), counter > 0,
-            let device = reader.take(8).flatMap(DeviceID.init(bytes:))
+            let device = reader.takeDeviceID()
         else { return nil }
         let padded = reader.rest.count - Sealing.nonceLength - Sealing.tagLength
         guard padded > 0, padded.isMultiple(of: Self.block) else { return nil }
@@ -61,7 +56,7 @@ struct RecordFile: Equatable {
         nonce: [UInt8]? = nil
     ) {
         var plaintext = body.padded
-        defer { plaintext.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        defer { SecretBytes.wipe(&plaintext) }
         guard
             let sealed = try? Sealing.seal(
                 plaintext,
@@ -76,7 +71,7 @@ struct RecordFile: Equatable {
         guard bytes.count <= Self.maximumLength else { return nil }
     }
 
-    /// Opens it under the vault key; `nil` when any bit of it, or of the vault's identity, is not genuine.
+    /// Opens the file under the vault key; `nil` if any bit of it, or of the vault's identity, is not authentic.
     func open(key: SymmetricKey, identity: VaultIdentity) -> RecordBody? {
         try? Sealing.open(
             sealed,
@@ -85,7 +80,7 @@ struct RecordFile: Equatable {
         ) { RecordBody(padded: $0) }
     }
 
-    /// The same content, byte for byte, as another revision under another key; `nil` if it is not genuine.
+    /// Seals the same plaintext as another revision under another key; `nil` if this file is not authentic.
     func resealed(
         as revision: Revision,
         under new: SymmetricKey,
@@ -97,12 +92,11 @@ struct RecordFile: Equatable {
             key: Self.key(old, identity, id, self.revision),
             associatedData: Self.associatedData(identity, id, self.revision)
         ) { plaintext -> [UInt8]? in
-            let box = try? AES.GCM.seal(
+            try? Sealing.seal(
                 plaintext,
-                using: Self.key(new, identity, id, revision),
-                authenticating: Self.associatedData(identity, id, revision)
+                key: Self.key(new, identity, id, revision),
+                associatedData: Self.associatedData(identity, id, revision)
             )
-            return box.map { Array($0.nonce) + Array($0.ciphertext) + Array($0.tag) }
         }
         guard let sealed else { return nil }
         return RecordFile(id: id, revision: revision, sealed: sealed)

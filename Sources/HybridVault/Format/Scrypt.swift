@@ -4,14 +4,14 @@ internal import Crypto
 private import CryptoExtras
 private import FoundationEssentials
 
-/// How much work one guess at a secret is (RFC 7914).
+/// Cost of one guess at a secret (RFC 7914).
 struct Scrypt: Hashable, Sendable {
-    /// What is written: N = 2^17, r = 8, p = 1; 128 MiB and about a third of a second.
+    /// Cost of new slots: N = 2^17, r = 8, p = 1; 128 MiB and about a third of a second.
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
 
-    /// log2 of N.
+    /// Binary logarithm of N.
     let logN: UInt8
-    /// Always 8.
+    /// Block size; always 8.
     let r: UInt8
     /// Parallelism.
     let p: UInt8
@@ -22,8 +22,9 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Takes N from 2^15 to 2^20, r 8 and p from 1 to 4; anything else is `nil`, so that a slot can be neither
-    /// weak nor a trap that eats all memory.
+    /// Accepts N from 2^15 to 2^20, r = 8 and p from 1 to 4; otherwise `nil`.
+    ///
+    /// A forged slot can then neither be weak nor exhaust the memory.
     init?(logN: UInt8, r: UInt8, p: UInt8) {
         guard (15...20).contains(logN), r == 8, (1...4).contains(p) else { return nil }
         self.logN = logN
@@ -31,13 +32,13 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Stretches what a person knows to 32 bytes.
+    /// Derives 32 bytes from a secret that a user knows.
     ///
-    /// It is slow by design: call it on a thread of its own.
+    /// Slow by design; call it on a dedicated thread.
     ///
-    /// - Throws: When there is not enough memory.
-    func stretch(_ secret: UnsafeRawBufferPointer, salt: [UInt8]) throws -> SymmetricKey {
-        try KDF.Scrypt.deriveKey(
+    /// - Returns: The key, or `nil` if there is not enough memory.
+    func stretch(_ secret: UnsafeRawBufferPointer, salt: [UInt8]) -> SymmetricKey? {
+        try? KDF.Scrypt.deriveKey(
             from: secret,
             salt: salt,
             outputByteCount: 32,

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-private import FoundationEssentials
+internal import FoundationEssentials
 
-/// AES-256-GCM with a random 96-bit nonce in front of the ciphertext.
+/// AES-256-GCM with a random 96-bit nonce before the ciphertext.
 enum Sealing {
-    /// Length of a nonce.
+    /// Length of the nonce, in bytes.
     static let nonceLength = 12
-    /// Length of a tag.
+    /// Length of the tag, in bytes.
     static let tagLength = 16
 
-    /// Nothing may be told about why something does not open.
+    /// A failure to open; it carries no reason, so that nothing leaks.
     struct OpeningFailure: Error {}
 
-    /// Nonce ‖ ciphertext ‖ tag.
+    /// Returns nonce ‖ ciphertext ‖ tag.
     static func seal(
-        _ plaintext: [UInt8],
+        _ plaintext: some DataProtocol,
         key: SymmetricKey,
         associatedData: [UInt8],
         nonce: [UInt8]? = nil
@@ -25,7 +25,7 @@ enum Sealing {
         return Array(nonce) + Array(box.ciphertext) + Array(box.tag)
     }
 
-    /// Opens nonce ‖ ciphertext ‖ tag and lends the plaintext, which is wiped afterwards.
+    /// Opens nonce ‖ ciphertext ‖ tag and passes the plaintext to `body`; it is wiped afterwards.
     static func open<Value>(
         _ sealed: some Collection<UInt8>,
         key: SymmetricKey,
@@ -49,11 +49,11 @@ enum Sealing {
         return plaintext.withUnsafeBytes(body)
     }
 
-    /// The key for one purpose under the vault key: HKDF-SHA256, salt = vault ID.
+    /// Derives the key for one purpose from the vault key: HKDF-SHA256, salt = vault ID.
     static func derive(_ key: SymmetricKey, identity: VaultIdentity, info: [UInt8]) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: key, salt: identity.id, info: info, outputByteCount: 32)
     }
 
-    /// SHA-256, which guards local files against accidents (not against people).
+    /// Returns the SHA-256, which protects local files against accidents, not against attackers.
     static func checksum(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 }

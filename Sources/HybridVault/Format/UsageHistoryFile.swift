@@ -4,16 +4,16 @@ internal import Crypto
 internal import HybridCBOR
 public import HybridCTAP
 
-/// One use of a passkey, or the try of one.
+/// One use of a passkey, or an attempted one.
 public struct PasskeyUse: Hashable, Sendable {
-    /// What was asked for; other values come from later versions.
+    /// Requested operations.
     public enum Operation: String, Sendable {
         case create
         case signIn = "sign-in"
         case other
     }
 
-    /// What became of it; other values come from later versions.
+    /// Outcomes.
     public enum Outcome: String, Sendable {
         case done
         case declined
@@ -25,15 +25,15 @@ public struct PasskeyUse: Hashable, Sendable {
         case other
     }
 
-    /// When, in seconds since 1970 by the clock of the device.
+    /// Time in seconds since 1970, by the device's clock.
     public let time: UInt64
     /// The relying party.
     public let relyingParty: RelyingPartyID
-    /// What was asked for.
+    /// The requested operation.
     public let operation: Operation
-    /// What became of it.
+    /// The outcome.
     public let outcome: Outcome
-    /// The record of the passkey, if one was used or made.
+    /// Record of the passkey that was used or created, if any.
     public let record: RecordID?
 
     init(
@@ -72,17 +72,17 @@ public struct PasskeyUse: Hashable, Sendable {
     }
 }
 
-/// A piece of the history of one device: only that device adds to it, at the end.
+/// A segment of one device's usage history; only that device appends to it.
 ///
-/// Magic (8) ‖ format (2) ‖ device ID (8) ‖ segment (4) ‖ entries; each entry is nonce (12) ‖ ciphertext (512) ‖
-/// tag (16), and its plaintext is kind (1) ‖ length (4) ‖ CBOR map ‖ zeros. The place of an entry is in its
-/// associated data, so that entries can be neither swapped nor copied to another history.
+/// Magic (8) ‖ format (2) ‖ device ID (8) ‖ segment (4) ‖ entries. Each entry is nonce (12) ‖ ciphertext (512) ‖ tag
+/// (16); its plaintext is kind (1) ‖ length (4) ‖ CBOR map ‖ zeros. The position of an entry is in its associated data,
+/// so entries can be neither swapped nor copied to another history.
 struct UsageHistoryFile: Equatable {
-    /// So many entries, then a new segment begins.
+    /// Number of entries after which a new segment begins.
     static let maximumEntries = 256
-    /// Length of one entry.
+    /// Length of one entry, in bytes.
     static let entryLength = 12 + 512 + 16
-    /// The longest file.
+    /// Limit of the length of the file, in bytes.
     static let maximumLength = headerLength + maximumEntries * entryLength
 
     private static let headerLength = 22
@@ -95,19 +95,17 @@ struct UsageHistoryFile: Equatable {
     /// Sealed entries.
     private(set) var entries: [[UInt8]]
 
-    /// An empty segment.
+    /// Creates an empty segment.
     init(device: DeviceID, segment: UInt32) {
         self.device = device
         self.segment = segment
         entries = []
     }
 
-    /// Reads header and lengths; a last entry that is not whole is left out.
+    /// Reads header and lengths; an incomplete last entry is dropped.
     init?(bytes: [UInt8]) {
-        var reader = FieldReader(bytes)
-        guard bytes.count <= Self.maximumLength, reader.take(exactly: Self.magic),
-            reader.take(UInt16.self) == VaultIdentity.format,
-            let device = reader.take(8).flatMap(DeviceID.init(bytes:)), let segment = reader.take(UInt32.self)
+        guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
+            let device = reader.takeDeviceID(), let segment = reader.take(UInt32.self)
         else { return nil }
         self.device = device
         self.segment = segment
@@ -115,16 +113,14 @@ struct UsageHistoryFile: Equatable {
         while let entry = reader.take(Self.entryLength) { entries.append(entry) }
     }
 
-    /// The content of the file.
+    /// Contents of the file.
     var bytes: [UInt8] {
-        var bytes = Self.magic
-        bytes.append(bigEndian: VaultIdentity.format)
-        bytes += device.bytes
+        var bytes = .header(magic: Self.magic) + device.bytes
         bytes.append(bigEndian: segment)
         return entries.reduce(into: bytes) { $0 += $1 }
     }
 
-    /// Adds one use; `nil` when it is full.
+    /// Returns the segment with one more use; `nil` if it is full.
     func adding(
         _ use: PasskeyUse,
         key: SymmetricKey,
@@ -145,7 +141,7 @@ struct UsageHistoryFile: Equatable {
         return file
     }
 
-    /// The use at a place; `nil` when it is not genuine or of a later version.
+    /// Returns the use at an index; `nil` if it is not authentic or of a later version.
     func use(at index: Int, key: SymmetricKey, identity: VaultIdentity) -> PasskeyUse? {
         let body = try? Sealing.open(
             entries[index],
@@ -156,7 +152,7 @@ struct UsageHistoryFile: Equatable {
         return PasskeyUse(members: members)
     }
 
-    /// The same under another key; entries that are not genuine stay as they are.
+    /// Returns the segment sealed under another key; entries that are not authentic stay unchanged.
     func resealed(from old: [SymmetricKey], to new: SymmetricKey, identity: VaultIdentity) -> UsageHistoryFile {
         var file = self
         for index in entries.indices {
@@ -167,7 +163,7 @@ struct UsageHistoryFile: Equatable {
                     associatedData: associatedData(index, identity),
                     { plaintext in
                         try? Sealing.seal(
-                            Array(plaintext),
+                            plaintext,
                             key: Sealing.derive(new, identity: identity, info: Self.label),
                             associatedData: associatedData(index, identity)
                         )

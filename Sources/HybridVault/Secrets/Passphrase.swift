@@ -1,51 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+public import HybridPrimitives
 
-/// A passphrase as it was typed: UTF-8, in memory that is wiped on release, never printed.
-public struct Passphrase: Sendable {
-    /// The longest accepted, in bytes of UTF-8.
+/// A passphrase: UTF-8 in memory that is wiped on release and never printed.
+public struct Passphrase: Sendable, SecretMaterial {
+    /// Limit of the length, in bytes of UTF-8.
     public static let maximumBytes = 1024
-    /// The fewest bits that a new one must be worth, as ``strength`` estimates them.
+    /// Required strength of a new passphrase in bits, as ``strength`` estimates them.
     public static let minimumBits = 64
 
     private let key: SymmetricKey
 
-    /// Takes 1 to 1,024 bytes of UTF-8; anything else is `nil`.
+    /// Creates a passphrase from 1 to 1,024 bytes of UTF-8; returns `nil` otherwise.
     ///
-    /// Whether it is strong enough for a *new* slot is ``isStrongEnough``.
+    /// ``isStrongEnough`` shows whether it may be used for a *new* slot.
     public init?(utf8: UnsafeRawBufferPointer) {
         guard (1...Self.maximumBytes).contains(utf8.count) else { return nil }
         self.key = SymmetricKey(data: utf8)
     }
 
-    /// How many bits it is worth, as ``PassphraseStrength`` estimates them.
+    /// Estimated strength in bits.
     public var strength: Int { key.withUnsafeBytes { PassphraseStrength.bits(of: $0) } }
 
-    /// Whether it is worth at least ``minimumBits``, as the passphrase of a new slot must.
+    /// True if the strength is at least ``minimumBits``, as a new slot requires.
     public var isStrongEnough: Bool { strength >= Self.minimumBits }
 
-    /// Lends the bytes.
+    /// Calls `body` with the bytes.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try key.withUnsafeBytes(body)
     }
 }
 
-extension Passphrase: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name only.
-    public var description: String { "Passphrase(hidden)" }
-    /// The type's name only.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// What opens a vault where it has no PIN.
+/// A secret that opens a vault on a device where it has no PIN.
 public enum PortableSecret: Sendable {
     case passphrase(Passphrase)
     case recoveryCode(RecoveryCode)
 
-    /// Lends what is stretched.
+    /// Calls `body` with the bytes from which the key is derived.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch self {
         case .passphrase(let passphrase): try passphrase.withUnsafeBytes(body)
@@ -53,7 +45,7 @@ public enum PortableSecret: Sendable {
         }
     }
 
-    /// Which slots it may open.
+    /// Kind of the slots that it can open.
     var kind: PortableSlot.Kind {
         switch self {
         case .passphrase: .passphrase

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An estimate of how hard a passphrase is to guess, meant to be too low rather than too high.
+/// An estimate of how hard a passphrase is to guess, on the low side.
 ///
-/// The text is read as whoever guesses would build it: words, numbers, and characters in between.
+/// The text is split as an attacker would compose it: into words, numbers, and characters between them.
 ///
-/// - A run of letters that could be spoken counts as words of about six letters: 12.9 bits each, what a word drawn
-///   from a list of 7,776 is worth; a very common word counts 4. So five drawn words suffice and four do not.
-/// - Letters that nobody could speak count 4.7 each, digits 3.3, other characters 5, beyond ASCII 7.
-/// - Runs along the alphabet, the digits or a row of keys, and the same character again, count one bit each after
-///   the first. A year counts 7. What stood before, whole, counts 1.
-/// - One capital at the front counts 1, others one for each letter.
+/// - A pronounceable run of letters counts as words of about six letters: 12.9 bits each, the worth of a word drawn
+///   from a list of 7,776. A very common word counts 4. So five drawn words suffice and four do not.
+/// - Unpronounceable letters count 4.7 each, digits 3.3, other characters 5, characters beyond ASCII 7.
+/// - Runs along the alphabet, the digits or a row of keys, and a repeated character, count one bit each after the first
+///   character. A year counts 7. A run that appeared before counts 1.
+/// - One leading capital counts 1; other capitals count one per letter.
 ///
-/// It knows neither quotations nor names, so a sentence from a book is worth less than it says. No estimate can
-/// tell; only what was drawn at random is as strong as it looks.
+/// It knows neither quotations nor names, so a sentence from a book is weaker than the estimate. Only a passphrase
+/// drawn at random is as strong as it looks.
 enum PassphraseStrength {
     private enum Class {
         case letter, digit, other, foreign
     }
 
-    /// Characters of one class in a row.
+    /// A run of characters of one class.
     ///
-    /// It only points into the passphrase, so that nothing of it is put aside.
+    /// It points into the passphrase, so no part of it is copied.
     private struct Run {
         let kind: Class
         let bytes: UnsafeRawBufferPointer
 
-        /// The same without capitals.
+        /// The bytes in lower case.
         var folded: some BidirectionalCollection<UInt8> { bytes.lazy.map(lower) }
     }
 
-    /// The estimate, in whole bits.
+    /// Returns the estimate in whole bits.
     static func bits(of text: UnsafeRawBufferPointer) -> Int {
         var total = 0.0
         let runs = runs(of: text)
         for (index, run) in runs.enumerated() {
             guard !runs[..<index].contains(where: { $0.folded.elementsEqual(run.folded) }) else {
-                // The same separator between all words is no news.
+                // A repeated separator adds nothing.
                 total += run.kind == .other || run.kind == .foreign ? 0 : 1
                 continue
             }
@@ -74,7 +74,7 @@ enum PassphraseStrength {
         let atoms = stepwise(word, each: 4.7)
         if common.contains(where: { $0.elementsEqual(word) }) { return min(4, atoms) }
         guard canBeSpoken(word) else { return atoms }
-        // One word up to nine letters; beyond that probably several without spaces.
+        // One word up to nine letters; a longer run is probably several words without spaces.
         return min(atoms, word.count <= 9 ? 12.9 : 12.9 * Double(word.count) / 6.5)
     }
 
@@ -84,7 +84,7 @@ enum PassphraseStrength {
         return isYear ? min(7, atoms) : atoms
     }
 
-    /// Each character counts, but one that follows from the one before counts a bit.
+    /// Counts each character, but only one bit for a character that follows from the previous one.
     private static func stepwise(_ run: some Collection<UInt8>, each: Double) -> Double {
         var bits = 0.0
         var previous: UInt8?
@@ -95,7 +95,7 @@ enum PassphraseStrength {
         return bits
     }
 
-    /// Two to four bytes make a character; one that was there just before is little news.
+    /// Two to four bytes form one character; a repeated character adds little.
     private static func foreign(_ run: UnsafeRawBufferPointer) -> Double {
         run.indices.reduce(0) { bits, index in
             let isNews = (1...4).allSatisfy { index < $0 || run[index - $0] != run[index] }
@@ -114,7 +114,7 @@ enum PassphraseStrength {
     private static func capitals(_ word: UnsafeRawBufferPointer) -> Double {
         let count = word.count { $0 < UInt8(ascii: "a") }
         if count == 0 { return 0 }
-        // All in capitals, or one in front, is one choice.
+        // All capitals, or one leading capital, is one choice.
         if count == word.count || (count == 1 && word[0] < UInt8(ascii: "a")) { return 1 }
         return Double(min(count, word.count - count))
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+public import HybridPrimitives
 
-/// 128 random bits on paper, which open a copy of the vault anywhere.
+/// 128 random bits, written on paper, that open any copy of the vault.
 ///
-/// Written as 30 characters in six groups of five: 128 bits and a checksum of 22, five bits to a character, so
-/// that a typing error is told before any slow work. The alphabet is Crockford's: digits and letters without
-/// I, L, O and U; on reading I and L are 1, O is 0, and neither case nor spaces nor hyphens matter.
-public struct RecoveryCode: Sendable {
-    /// How many characters there are, hyphens aside.
+/// A code has 30 characters in six groups of five: 128 bits and a checksum of 22, five bits per character. The checksum
+/// detects a typing error before any slow work. The alphabet is Crockford's: digits and letters without I, L, O and U.
+/// On input, I and L are read as 1 and O as 0; case, spaces and hyphens do not matter.
+public struct RecoveryCode: Sendable, SecretMaterial {
+    /// Number of characters without hyphens.
     public static let characters = 30
 
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
@@ -16,30 +17,31 @@ public struct RecoveryCode: Sendable {
 
     private let key: SymmetricKey
 
-    /// A fresh one from the system's random source.
+    /// Returns a new code from the system's random source.
     public static func random() -> RecoveryCode { RecoveryCode(key: SymmetricKey(size: .bits128)) }
 
     private init(key: SymmetricKey) { self.key = key }
 
-    /// Takes exactly 16 bytes; anything else is `nil`.
+    /// Creates a code from exactly 16 bytes; returns `nil` otherwise.
     init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self.key = SymmetricKey(data: bytes)
     }
 
-    /// Why a text is not a recovery code.
-    public enum Refusal: Error, Equatable, Sendable {
-        /// It has another number of characters, or one that no code has: probably a passphrase.
-        case notACode
-        /// It looks like a code, but the checksum says that a character is wrong; rarely it is a passphrase that
-        /// happens to look like one.
-        case mistyped
+    /// An error of ``init(reading:)``; later versions may add members.
+    public struct ParseError: Error, Hashable {
+        private let name: String
+
+        /// The number of characters, or one of them, is wrong: probably a passphrase.
+        public static let notACode = ParseError(name: "not-a-code")
+        /// The checksum is wrong: a typing error, or rarely a passphrase that looks like a code.
+        public static let mistyped = ParseError(name: "mistyped")
     }
 
-    /// Reads what a person typed.
-    public init(reading text: UnsafeRawBufferPointer) throws(Refusal) {
+    /// Reads a code as a user typed it.
+    public init(reading text: UnsafeRawBufferPointer) throws(ParseError) {
         var values: [UInt8] = []
-        defer { values.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        defer { SecretBytes.wipe(&values) }
         values.reserveCapacity(Self.characters)
         for byte in text where byte != UInt8(ascii: " ") && byte != UInt8(ascii: "-") {
             guard values.count < Self.characters, let value = Self.value(of: byte) else { throw .notACode }
@@ -47,7 +49,7 @@ public struct RecoveryCode: Sendable {
         }
         guard values.count == Self.characters else { throw .notACode }
         var bytes = [UInt8](repeating: 0, count: 19)
-        defer { bytes.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        defer { SecretBytes.wipe(&bytes) }
         for bit in 0..<150 where values[bit / 5] >> UInt8(4 - bit % 5) & 1 == 1 {
             bytes[bit / 8] |= 0x80 >> UInt8(bit % 8)
         }
@@ -59,15 +61,15 @@ public struct RecoveryCode: Sendable {
         self.key = code
     }
 
-    /// The code as it is shown, once: six groups of five with hyphens between.
+    /// The code as text: six groups of five characters with hyphens.
     public var text: String {
         var bytes = [UInt8](repeating: 0, count: 19)
-        defer { bytes.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        defer { SecretBytes.wipe(&bytes) }
         key.withUnsafeBytes { key in bytes.withUnsafeMutableBytes { $0.copyMemory(from: key) } }
         bytes.replaceSubrange(16..., with: Self.checksum(key))
         var text: [UInt8] = []
         text.reserveCapacity(Self.characters + 5)
-        defer { text.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) } }
+        defer { SecretBytes.wipe(&text) }
         for index in 0..<Self.characters {
             if index > 0, index.isMultiple(of: 5) { text.append(UInt8(ascii: "-")) }
             var value = 0
@@ -79,12 +81,12 @@ public struct RecoveryCode: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Lends the 16 bytes.
+    /// Calls `body` with the 16 bytes.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try key.withUnsafeBytes(body)
     }
 
-    /// The first 22 bits of SHA-256(label ‖ code), and two zeros.
+    /// Returns the first 22 bits of SHA-256(label ‖ code) and two zero bits.
     private static func checksum(_ code: SymmetricKey) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: label)
@@ -102,13 +104,4 @@ public struct RecoveryCode: Sendable {
         default: return alphabet.firstIndex(of: upper).map { UInt8($0) }
         }
     }
-}
-
-extension RecoveryCode: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type's name only.
-    public var description: String { "RecoveryCode(hidden)" }
-    /// The type's name only.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

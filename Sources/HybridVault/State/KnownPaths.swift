@@ -2,17 +2,17 @@
 
 internal import HybridPrimitives
 
-/// Remembers which vault belongs to which path, so that an unmounted disk is not taken for a first start.
+/// The vaults that this device has seen at each path, so that an unmounted disk is not mistaken for a first start.
 ///
 /// One file for each path, `known/<first 32 hexadecimal digits of SHA-256(path)>`: the vault ID in hexadecimal, a
 /// line feed, the path.
 struct KnownPaths {
     private let state: String
 
-    /// Those in a state directory.
+    /// Creates a view of the paths in a state directory.
     init(stateDirectory: String) { self.state = stateDirectory }
 
-    /// The vault ID (hexadecimal) that was last seen at a path, or at what the path leads to.
+    /// Returns the vault ID (hexadecimal) last seen at a path, or at the target of its symbolic links.
     func vault(at path: String) -> String? {
         guard let directory = try? Directory.open(path: state + "/known") else { return nil }
         for spelling in Self.spellings(of: path) {
@@ -25,8 +25,8 @@ struct KnownPaths {
         return nil
     }
 
-    /// Remembers a vault under every spelling of its path; nothing is written that stands there already.
-    func remember(_ identity: VaultIdentity, at path: String) throws(FileFailure) {
+    /// Records a vault under every spelling of its path; unchanged entries are not written again.
+    func remember(_ identity: VaultIdentity, at path: String) throws(FileError) {
         let directory = try Directory.make(path: state).makeSubdirectory("known")
         for spelling in Self.spellings(of: path) {
             let content = Array((identity.name + "\n" + spelling).utf8)
@@ -38,7 +38,7 @@ struct KnownPaths {
     }
 
     private static func spellings(of path: String) -> Set<String> {
-        Set([AbsolutePath.make(path), AbsolutePath.resolve(path)].compactMap(\.self))
+        Set([AbsolutePath.normalize(path), AbsolutePath.resolve(path)].compactMap(\.self))
     }
 
     private static func fileName(_ spelling: String) -> String {

@@ -2,28 +2,27 @@
 
 internal import Crypto
 
-/// What the last backup from this device holds, so that a relying party is told the truth about copies.
+/// Contents of the last backup from this device, which decide the backup state flag (BS).
 ///
-/// File: magic (8) ‖ format (2) ‖ seconds since 1970 (8) ‖ length-less rest: a ``SeenRevisions`` file of what was
-/// in the backup.
+/// File: magic (8) ‖ format (2) ‖ seconds since 1970 (8) ‖ a ``SeenRevisions`` file of the contents of the backup.
 struct LastBackup: Equatable {
-    /// Name of the file in the local state.
+    /// File name in the local state.
     static let fileName = "backup"
 
     private static let magic = Array("HYBBCKUP".utf8)
 
-    /// When, by this device's clock.
+    /// Time of the backup, by this device's clock.
     let time: UInt64
-    /// The newest revision of every record in it.
+    /// Newest revision of every record in the backup.
     let contents: SeenRevisions
 
-    /// A backup that was just written.
+    /// Creates the description of a new backup.
     init(time: UInt64, contents: SeenRevisions) {
         self.time = time
         self.contents = contents
     }
 
-    /// Opens the file; `nil` when it is not genuine.
+    /// Opens the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
         guard let time = Self.time(in: bytes),
             let contents = SeenRevisions(bytes: Array(bytes.dropFirst(18)), key: key, identity: identity)
@@ -31,23 +30,21 @@ struct LastBackup: Equatable {
         self.init(time: time, contents: contents)
     }
 
-    /// The time that a file names.
+    /// Returns the time in a file, which is not authenticated.
     static func time(in bytes: [UInt8]) -> UInt64? {
-        var reader = FieldReader(bytes)
-        guard reader.take(exactly: magic), reader.take(UInt16.self) == VaultIdentity.format else { return nil }
+        guard var reader = FieldReader(bytes, magic: magic) else { return nil }
         return reader.take(UInt64.self)
     }
 
-    /// The content of the file.
+    /// Contents of the file.
     func bytes(key: SymmetricKey, identity: VaultIdentity) throws -> [UInt8] {
-        var bytes = Self.magic
-        bytes.append(bigEndian: VaultIdentity.format)
+        var bytes: [UInt8] = .header(magic: Self.magic)
         bytes.append(bigEndian: time)
         return bytes + (try contents.bytes(key: key, identity: identity))
     }
 
-    /// Whether every passkey that is not deleted stands in the backup as it is now.
-    func covers(_ records: Records) -> Bool {
+    /// Returns true if the backup contains the current revision of every passkey that is not deleted.
+    func covers(_ records: VaultRecords) -> Bool {
         records.all.allSatisfy { id, record in
             record.isDeleted || contents.entries[id].map { $0.newest >= record.newest } == true
         }

@@ -2,10 +2,10 @@
 
 internal import Crypto
 
-/// What this device keeps about one vault, outside of it: `<state directory>/<vault ID>/`, 0700, never synced.
+/// The local state of one vault on this device: `<state directory>/<vault ID>/`, 0700, never synced.
 ///
-/// Holds the PIN slot, the device's secret, the count of wrong PINs, the newest revisions seen, what the last backup
-/// holds, and the next vault key while a rekeying goes on.
+/// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the contents of the last
+/// backup, and the next vault key during a rekey.
 struct LocalState: Sendable {
     private static let lockName = "lock"
 
@@ -14,7 +14,7 @@ struct LocalState: Sendable {
 
     /// Opens the state of a vault.
     ///
-    /// - Throws: ``VaultError/noPINSlotHere`` when this device has none.
+    /// - Throws: ``VaultError/noPINSlotHere(path:)`` if the vault has no PIN on this device.
     init(stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
         let path = stateDirectory + "/" + identity.name
         do {
@@ -22,27 +22,26 @@ struct LocalState: Sendable {
         } catch .absent {
             throw .noPINSlotHere(path: path)
         } catch {
-            throw .damaged("\(path) can't be opened: \(error.words)")
+            throw .damaged("\(path) can't be opened: \(error.reason)")
         }
         self.identity = identity
         try VaultDirectory.checkPermissions(of: directory)
         guard directory.contains(PINSlot.fileName) else { throw .noPINSlotHere(path: path) }
     }
 
-    /// Opens what there is of the state of a vault, or makes it, to give the vault a PIN here.
+    /// Opens an existing state, complete or not, or creates one, to set a PIN on this device.
     ///
-    /// The device of a state that was there before is kept, because records bear its name.
+    /// An existing device ID is kept, because records contain it.
     init(joining stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
         self.identity = identity
-        do {
-            directory = try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
-        } catch {
-            throw .cannotWrite("\(stateDirectory): \(error.words)")
-        }
+        directory = try accessing(
+            stateDirectory,
+            try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
+        )
         try VaultDirectory.checkPermissions(of: directory)
     }
 
-    /// The device that this state names; a new one if there is none yet, or none that can be read.
+    /// Returns the device of this state, or a new one if there is none or it cannot be read.
     func deviceOrNew() throws(VaultError) -> Device {
         if let device = try? device() { return device }
         guard let device = Device.random() else { throw .damaged("the random source") }
@@ -50,10 +49,10 @@ struct LocalState: Sendable {
         return device
     }
 
-    /// Whether what was seen is remembered.
-    var hasSeen: Bool { directory.contains(SeenRevisions.fileName) }
+    /// True if there is a record of seen revisions.
+    var hasSeenRevisions: Bool { directory.contains(SeenRevisions.fileName) }
 
-    /// Makes the state of a new vault, with everything but what ``write(_:)-(PINSlot)`` adds.
+    /// Creates the state of a new vault, complete except for the PIN slot and the seen revisions.
     init(creatingIn stateDirectory: String, identity: VaultIdentity, device: Device) throws(VaultError) {
         do {
             directory = try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
@@ -61,36 +60,31 @@ struct LocalState: Sendable {
             try directory.write(Device.fileName, device.bytes, replacing: false)
             try directory.write(AttemptCounter.fileName, AttemptCounter().bytes, replacing: false)
         } catch {
-            throw .cannotWrite("\(stateDirectory): \(error.words)")
+            throw .cannotWrite("\(stateDirectory): \(error.reason)")
         }
     }
 
-    /// Does something while no other process changes the state.
-    func locked<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
-        let lock: FileLock?
-        do {
-            lock = try FileLock(directory: directory.path, name: Self.lockName)
-        } catch {
-            throw .cannotWrite("\(directory.path): \(error.words)")
-        }
+    /// Runs `body` while no other process can change the state.
+    func withLock<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
+        let lock = try accessing(directory.path, try FileLock(directory: directory.path, name: Self.lockName))
         guard let lock else { throw .busy }
         let value = try body()
         _ = consume lock
         return value
     }
 
-    /// The PIN slot, which must be of this vault.
+    /// Returns the PIN slot, which must belong to this vault.
     func pinSlot() throws(VaultError) -> PINSlot {
         guard let slot = PINSlot(bytes: try read(PINSlot.fileName, limit: PINSlot.length)) else {
             throw .damaged(file(PINSlot.fileName))
         }
         guard slot.identity == identity else {
-            throw .damaged("\(VaultIdentity.fileName) and \(file(PINSlot.fileName)) speak of different vaults")
+            throw .damaged("\(VaultIdentity.fileName) and \(file(PINSlot.fileName)) belong to different vaults")
         }
         return slot
     }
 
-    /// This device.
+    /// Returns this device.
     func device() throws(VaultError) -> Device {
         guard let device = Device(bytes: try read(Device.fileName, limit: Device.length)) else {
             throw .damaged(file(Device.fileName))
@@ -98,14 +92,14 @@ struct LocalState: Sendable {
         return device
     }
 
-    /// The count of wrong PINs.
+    /// Returns the attempt counter.
     func attempts() throws(VaultError) -> AttemptCounter {
         let bytes = try read(AttemptCounter.fileName, limit: AttemptCounter.length)
         guard let attempts = AttemptCounter(bytes: bytes) else { throw .damaged(file(AttemptCounter.fileName)) }
         return attempts
     }
 
-    /// The newest revisions that were seen; after a rekeying that was cut short, under the key before.
+    /// Returns the newest revisions seen; after an interrupted rekey they are sealed under the previous key.
     func seen(_ ring: KeyRing) throws(VaultError) -> SeenRevisions {
         let bytes = try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength)
         for key in ring.keys {
@@ -114,7 +108,7 @@ struct LocalState: Sendable {
         throw .damaged(file(SeenRevisions.fileName))
     }
 
-    /// What the last backup holds; `nil` if there is none, or if it can't be told.
+    /// Returns the contents of the last backup; `nil` if there is none or they cannot be read.
     func lastBackup(_ key: SymmetricKey) -> LastBackup? {
         guard let bytes = try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength) else {
             return nil
@@ -122,12 +116,12 @@ struct LocalState: Sendable {
         return LastBackup(bytes: bytes, key: key, identity: identity)
     }
 
-    /// When the last backup was written, in seconds since 1970, as its file says; needs no key and proves nothing.
+    /// Time of the last backup in seconds since 1970, as its file says; not authenticated.
     var timeOfLastBackup: UInt64? {
         (try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength)).flatMap(LastBackup.time(in:))
     }
 
-    /// Keeps what a backup holds.
+    /// Stores the contents of a backup.
     func write(_ backup: LastBackup, key: SymmetricKey) throws(VaultError) {
         guard let bytes = try? backup.bytes(key: key, identity: identity) else {
             throw .cannotWrite("\(file(LastBackup.fileName)) could not be sealed")
@@ -135,10 +129,10 @@ struct LocalState: Sendable {
         try write(LastBackup.fileName, bytes)
     }
 
-    /// Whether a rekeying was begun and not finished.
+    /// True if a rekey has begun and not finished.
     var isRekeying: Bool { directory.contains(PendingKey.fileName) }
 
-    /// The key before and the next key of a rekeying that goes on.
+    /// Returns the old and the new key of a rekey in progress.
     func pendingKey(
         _ ring: KeyRing
     ) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
@@ -150,7 +144,9 @@ struct LocalState: Sendable {
         return keys
     }
 
-    /// Keeps the next key, under the present one; when committed, it counts from here on.
+    /// Stores the next key, sealed under the present one.
+    ///
+    /// Once committed, it is the current key.
     func write(next new: SymmetricKey, under old: SymmetricKey, isCommitted: Bool) throws(VaultError) {
         let bytes = try? PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
         guard let bytes else {
@@ -159,22 +155,18 @@ struct LocalState: Sendable {
         try write(PendingKey.fileName, bytes)
     }
 
-    /// The rekeying is finished, or was given up before it counted.
+    /// Removes the pending key of a rekey that is finished or was undone.
     func forgetPendingKey() throws(VaultError) {
-        do {
-            try directory.remove([PendingKey.fileName])
-        } catch {
-            throw .cannotWrite("\(file(PendingKey.fileName)): \(error.words)")
-        }
+        try accessing(file(PendingKey.fileName), try directory.remove([PendingKey.fileName]))
     }
 
-    /// Keeps a PIN slot in place of the one before.
+    /// Replaces the PIN slot.
     func write(_ slot: PINSlot) throws(VaultError) { try write(PINSlot.fileName, slot.bytes) }
 
-    /// Keeps the count of wrong PINs.
+    /// Replaces the attempt counter.
     func write(_ attempts: AttemptCounter) throws(VaultError) { try write(AttemptCounter.fileName, attempts.bytes) }
 
-    /// Keeps the newest revisions that were seen.
+    /// Replaces the record of seen revisions.
     func write(_ seen: SeenRevisions, key: SymmetricKey) throws(VaultError) {
         guard let bytes = try? seen.bytes(key: key, identity: identity) else {
             throw .cannotWrite("\(file(SeenRevisions.fileName)) could not be sealed")
@@ -185,18 +177,14 @@ struct LocalState: Sendable {
     private func file(_ name: String) -> String { directory.path + "/" + name }
 
     private func read(_ name: String, limit: Int) throws(VaultError) -> [UInt8] {
-        do {
-            return try directory.read(name, limit: limit)
-        } catch {
-            throw .damaged("\(file(name)) can't be read: \(error.words)")
-        }
+        try accessing(
+            "\(file(name)) can't be read",
+            orThrow: VaultError.damaged,
+            try directory.read(name, limit: limit)
+        )
     }
 
     private func write(_ name: String, _ bytes: [UInt8]) throws(VaultError) {
-        do {
-            try directory.write(name, bytes, replacing: true)
-        } catch {
-            throw .cannotWrite("\(file(name)): \(error.words)")
-        }
+        try accessing(file(name), try directory.write(name, bytes, replacing: true))
     }
 }

@@ -2,25 +2,25 @@
 
 internal import Crypto
 
-/// The next vault key, while a rekeying goes on; sealed under the one before, in the local state only.
+/// The next vault key during a rekey, sealed under the present one; stored in the local state only.
 ///
-/// It is written before anything else and removed when everything is sealed under the new key, so it is also the mark
-/// that says: finish this first. Once it is written again as committed, the new key counts: that is decided here,
-/// because a sync server can withhold whatever stands in the vault's directory.
+/// It is written before anything else and removed when all content is sealed under the new key. Its presence means that
+/// a rekey must be finished first. Once it is written again as committed, the new key is current. That is decided in
+/// the local state, because a sync server can withhold any file of the vault directory.
 ///
-/// File: magic (8; another when committed) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID, info = `next key v1`)
-/// (12 + 32 + 16), associated data = all before and the vault's identity.
+/// File: magic (8; another when committed) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID, info
+/// = `next key v1`) (12 + 32 + 16), associated data = all before and the vault's identity.
 struct PendingKey {
-    /// Name of the file in the local state.
+    /// File name in the local state.
     static let fileName = "next"
-    /// The only length there is.
+    /// Length in bytes.
     static let length = 24 + 60
 
     private static let begun = Array("HYBNEXTK".utf8)
     private static let committed = Array("HYBNEXTC".utf8)
     private static let label = Array("next key v1".utf8)
 
-    /// The content of the file.
+    /// Returns the contents of the file.
     static func bytes(
         _ new: SymmetricKey,
         under old: SymmetricKey,
@@ -29,13 +29,13 @@ struct PendingKey {
     ) throws -> [UInt8] {
         let header = (isCommitted ? committed : begun) + KeyID(of: old, identity: identity).bytes
         let wrapping = Sealing.derive(old, identity: identity, info: label)
-        return try new.withUnsafeBytes { key in
-            let box = try AES.GCM.seal(key, using: wrapping, authenticating: header + identity.associatedData)
-            return header + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        }
+        return try header
+            + new.withUnsafeBytes {
+                try Sealing.seal($0, key: wrapping, associatedData: header + identity.associatedData)
+            }
     }
 
-    /// The next key; `nil` when the file is damaged or under a key that is not in the ring.
+    /// Returns the keys; `nil` if the file is damaged or sealed under a key that is not in the ring.
     static func read(
         _ bytes: [UInt8],
         ring: KeyRing,

@@ -2,21 +2,21 @@
 
 internal import Crypto
 
-/// The newest revision of every record that this device has seen; what is older has been rolled back.
+/// The newest revision of every record that this device has seen; an older one means a rollback.
 ///
-/// Sealed with AES-256-GCM under HKDF(vault key, salt = vault ID, info = `seen v1`), associated data `seen v1` ‖
-/// format ‖ vault ID ‖ test. File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16); the plaintext is, for each
-/// record in the order of their IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
+/// Sealed with AES-256-GCM under HKDF(vault key, salt = vault ID, info = `seen v1`), associated data `seen v1` ‖ format
+/// ‖ vault ID ‖ test. File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). The plaintext is, for each record in the
+/// order of the IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
 struct SeenRevisions: Equatable {
-    /// Name of the file in the local state.
+    /// File name in the local state.
     static let fileName = "seen"
-    /// The longest file, in bytes.
+    /// Limit of the length, in bytes.
     static let maximumLength = 512 * 1024
 
     private static let magic = Array("HYBSEENR".utf8)
     private static let label = Array("seen v1".utf8)
 
-    /// What is known of one record.
+    /// State of one record.
     struct Entry: Equatable {
         var newest: Revision
         var isDeleted: Bool
@@ -24,10 +24,10 @@ struct SeenRevisions: Equatable {
 
     private(set) var entries: [RecordID: Entry] = [:]
 
-    /// Nothing was seen yet.
+    /// Creates an empty set.
     init() {}
 
-    /// Opens the file; `nil` when it is not genuine.
+    /// Opens the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
         guard bytes.starts(with: Self.magic) else { return nil }
         let opened = try? Sealing.open(
@@ -39,7 +39,7 @@ struct SeenRevisions: Equatable {
         self.entries = opened
     }
 
-    /// The content of the file.
+    /// Returns the contents of the file.
     func bytes(key: SymmetricKey, identity: VaultIdentity) throws -> [UInt8] {
         var plaintext: [UInt8] = []
         for (id, entry) in entries.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
@@ -55,8 +55,8 @@ struct SeenRevisions: Equatable {
         return Self.magic + sealed
     }
 
-    /// Adds what was found now; never forgets.
-    mutating func note(_ id: RecordID, newest: Revision, isDeleted: Bool) {
+    /// Adds a revision; neither a newer revision nor a deletion is ever forgotten.
+    mutating func insert(_ id: RecordID, newest: Revision, isDeleted: Bool) {
         let before = entries[id]
         entries[id] = Entry(
             newest: before.map { max($0.newest, newest) } ?? newest,
@@ -69,7 +69,7 @@ struct SeenRevisions: Equatable {
         var entries: [RecordID: Entry] = [:]
         while !reader.rest.isEmpty {
             guard let id = reader.take(16).flatMap(RecordID.init(bytes:)), let counter = reader.take(UInt64.self),
-                let device = reader.take(8).flatMap(DeviceID.init(bytes:)), let deleted = reader.take(UInt8.self)
+                let device = reader.takeDeviceID(), let deleted = reader.take(UInt8.self)
             else { return nil }
             entries[id] = Entry(newest: Revision(counter: counter, device: device), isDeleted: deleted == 1)
         }

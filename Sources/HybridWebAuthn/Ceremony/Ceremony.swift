@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCTAP
+internal import HybridPrimitives
 
-/// One registration or sign-in, from the website's options to the answer for its server.
+/// A registration or sign-in, from the website's options to the response for its server.
 public enum Ceremony: Equatable, Sendable {
     /// A registration.
     case creation(CreationCeremony)
     /// A sign-in.
     case request(RequestCeremony)
 
-    /// Joins options with the origin they came from.
+    /// Creates a ceremony from options and their origin.
     ///
-    /// - Parameter topOrigin: The window's own page, if the page that asks is a frame in one of another origin.
-    /// - Throws: ``RelyingPartyIDError`` if that origin may not use the relying party ID.
+    /// - Parameters:
+    ///   - options: Options of the website.
+    ///   - origin: Origin of the calling page.
+    ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
+    /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
     public init(
         _ options: PublicKeyOptions,
         origin: Origin,
@@ -26,7 +30,7 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// What to ask a phone that can do all that is asked for.
+    /// The request for a phone that supports everything that the website requests.
     public var ctapRequest: CTAPRequest {
         switch self {
         case .creation(let ceremony): .makeCredential(ceremony.ctapRequest)
@@ -34,9 +38,9 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// What to ask a phone that has introduced itself.
+    /// Returns the request for a phone with this description.
     ///
-    /// - Throws: ``MissingAbility`` if the website insists on what that phone lacks.
+    /// - Throws: ``MissingAbility`` if the phone lacks something that the website requires.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> CTAPRequest {
         switch self {
         case .creation(let ceremony): .makeCredential(try ceremony.ctapRequest(for: phone))
@@ -44,7 +48,7 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// How long the website waits; within the ten seconds and ten minutes that browsers allow (§5.1.3, step 5).
+    /// The website's timeout, limited to 10 seconds to 10 minutes as in browsers (§5.1.3, step 5).
     public var timeout: Duration? {
         let milliseconds =
             switch self {
@@ -54,7 +58,7 @@ public enum Ceremony: Equatable, Sendable {
         return milliseconds.map { .milliseconds(min(max($0, 10_000), 600_000)) }
     }
 
-    /// For whom, after all checks.
+    /// The relying party ID after all checks.
     public var relyingPartyID: RelyingPartyID {
         switch self {
         case .creation(let ceremony): ceremony.ctapRequest.relyingParty.id
@@ -62,12 +66,12 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// Checks the body of a successful ``CTAPResponse`` and writes `RegistrationResponseJSON` or
-    /// `AuthenticationResponseJSON`, without a newline at the end.
+    /// Checks the body of a successful `CTAPResponse`, and returns `RegistrationResponseJSON` or
+    /// `AuthenticationResponseJSON` without a trailing newline.
     ///
     /// - Parameters:
-    ///   - body: CBOR as the phone sent it.
-    ///   - phone: How the phone introduced itself: what it was asked, and how it can be reached.
+    ///   - body: CBOR as sent by the phone.
+    ///   - phone: Description of the phone, which determines the request and the transports.
     public func responseJSON(body: [UInt8], phone: AuthenticatorInfo) throws(ResponseCheckError) -> [UInt8] {
         switch self {
         case .creation(let ceremony):
@@ -91,4 +95,28 @@ public enum Ceremony: Equatable, Sendable {
             throw .malformed(error)
         }
     }
+}
+
+/// The common members of `RegistrationResponseJSON` and `AuthenticationResponseJSON`.
+enum CredentialJSON {
+    static func encode(
+        id: CredentialID,
+        response: [(String, JSONText)],
+        extensionResults: [(String, JSONText)]
+    ) -> [UInt8] {
+        let object = JSONText.object([
+            ("id", .bytes(id.bytes)),
+            ("rawId", .bytes(id.bytes)),
+            ("response", .object(response)),
+            ("authenticatorAttachment", .string("cross-platform")),
+            ("clientExtensionResults", .object(extensionResults)),
+            ("type", .string(CredentialDescriptor.publicKeyType)),
+        ])
+        return Array(object.serialized(.clientData).utf8)
+    }
+}
+
+extension JSONText {
+    /// Returns bytes as a base64url string.
+    static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 }

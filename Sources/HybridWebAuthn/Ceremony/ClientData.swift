@@ -4,12 +4,11 @@ internal import Crypto
 public import HybridCTAP
 internal import HybridPrimitives
 
-/// What the website wants signed, with the browser's word on where it came from (WebAuthn Level 3 §5.8.1).
+/// The website's challenge together with the origin of the request (WebAuthn Level 3 §5.8.1).
 ///
-/// The bytes are made once, by the serialization of §5.8.1.1; their hash goes to the phone, and they
-/// themselves to the website.
+/// The JSON is serialized once, according to §5.8.1.1. The phone receives its hash, the website the JSON itself.
 public struct ClientData: Equatable, Sendable {
-    /// What is being done.
+    /// Type of the ceremony.
     public enum Kind: String, Sendable {
         /// A registration.
         case create = "webauthn.create"
@@ -22,12 +21,10 @@ public struct ClientData: Equatable, Sendable {
     /// SHA-256 of the JSON.
     public let hash: ClientDataHash
 
-    /// Client data of a page, alone in its window or framed by a page of another origin.
-    ///
-    /// - Parameter topOrigin: The window's own page, if it is of another origin than the page that asks.
+    /// Creates the client data of a page; `topOrigin` is that of the top-level page if the page is a frame.
     public init(_ kind: Kind, challenge: [UInt8], origin: Origin, topOrigin: Origin? = nil) {
         let foreign = topOrigin == origin ? nil : topOrigin
-        // What goes beyond these four follows behind them (§5.8.1.1, step 11).
+        // Other members follow these four (§5.8.1.1, step 11).
         let object = JSONText.object(
             [
                 ("type", .string(kind.rawValue)),
@@ -36,7 +33,7 @@ public struct ClientData: Equatable, Sendable {
                 ("crossOrigin", .boolean(foreign != nil)),
             ] + (foreign.map { [("topOrigin", .string($0.text))] } ?? [])
         )
-        json = Array(object.serialized.utf8)
+        json = Array(object.serialized(.clientData).utf8)
         hash = ClientDataHash(digestOf: json)
     }
 }

@@ -2,18 +2,17 @@
 
 private import HybridCBOR
 public import HybridCTAP
+internal import HybridPrimitives
 
-/// One registration (WebAuthn Level 3 §5.1.3).
+/// A registration (WebAuthn Level 3 §5.1.3).
 public struct CreationCeremony: Equatable, Sendable {
-    /// What to ask a phone that can do all that is asked for.
+    /// The request for a phone that supports everything that the website requests.
     public let ctapRequest: MakeCredentialRequest
-    /// What the website wants signed.
+    /// Client data of the registration.
     public let clientData: ClientData
     let options: CreationOptions
 
-    /// Joins options with the origin they came from.
-    ///
-    /// - Parameter topOrigin: The window's own page, if it is of another origin.
+    /// Creates a registration from options and their origin; `topOrigin` is that of the top-level page if it differs.
     public init(
         _ options: CreationOptions,
         origin: Origin,
@@ -33,43 +32,46 @@ public struct CreationCeremony: Equatable, Sendable {
             algorithms: options.algorithms,
             excludeList: options.excludeCredentials,
             extensions: extensions.isEmpty ? nil : extensions,
-            // Who wants no attestation gets none, whatever they would like of it.
+            // A website that requests no attestation has no use for formats.
             attestationFormats: options.attestation == .none ? [] : options.attestationFormats,
             residentKey: options.residentKey != .discouraged,
-            // Phones always verify over hybrid, and some refuse a request that does not say so.
+            // Phones always verify the user over hybrid, and some reject a request without this option.
             userVerification: true
         )
         self.options = options
     }
 
-    /// What to ask a phone that has introduced itself: older ones refuse what they do not know.
+    /// Returns the request for a phone with this description.
+    ///
+    /// Older phones reject unknown options.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> MakeCredentialRequest {
         guard phone.algorithms.isEmpty || !Set(phone.algorithms).isDisjoint(with: options.algorithms) else {
             throw .algorithms
         }
         guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
         var request = ctapRequest
-        request.residentKey = asksResidentKey(of: phone)
+        request.residentKey = requestsResidentKey(from: phone)
         guard request.residentKey || options.residentKey != .required else { throw .discoverablePasskeys }
         if options.extensions.largeBlobRequired == true, !phone.lists(LargeBlobInput.extensionName) {
             throw .largeBlobs
         }
         request.extensions = phone.known(request.extensions)
-        // Member 11 is CTAP 2.3's, and there are phones that read no member above 10.
+        // Member 11 is new in CTAP 2.3, and some phones reject members above 10.
         if phone.attestationFormats.isEmpty { request.attestationFormats = [] }
         return request
     }
 
-    /// Whether this phone is asked for a discoverable passkey: one that keeps none is asked for another.
-    private func asksResidentKey(of phone: AuthenticatorInfo) -> Bool {
+    /// Returns true if the request for this phone requires a discoverable passkey: the phone must support them.
+    private func requestsResidentKey(from phone: AuthenticatorInfo) -> Bool {
         ctapRequest.residentKey && phone.options["rk"] != false
     }
 
-    /// Checks the phone's answer and writes `RegistrationResponseJSON`.
+    /// Checks the phone's response, and returns `RegistrationResponseJSON`.
     ///
     /// - Parameters:
-    ///   - statement: The attestation statement as it came; `nil` to write it anew.
-    ///   - phone: The phone that answers, as it introduced itself: what it was asked, and how it can be reached.
+    ///   - response: Response of the phone.
+    ///   - statement: Original bytes of the attestation statement; `nil` to encode it again.
+    ///   - phone: Description of the phone, which determines the request and the transports.
     public func responseJSON(
         from response: MakeCredentialResponse,
         statement: [UInt8]? = nil,
@@ -80,7 +82,7 @@ public struct CreationCeremony: Equatable, Sendable {
             .check(data)
         guard let credential = data.attestedCredential else { throw .noNewCredential }
         guard options.algorithms.contains(credential.publicKey.algorithm) else {
-            throw .algorithmNotAsked(credential.publicKey.algorithm)
+            throw .algorithmNotRequested(credential.publicKey.algorithm)
         }
         guard credential.publicKey.isWellFormed else { throw .malformedKey(credential.publicKey.algorithm) }
         var members: [(String, JSONText)] = [
@@ -92,17 +94,19 @@ public struct CreationCeremony: Equatable, Sendable {
             members.append(("publicKey", .bytes(publicKey)))
         }
         members += [
-            ("publicKeyAlgorithm", .integer(credential.publicKey.algorithm.rawValue)),
+            ("publicKeyAlgorithm", .number(credential.publicKey.algorithm.rawValue)),
             ("attestationObject", .bytes(attestationObject(response, statement))),
         ]
         let results = options.extensions.results(
             response.unsignedExtensionOutputs,
-            residentKeyAsked: asksResidentKey(of: phone)
+            residentKeyRequested: requestsResidentKey(from: phone)
         )
         return CredentialJSON.encode(id: credential.id, response: members, extensionResults: results)
     }
 
-    /// A website that did not ask for attestation does not get it; the model's name stays (§5.1.3, *none*).
+    /// Returns the attestation object, without the attestation unless the website requested it.
+    ///
+    /// The AAGUID stays (§5.1.3, *none*).
     private func attestationObject(_ response: MakeCredentialResponse, _ statement: [UInt8]?) -> [UInt8] {
         var object = response.attestationObject
         let isSelfAttestation =
@@ -116,9 +120,9 @@ public struct CreationCeremony: Equatable, Sendable {
         return object.encoded
     }
 
-    /// Each once and sorted, as WebAuthn says; `hybrid` is certain, because the answer came that way.
+    /// Returns unique and sorted transports, as WebAuthn requires, including `hybrid`, which is in use.
     private static func transports(_ names: [String]) -> [String] {
-        // Older phones use the working name of the protocol.
+        // Older phones use the protocol's working name.
         let known = names.map { $0 == "cable" ? "hybrid" : $0 }
         let plain = known.filter { name in
             (1...32).contains(name.utf8.count)

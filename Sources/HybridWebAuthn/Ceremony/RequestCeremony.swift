@@ -2,18 +2,17 @@
 
 private import HybridCBOR
 public import HybridCTAP
+internal import HybridPrimitives
 
-/// One sign-in (WebAuthn Level 3 §5.1.4).
+/// A sign-in (WebAuthn Level 3 §5.1.4).
 public struct RequestCeremony: Equatable, Sendable {
-    /// What to ask a phone that can do all that is asked for.
+    /// The request for a phone that supports everything that the website requests.
     public let ctapRequest: GetAssertionRequest
-    /// What the website wants signed.
+    /// Client data of the sign-in.
     public let clientData: ClientData
     let options: RequestOptions
 
-    /// Joins options with the origin they came from.
-    ///
-    /// - Parameter topOrigin: The window's own page, if it is of another origin.
+    /// Creates a sign-in from options and their origin; `topOrigin` is that of the top-level page if it differs.
     public init(
         _ options: RequestOptions,
         origin: Origin,
@@ -22,7 +21,7 @@ public struct RequestCeremony: Equatable, Sendable {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
         clientData = ClientData(.get, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
         var extensions = CBORMap()
-        // Without salts there is nothing to ask in a sign-in.
+        // In a sign-in `prf` has no effect without salts.
         if let prf = options.extensions.prf, prf != PRFInput() { extensions.merge(prf.extensionInput) }
         if let largeBlob = options.extensions.largeBlob { extensions.merge(largeBlob.ctapInput.extensionInput) }
         ctapRequest = GetAssertionRequest(
@@ -30,13 +29,15 @@ public struct RequestCeremony: Equatable, Sendable {
             clientDataHash: clientData.hash,
             allowList: options.allowCredentials,
             extensions: extensions.isEmpty ? nil : extensions,
-            // Phones always verify over hybrid, and some refuse a request that does not say so.
+            // Phones always verify the user over hybrid, and some reject a request without this option.
             userVerification: true
         )
         self.options = options
     }
 
-    /// What to ask a phone that has introduced itself: older ones refuse what they do not know.
+    /// Returns the request for a phone with this description.
+    ///
+    /// Older phones reject unknown options.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> GetAssertionRequest {
         guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
         var request = ctapRequest
@@ -44,14 +45,14 @@ public struct RequestCeremony: Equatable, Sendable {
         return request
     }
 
-    /// Checks the phone's answer and writes `AuthenticationResponseJSON`.
+    /// Checks the phone's response, and returns `AuthenticationResponseJSON`.
     public func responseJSON(from response: GetAssertionResponse) throws(ResponseCheckError) -> [UInt8] {
         try ResponseCheck(relyingPartyID: ctapRequest.relyingPartyID, userVerification: options.userVerification)
             .check(response.authenticatorData)
         guard response.authenticatorData.attestedCredential == nil else { throw .unexpectedCredential }
         let id = try credentialID(response)
         guard !response.signature.isEmpty else { throw .noSignature }
-        guard SignatureShape.isPossible(response.signature) else { throw .malformedSignature }
+        guard SignatureFormat.isPossible(response.signature) else { throw .malformedSignature }
         if options.allowCredentials.isEmpty, response.user == nil { throw .noUserHandle }
         var members: [(String, JSONText)] = [
             ("clientDataJSON", .bytes(clientData.json)),
@@ -66,7 +67,7 @@ public struct RequestCeremony: Equatable, Sendable {
     private func credentialID(_ response: GetAssertionResponse) throws(ResponseCheckError) -> CredentialID {
         let allowed = options.allowCredentials.map(\.id)
         guard let credential = response.credential else {
-            // CTAP lets an authenticator leave it out when there was no choice.
+            // CTAP allows an authenticator to omit the credential if there was no choice.
             guard allowed.count == 1, let only = allowed.first else { throw .noCredential }
             return only
         }

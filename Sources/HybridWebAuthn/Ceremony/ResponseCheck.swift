@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCTAP
+public import HybridPrimitives
 
-/// What every answer must say about itself, whatever was asked.
+/// Checks of authenticator data that apply to every response.
 struct ResponseCheck {
     let relyingPartyID: RelyingPartyID
     let userVerification: UserVerificationRequirement
@@ -17,64 +18,74 @@ struct ResponseCheck {
     }
 }
 
-/// Why a phone's answer is not handed to the website.
-public enum ResponseCheckError: Error, Equatable, Sendable {
-    /// It can't be read.
-    case malformed(CTAPResponseError)
-    /// It is for another relying party.
-    case otherRelyingParty
+/// A reason why a phone's response is not passed on to the website.
+public struct ResponseCheckError: WebAuthnFailure, Hashable {
+    /// The response is for another relying party.
+    public static let otherRelyingParty = ResponseCheckError("the phone's response is for another website")
     /// Flag UP is not set.
-    case userNotPresent
+    public static let userNotPresent = ResponseCheckError(
+        "the phone responded without asking its user",
+        .notAllowedError
+    )
     /// Flag UV is not set, and the website requires it.
-    case userNotVerified
+    public static let userNotVerified = ResponseCheckError(
+        "the website requires user verification, and the phone did not verify its user",
+        .notAllowedError
+    )
     /// Flag BS is set and BE is not.
-    case contradictoryBackupFlags
-    /// A registration without a new credential.
-    case noNewCredential
-    /// The new key is of a kind that was not asked for.
-    case algorithmNotAsked(COSEAlgorithm)
-    /// The new key lacks what its algorithm needs.
-    case malformedKey(COSEAlgorithm)
-    /// A sign-in with a new credential in it.
-    case unexpectedCredential
-    /// It does not say which credential signed, though there was a choice.
-    case noCredential
-    /// The credential that signed was not among those allowed.
-    case credentialNotAllowed
-    /// The phone chose the account and does not say which.
-    case noUserHandle
+    public static let contradictoryBackupFlags = ResponseCheckError(
+        "the phone's response has contradictory backup flags"
+    )
+    /// The response to a registration does not contain a new credential.
+    public static let noNewCredential = ResponseCheckError("the phone's response does not contain a new passkey")
+    /// The response to a sign-in contains a new credential.
+    public static let unexpectedCredential = ResponseCheckError("the phone created a passkey instead of signing in")
+    /// The credential is not stated, although there was a choice.
+    public static let noCredential = ResponseCheckError("the phone's response does not state the passkey")
+    /// The credential was not among the allowed ones.
+    public static let credentialNotAllowed = ResponseCheckError(
+        "the phone used a passkey that the website does not allow"
+    )
+    /// The phone selected the account and does not state it.
+    public static let noUserHandle = ResponseCheckError("the phone's response does not state the account")
     /// The signature is empty.
-    case noSignature
-    /// The signature is of no algorithm's form.
-    case malformedSignature
+    public static let noSignature = ResponseCheckError("the phone's response has no signature")
+    /// The signature does not have the form of any algorithm.
+    public static let malformedSignature = ResponseCheckError("the phone's response has a malformed signature")
 
-    /// What a website is told: the phone answered, and the answer can't be used.
-    public var name: WebAuthnErrorName {
-        switch self {
-        case .userNotPresent, .userNotVerified: .notAllowedError
-        default: .notReadableError
-        }
+    /// The cause.
+    public let sentence: String
+    /// Name of the exception that a browser would throw.
+    public let name: WebAuthnErrorName
+    /// The error in the response, if it is malformed.
+    public let parseError: CTAPResponseError?
+    /// The code `answer-unusable`.
+    public var code: String { "answer-unusable" }
+    /// The exit status for malformed data.
+    public var status: ExitStatus { .dataError }
+
+    private init(
+        _ sentence: String,
+        _ name: WebAuthnErrorName = .notReadableError,
+        parseError: CTAPResponseError? = nil
+    ) {
+        self.sentence = sentence
+        self.name = name
+        self.parseError = parseError
     }
 
-    /// What is wrong, as one line for people.
-    public var sentence: String {
-        switch self {
-        case .malformed: "the phone's answer can't be read"
-        case .otherRelyingParty: "the phone answered for another website"
-        case .userNotPresent: "the phone answered without asking its user"
-        case .userNotVerified: "the website requires that the user is verified, and the phone did not verify"
-        case .contradictoryBackupFlags: "the phone's answer contradicts itself about backups"
-        case .noNewCredential: "the phone's answer contains no new passkey"
-        case .algorithmNotAsked(let algorithm):
-            "the phone made a key of a kind that was not asked for (COSE algorithm \(algorithm.rawValue))"
-        case .malformedKey(let algorithm):
-            "the phone made a key that lacks a part (COSE algorithm \(algorithm.rawValue))"
-        case .unexpectedCredential: "the phone made a new passkey though it was asked to sign in"
-        case .noCredential: "the phone does not say which passkey it used"
-        case .credentialNotAllowed: "the phone used a passkey that the website does not allow here"
-        case .noUserHandle: "the phone does not say which account it chose"
-        case .noSignature: "the phone's answer has no signature"
-        case .malformedSignature: "the phone's answer has something else in the place of a signature"
-        }
+    /// The response is malformed.
+    public static func malformed(_ error: CTAPResponseError) -> ResponseCheckError {
+        ResponseCheckError("the phone's answer can't be read", parseError: error)
+    }
+    /// The new key has an algorithm that was not requested.
+    public static func algorithmNotRequested(_ algorithm: COSEAlgorithm) -> ResponseCheckError {
+        ResponseCheckError(
+            "the phone created a key of another type than requested (COSE algorithm \(algorithm.rawValue))"
+        )
+    }
+    /// The new key lacks a parameter that its algorithm requires.
+    public static func malformedKey(_ algorithm: COSEAlgorithm) -> ResponseCheckError {
+        ResponseCheckError("the phone created a malformed key (COSE algorithm \(algorithm.rawValue))")
     }
 }

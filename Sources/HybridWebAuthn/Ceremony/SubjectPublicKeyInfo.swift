@@ -4,8 +4,8 @@ private import HybridCBOR
 internal import HybridCTAP
 
 extension COSEKey {
-    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7), for the algorithms that WebAuthn Level 3 §5.2.1.1
-    /// wants it for: ES256, RS256 and Ed25519; `nil` for any other.
+    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7) for the algorithms of WebAuthn Level 3 §5.2.1.1: ES256,
+    /// RS256 and Ed25519; `nil` for other algorithms.
     var subjectPublicKeyInfo: [UInt8]? {
         switch algorithm {
         case .es256: x963Representation.map { DER.keyInfo(algorithm: DER.ecP256, key: $0) }
@@ -29,7 +29,7 @@ extension COSEKey {
     }
 }
 
-/// The little DER that public keys need (X.690).
+/// A DER encoder for public keys (X.690).
 private enum DER {
     /// The OIDs id-ecPublicKey and prime256v1.
     static let ecP256: [UInt8] = [
@@ -49,7 +49,7 @@ private enum DER {
 
     static func sequence(_ content: [UInt8]) -> [UInt8] { element(0x30, content) }
 
-    /// A positive integer from big-endian bytes.
+    /// Encodes a positive integer from big-endian bytes.
     static func integer(_ bytes: [UInt8]) -> [UInt8] {
         let digits = bytes.drop { $0 == 0 }
         let sign: [UInt8] = (digits.first ?? 0x80) >= 0x80 ? [0x00] : []

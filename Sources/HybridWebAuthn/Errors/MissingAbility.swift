@@ -2,37 +2,50 @@
 
 internal import HybridCBOR
 internal import HybridCTAP
+public import HybridPrimitives
 
-/// What a website insists on and the phone, by its own description, lacks; its user need not be asked then.
-public enum MissingAbility: Error, Equatable, Sendable {
-    /// None of the algorithms asked for.
-    case algorithms
-    /// It keeps no discoverable passkeys.
-    case discoverablePasskeys
-    /// It can't verify its user.
-    case userVerification
-    /// It keeps no blobs.
-    case largeBlobs
+/// A feature that the website requires and the phone lacks according to its description.
+///
+/// The request is not sent then (WebAuthn Level 3 §5.1.3, §6.3.2).
+public struct MissingAbility: WebAuthnFailure, Hashable {
+    /// The phone supports none of the requested algorithms.
+    public static let algorithms = MissingAbility(
+        "the phone supports none of the key types that the website accepts",
+        .notSupportedError
+    )
+    /// The phone does not store discoverable passkeys.
+    public static let discoverablePasskeys = MissingAbility(
+        "the website requires a discoverable passkey, which the phone does not support"
+    )
+    /// The phone cannot verify its user.
+    public static let userVerification = MissingAbility(
+        "the website requires user verification, which is not set up on the phone"
+    )
+    /// The phone does not store large blobs.
+    public static let largeBlobs = MissingAbility(
+        "the website requires a passkey that stores data (largeBlob), which the phone does not support"
+    )
 
-    /// What a website is told (WebAuthn Level 3 §5.1.3, §6.3.2).
-    public var name: WebAuthnErrorName { self == .algorithms ? .notSupportedError : .constraintError }
+    /// The cause.
+    public let sentence: String
+    /// Name of the exception that a browser would throw.
+    public let name: WebAuthnErrorName
+    /// The code `phone-not-able`.
+    public var code: String { "phone-not-able" }
+    /// The exit status for a request that is not permitted.
+    public var status: ExitStatus { .notPermitted }
 
-    /// What is missing, as one line for people.
-    public var sentence: String {
-        switch self {
-        case .algorithms: "the phone makes none of the kinds of keys that the website takes"
-        case .discoverablePasskeys: "the website requires a passkey that need not be named, and the phone keeps none"
-        case .userVerification: "the website requires that the user is verified, and the phone is not set up for it"
-        case .largeBlobs: "the website requires a passkey that keeps data for it (largeBlob), and the phone keeps none"
-        }
+    private init(_ sentence: String, _ name: WebAuthnErrorName = .constraintError) {
+        self.sentence = sentence
+        self.name = name
     }
 }
 
 extension AuthenticatorInfo {
-    /// Whether it lists an extension; names are compared byte by byte.
+    /// Returns true if the authenticator lists an extension; names are compared by bytes.
     func lists(_ name: String) -> Bool { extensions.contains { $0.utf8.elementsEqual(name.utf8) } }
 
-    /// Those extensions of a request that it lists; `nil` if none is left.
+    /// Returns the inputs of listed extensions; `nil` if there are none.
     func known(_ inputs: CBORMap?) -> CBORMap? {
         var known = CBORMap()
         for (name, input) in inputs?.entries ?? [] where name.text.map(lists) == true { known[name] = input }
@@ -41,7 +54,7 @@ extension AuthenticatorInfo {
 }
 
 extension CBORMap {
-    /// Takes over the entries of another map.
+    /// Adds the entries of another map.
     mutating func merge(_ other: CBORMap) {
         for (key, value) in other.entries { self[key] = value }
     }

@@ -1,27 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a browser would call an error towards the website: the names of Web IDL's exceptions that WebAuthn uses.
+public import HybridCTAP
+public import HybridPrimitives
+
+/// A failure that a browser would report to the website as an exception.
+public protocol WebAuthnFailure: ExplainedFailure {
+    /// Name of the exception that a browser would throw.
+    var name: WebAuthnErrorName { get }
+}
+
+/// Names of Web IDL exceptions in WebAuthn.
 ///
-/// Websites decide by the name what to tell their users, which is why a client keeps to it, too.
+/// Websites choose their messages by these names, so a client should report the same names as browsers.
 public enum WebAuthnErrorName: String, CaseIterable, Sendable {
-    /// A member is missing, of the wrong type or out of its bounds.
+    /// A member is missing, has the wrong type or is out of bounds.
     case typeError = "TypeError"
-    /// Text does not have the form it must have.
+    /// A text is malformed.
     case syntaxError = "SyntaxError"
-    /// Bytes are not written as base64url.
+    /// Bytes are not base64url.
     case encodingError = "EncodingError"
     /// The origin may not use the relying party ID.
     case securityError = "SecurityError"
-    /// What is asked for does not exist, or not together with the rest.
+    /// A requested feature does not exist or is not available in this combination.
     case notSupportedError = "NotSupportedError"
-    /// The phone lacks what the website insists on.
+    /// The phone lacks a required feature.
     case constraintError = "ConstraintError"
-    /// The account has a passkey on the phone already.
+    /// The phone already has a passkey for the account.
     case invalidStateError = "InvalidStateError"
-    /// The user declined, did not answer, or has no passkey: which of them is none of the website's business.
+    /// The user declined, did not respond, or has no passkey; websites must not learn which.
     case notAllowedError = "NotAllowedError"
-    /// The answer can't be used.
+    /// The response is unusable.
     case notReadableError = "NotReadableError"
-    /// Something else.
+    /// Another error.
     case unknownError = "UnknownError"
+}
+
+extension CTAPStatus {
+    /// The exception for this status of a phone's response (WebAuthn Level 3 §5.1.3, §5.1.4, §6.3.2, §6.3.3).
+    ///
+    /// WebAuthn defines the causes and CTAP the statuses. A website cannot distinguish whether a passkey exists, whether
+    /// the user declined, or whether the user was present. The exception is a passkey that already exists, because the
+    /// user agreed to disclose it.
+    public var webAuthnError: WebAuthnErrorName {
+        switch self {
+        case .credentialExcluded: .invalidStateError
+        case .unsupportedAlgorithm, .invalidCommand, .invalidSubcommand: .notSupportedError
+        case .unsupportedOption, .invalidOption, .keyStoreFull, .largeBlobStorageFull: .constraintError
+        case .operationDenied, .noCredentials, .invalidCredential, .keepaliveCancel, .userActionTimeout,
+            .actionTimeout, .timeout, .notAllowed, .pinInvalid, .pinBlocked, .pinAuthInvalid, .pinAuthBlocked,
+            .pinNotSet, .pinUvTokenRequired, .pinPolicyViolation, .presenceRequired, .uvBlocked, .uvInvalid,
+            .unauthorizedPermission:
+            .notAllowedError
+        default: .unknownError
+        }
+    }
 }

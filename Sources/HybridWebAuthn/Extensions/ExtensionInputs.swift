@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 public import HybridCTAP
 internal import HybridPrimitives
 
-/// The extensions that a creation asks for; those that are not known here are ignored (WebAuthn Level 3 §9.4).
+/// The extensions of a registration; unknown ones are ignored (WebAuthn Level 3 §9.4).
 public struct CreationExtensions: Equatable, Sendable {
-    /// Whether the website wants to know if the passkey is discoverable (`credProps`, §10.1.3).
+    /// True if the website requests `credProps` (§10.1.3), which reports if the passkey is discoverable.
     public var credentialProperties = false
-    /// What is asked of `prf` (§10.1.4); `nil` if nothing is.
+    /// Input of `prf` (§10.1.4); `nil` if absent.
     public var prf: PRFInput?
-    /// Whether the passkey must keep data (`largeBlob`, §10.1.5), or should; `nil` if it is not asked.
+    /// True if the passkey must store data (`largeBlob`, §10.1.5), false if it should; `nil` if absent.
     public var largeBlobRequired: Bool?
 
-    /// Nothing at all.
+    /// Creates a value without extensions.
     public init() {}
 }
 
@@ -23,7 +24,7 @@ extension CreationExtensions: Decodable {
         case largeBlob
     }
 
-    /// Reads the members, and refuses what only a sign-in may ask.
+    /// Reads the members, and rejects those that are valid in a sign-in only.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         credentialProperties = try container.decodeIfPresent(Bool.self, forKey: .credProps) ?? false
@@ -31,7 +32,7 @@ extension CreationExtensions: Decodable {
             guard field.evalByCredential == nil else {
                 throw OptionsError.invalid(
                     field: (decoder.codingPath + [CodingKeys.prf]).field + ".evalByCredential",
-                    because: "names passkeys, and there is none yet",
+                    because: "is not valid in a registration",
                     .notSupportedError
                 )
             }
@@ -42,7 +43,7 @@ extension CreationExtensions: Decodable {
                 let member = field.read == nil ? ".write" : ".read"
                 throw OptionsError.invalid(
                     field: (decoder.codingPath + [CodingKeys.largeBlob]).field + member,
-                    because: "is for sign-ins",
+                    because: "is valid in a sign-in only",
                     .notSupportedError
                 )
             }
@@ -51,16 +52,16 @@ extension CreationExtensions: Decodable {
     }
 }
 
-/// The extensions that a sign-in asks for; those that are not known here are ignored.
+/// The extensions of a sign-in; unknown ones are ignored.
 public struct RequestExtensions: Equatable, Sendable {
-    /// What is asked of `prf` (§10.1.4); `nil` if nothing is.
+    /// Input of `prf` (§10.1.4); `nil` if absent.
     public var prf: PRFInput?
-    /// What is asked of `largeBlob` (§10.1.5); `nil` if nothing is.
+    /// Input of `largeBlob` (§10.1.5); `nil` if absent.
     public var largeBlob: LargeBlobRequest?
 
     init() {}
 
-    /// Joins the members with the list of who may answer, which some of them must agree with.
+    /// Checks the members against the list of allowed credentials.
     init(_ field: RequestExtensionsField, allowed: [CredentialID], path: [any CodingKey]) throws {
         prf = try field.prf.map { try Self.prf($0, allowed, path.field + ".prf") }
         largeBlob = try field.largeBlob.flatMap { try Self.largeBlob($0, allowed, path.field + ".largeBlob") }
@@ -70,7 +71,7 @@ public struct RequestExtensions: Equatable, Sendable {
         let path = path + ".evalByCredential"
         let entries = field.evalByCredential ?? [:]
         guard entries.isEmpty || !allowed.isEmpty else {
-            throw OptionsError.invalid(field: path, because: "needs allowCredentials", .notSupportedError)
+            throw OptionsError.invalid(field: path, because: "requires allowCredentials", .notSupportedError)
         }
         var input = PRFInput(salts: field.eval?.salts)
         for (key, values) in entries {
@@ -92,16 +93,20 @@ public struct RequestExtensions: Equatable, Sendable {
         _ path: String
     ) throws -> LargeBlobRequest? {
         guard field.support == nil else {
-            throw OptionsError.invalid(field: path + ".support", because: "is for creations", .notSupportedError)
+            throw OptionsError.invalid(
+                field: path + ".support",
+                because: "is valid in a registration only",
+                .notSupportedError
+            )
         }
         guard let data = field.write else { return field.read == true ? .read : nil }
         guard field.read == nil else {
-            throw OptionsError.invalid(field: path, because: "can't be read and written at once", .notSupportedError)
+            throw OptionsError.invalid(field: path, because: "cannot be read and written at once", .notSupportedError)
         }
         guard allowed.count == 1 else {
             throw OptionsError.invalid(
                 field: path + ".write",
-                because: "needs exactly one entry in allowCredentials",
+                because: "requires exactly one entry in allowCredentials",
                 .notSupportedError
             )
         }
@@ -109,11 +114,11 @@ public struct RequestExtensions: Equatable, Sendable {
     }
 }
 
-/// What a sign-in asks of `largeBlob`.
+/// Input of `largeBlob` in a sign-in.
 public enum LargeBlobRequest: Equatable, Sendable {
-    /// What is kept.
+    /// Reads the stored data.
     case read
-    /// To keep these bytes from now on.
+    /// Replaces the stored data.
     case write([UInt8])
 
     var ctapInput: LargeBlobInput {
@@ -125,7 +130,7 @@ public enum LargeBlobRequest: Equatable, Sendable {
     }
 }
 
-/// The extensions of a sign-in as they are written, before they are held against the list of who may answer.
+/// The extensions of a sign-in, before they are checked against the list of allowed credentials.
 struct RequestExtensionsField: Decodable {
     let prf: PRFField?
     let largeBlob: LargeBlobField?
@@ -137,7 +142,7 @@ struct PRFField: Decodable {
     let evalByCredential: [String: PRFValuesField]?
 }
 
-/// `AuthenticationExtensionsPRFValues`, of which a phone only gets the hash (§10.1.4).
+/// `AuthenticationExtensionsPRFValues`; a phone receives hashes of the values only (§10.1.4).
 struct PRFValuesField: Decodable {
     let salts: PRFSalts
 
@@ -160,4 +165,15 @@ struct LargeBlobField: Decodable {
     let support: String?
     let read: Bool?
     let write: BytesField?
+}
+
+extension PRFSalt {
+    /// Hashes `WebAuthn PRF`, a zero byte and the website's input with SHA-256 (WebAuthn Level 3 §10.1.4).
+    ///
+    /// The prefix separates these salts from those of other clients that use `hmac-secret` directly.
+    init(hashing value: [UInt8]) {
+        let digest = Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value))
+        guard let salt = PRFSalt(bytes: digest) else { preconditionFailure("SHA-256 has 32 bytes") }
+        self = salt
+    }
 }

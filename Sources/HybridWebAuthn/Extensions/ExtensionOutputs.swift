@@ -2,26 +2,25 @@
 
 internal import HybridCBOR
 internal import HybridCTAP
+internal import HybridPrimitives
 
-/// `getClientExtensionResults()`: what was asked for, and nothing that was not.
-///
-/// An output that can't be read counts as none: what the passkey signed is good without it, and a passkey that was made
-/// would be lost.
+// `getClientExtensionResults()` contains results of requested extensions only. A malformed output counts as absent:
+// the signature is valid without it, and a new passkey would be lost.
 extension CreationExtensions {
-    /// The results of a creation.
+    /// Returns the extension results of a registration.
     func results(
         _ outputs: CBORMap?,
-        residentKeyAsked: Bool
+        residentKeyRequested: Bool
     ) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if credentialProperties {
-            // The phone does not tell; what was asked for and not refused was done.
-            results.append(("credProps", .object(residentKeyAsked ? [("rk", .boolean(true))] : [])))
+            // Phones do not report it. A request that was not rejected was fulfilled.
+            results.append(("credProps", .object(residentKeyRequested ? [("rk", .boolean(true))] : [])))
         }
         if let prf {
             let output = try? PRFOutput(unsignedOutputs: outputs)
             let enabled: [(String, JSONText)] = [("enabled", .boolean(output?.isEnabled ?? false))]
-            results.append(("prf", .object(enabled + Self.prfResults(output, asked: prf.salts))))
+            results.append(("prf", .object(enabled + Self.prfResults(output, requested: prf.salts))))
         }
         if largeBlobRequired != nil {
             let output = try? LargeBlobOutput(unsignedOutputs: outputs)
@@ -31,12 +30,10 @@ extension CreationExtensions {
         return results
     }
 
-    /// At most what was asked.
-    ///
-    /// A phone may know the passkey and not the salts, but half of an answer is none.
+    /// Returns the results for the requested salts, or nothing if a result is missing.
     fileprivate static func prfResults(
         _ output: PRFOutput?,
-        asked salts: PRFSalts?
+        requested salts: PRFSalts?
     ) -> [(String, JSONText)] {
         guard let salts, let first = output?.first else { return [] }
         guard (salts.second == nil) == (output?.second == nil) else { return [] }
@@ -46,13 +43,13 @@ extension CreationExtensions {
 }
 
 extension RequestExtensions {
-    /// The results of a sign-in with a credential.
+    /// Returns the extension results of a sign-in with a credential.
     func results(_ outputs: CBORMap?, by credential: CredentialID) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if let prf {
             let output = try? PRFOutput(unsignedOutputs: outputs)
             results.append(
-                ("prf", .object(CreationExtensions.prfResults(output, asked: prf.salts(for: credential))))
+                ("prf", .object(CreationExtensions.prfResults(output, requested: prf.salts(for: credential))))
             )
         }
         if let largeBlob {
@@ -69,7 +66,7 @@ extension RequestExtensions {
         switch request {
         case .write: return [("written", .boolean(output?.isWritten ?? false))]
         case .read:
-            // A blob that can't be inflated is none, as in Chromium: the sign-in is good without it.
+            // As in Chromium, a malformed blob counts as absent.
             guard let blob = output?.blob, let bytes = Deflate.inflate(blob.bytes, size: blob.originalSize) else {
                 return []
             }

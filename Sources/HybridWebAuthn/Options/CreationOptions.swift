@@ -4,29 +4,29 @@ public import HybridCTAP
 
 /// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn Level 3 §5.1.8).
 public struct CreationOptions: Equatable, Sendable {
-    /// What the website wants signed; at least one byte.
+    /// Challenge of the website; at least one byte.
     public var challenge: [UInt8]
-    /// The relying party ID as claimed; `nil` means the origin's host.
+    /// Relying party ID of the request; `nil` stands for the origin's host.
     public var relyingPartyID: String?
-    /// The website's own name.
+    /// Name of the website.
     public var relyingPartyName: String
     /// The account.
     public var user: UserEntity
-    /// Acceptable algorithms, the best first; ES256 and RS256 if the website named none.
+    /// Acceptable algorithms in order of preference; ES256 and RS256 if the website lists none.
     public var algorithms: [COSEAlgorithm]
-    /// Passkeys that must not be on the phone already.
+    /// Passkeys that must not exist on the phone.
     public var excludeCredentials: [CredentialDescriptor]
-    /// Whether a discoverable passkey is wanted.
+    /// Requirement for a discoverable passkey.
     public var residentKey: ResidentKeyRequirement
-    /// Whether the user must be verified.
+    /// Requirement for user verification.
     public var userVerification: UserVerificationRequirement
-    /// Whether the website wants to see the phone's attestation.
+    /// Preference for attestation.
     public var attestation: AttestationConveyance
-    /// The attestation formats the website would like, the best first; empty if it has no wish.
+    /// Preferred attestation formats in order of preference; empty if there is no preference.
     public var attestationFormats: [String]
-    /// What else the website wants.
+    /// Extension inputs.
     public var extensions: CreationExtensions
-    /// How long the website waits, in milliseconds.
+    /// Timeout of the website in milliseconds.
     public var timeoutMilliseconds: Int?
 }
 
@@ -56,13 +56,15 @@ extension CreationOptions: Decodable {
         let requireResidentKey: Bool?
         let userVerification: String?
 
-        /// An unknown word counts as none; then the older member decides.
+        /// The requirement.
+        ///
+        /// An unknown value counts as absent; then the older member `requireResidentKey` applies.
         var residentKeyRequirement: ResidentKeyRequirement {
             residentKey.flatMap(ResidentKeyRequirement.init) ?? (requireResidentKey == true ? .required : .discouraged)
         }
     }
 
-    /// Reads the members, and ignores those that are not known here.
+    /// Reads the members; unknown ones are ignored.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         challenge = try container.decode(ChallengeField.self, forKey: .challenge).bytes
@@ -78,7 +80,7 @@ extension CreationOptions: Decodable {
         guard selection?.authenticatorAttachment != "platform" else {
             throw OptionsError.invalid(
                 field: (decoder.codingPath + [CodingKeys.authenticatorSelection]).field + ".authenticatorAttachment",
-                because: "asks for a passkey on this device, which a phone can't give",
+                because: "requires a passkey on this computer, which a phone cannot provide",
                 .notAllowedError
             )
         }
@@ -88,7 +90,7 @@ extension CreationOptions: Decodable {
             optional: try container.decodeIfPresent(String.self, forKey: .attestation)
         )
         attestationFormats = try container.decodeIfPresent([String].self, forKey: .attestationFormats) ?? []
-        // Whatever it hints at, the way is a phone.
+        // Hints have no effect: this client uses phones only.
         _ = try container.decodeIfPresent([String].self, forKey: .hints)
         extensions =
             try container.decodeIfPresent(CreationExtensions.self, forKey: .extensions) ?? CreationExtensions()

@@ -3,7 +3,7 @@
 internal import HybridCTAP
 internal import HybridPrimitives
 
-/// Bytes written as base64url.
+/// Bytes in base64url.
 struct BytesField: Decodable {
     let bytes: [UInt8]
 
@@ -16,7 +16,9 @@ struct BytesField: Decodable {
     }
 }
 
-/// A whole number; the decoder itself does not say where a fraction or a number beyond all bounds stands.
+/// An integer.
+///
+/// The standard decoder does not report the path of a fraction or an overflow.
 struct IntegerField: Decodable {
     let value: Int
 
@@ -28,7 +30,7 @@ struct IntegerField: Decodable {
     }
 }
 
-/// A challenge; an empty one protects against nothing.
+/// A challenge, which must not be empty.
 struct ChallengeField: Decodable {
     let bytes: [UInt8]
 
@@ -66,7 +68,7 @@ struct UserField: Decodable {
     }
 }
 
-/// `PublicKeyCredentialDescriptorJSON`; `nil` inside if the type is unknown, which WebAuthn says to skip.
+/// `PublicKeyCredentialDescriptorJSON`, whose descriptor is `nil` for unknown types: WebAuthn ignores them.
 struct DescriptorField: Decodable {
     let descriptor: CredentialDescriptor?
 
@@ -92,7 +94,7 @@ struct DescriptorField: Decodable {
     }
 }
 
-/// `pubKeyCredParams`: in order, without unknown types.
+/// `pubKeyCredParams` without unknown types.
 struct AlgorithmsField: Decodable {
     let algorithms: [COSEAlgorithm]
 
@@ -111,7 +113,7 @@ struct AlgorithmsField: Decodable {
                 .notSupportedError
             )
         }
-        // WebAuthn Level 3 §5.1.3: what a website that names nothing gets.
+        // The default of WebAuthn Level 3 §5.1.3.
         algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg.value) }
     }
 }

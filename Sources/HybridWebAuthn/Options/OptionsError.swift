@@ -1,40 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a request's JSON can't be used; `field` is a path such as `publicKey.user.id`.
-public enum OptionsError: Error, Equatable, Sendable {
-    /// It is longer than ``PublicKeyOptions/maximumBytes``.
-    case tooLarge
-    /// It is not JSON.
-    case notJSON
-    /// A member is missing or `null`.
-    case missing(field: String)
-    /// A member has the wrong type.
-    case wrongType(field: String)
-    /// A member is not base64url without padding.
-    case notBase64URL(field: String)
-    /// A member has a value that is not allowed; the text ends the sentence.
-    case invalid(field: String, because: String, WebAuthnErrorName = .typeError)
+public import HybridPrimitives
 
-    /// What is wrong, as one line for people.
-    public var sentence: String {
-        switch self {
-        case .tooLarge: "the request is longer than \(PublicKeyOptions.maximumBytes) bytes"
-        case .notJSON: "the request is not JSON"
-        case .missing(let field): "\(field) is missing"
-        case .wrongType(let field): "\(field) has the wrong type"
-        case .notBase64URL(let field): "\(field) is not base64url without padding"
-        case .invalid(let field, let reason, _): "\(field) \(reason)"
-        }
+/// A reason why the JSON of a request is unusable; `field` is a path such as `publicKey.user.id`.
+///
+/// Browsers would throw the error in `JSON.parse()`, in `parseCreationOptionsFromJSON()` or
+/// `parseRequestOptionsFromJSON()`, or later.
+public struct OptionsError: WebAuthnFailure, Hashable {
+    /// The request is longer than ``PublicKeyOptions/maximumBytes``.
+    public static let tooLarge = OptionsError("the request is longer than \(PublicKeyOptions.maximumBytes) bytes")
+    /// The request is not JSON.
+    public static let notJSON = OptionsError("the request is not JSON", .syntaxError)
+
+    /// The invalid part and the cause.
+    public let detail: String
+    /// Name of the exception that a browser would throw.
+    public let name: WebAuthnErrorName
+    /// The cause.
+    public var sentence: String { "the request can't be used: \(detail)" }
+    /// The code `request-unusable`.
+    public var code: String { "request-unusable" }
+    /// The exit status for malformed data.
+    public var status: ExitStatus { .dataError }
+
+    private init(_ detail: String, _ name: WebAuthnErrorName = .typeError) {
+        self.detail = detail
+        self.name = name
     }
 
-    /// What a browser would throw, from `JSON.parse()`, from `parseCreationOptionsFromJSON()` and its sibling, or later.
-    public var name: WebAuthnErrorName {
-        switch self {
-        case .notJSON: .syntaxError
-        case .tooLarge, .missing, .wrongType: .typeError
-        case .notBase64URL: .encodingError
-        case .invalid(_, _, let name): name
-        }
+    /// A member is missing or `null`.
+    public static func missing(field: String) -> OptionsError { OptionsError("\(field) is missing") }
+    /// A member has the wrong type.
+    public static func wrongType(field: String) -> OptionsError { OptionsError("\(field) has the wrong type") }
+    /// A member is not base64url without padding.
+    public static func notBase64URL(field: String) -> OptionsError {
+        OptionsError("\(field) is not base64url without padding", .encodingError)
+    }
+    /// A member has a value that is not allowed; `reason` completes the sentence.
+    public static func invalid(
+        field: String,
+        because reason: String,
+        _ name: WebAuthnErrorName = .typeError
+    ) -> OptionsError {
+        OptionsError("\(field) \(reason)", name)
     }
 
     init(_ error: DecodingError) {
@@ -54,7 +62,7 @@ public enum OptionsError: Error, Equatable, Sendable {
 }
 
 extension [any CodingKey] {
-    /// The path as JavaScript would write it.
+    /// The path in JavaScript notation.
     var field: String {
         var path = ""
         for key in self {

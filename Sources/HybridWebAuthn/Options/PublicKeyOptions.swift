@@ -2,29 +2,19 @@
 
 private import FoundationEssentials
 
-/// What a website asks of `navigator.credentials`, in the JSON form of WebAuthn Level 3 §5.1.8.
-///
-/// This module stands where the browser stands in a ceremony. A website's server hands out options as
-/// JSON; ``Ceremony`` joins them with the ``Origin`` they came from, decides whether that origin may use the
-/// relying party ID, builds the client data that will be signed and the CTAP request for the phone. When
-/// the phone has answered, the ceremony checks that it answered *this* question and writes the JSON that the
-/// website's server verifies.
-///
-/// The server is trusted to know what it wants, but not to be the site it names: that is what the origin and
-/// the public suffix list decide. The phone is trusted with nothing that can be checked here; its
-/// authenticator data is passed on byte for byte, because its signature covers it.
+/// The argument of `navigator.credentials` in the JSON form of WebAuthn Level 3 §5.1.8.
 public enum PublicKeyOptions: Equatable, Sendable {
-    /// Register a passkey.
+    /// Registers a passkey.
     case creation(CreationOptions)
-    /// Sign in with one.
+    /// Signs in with a passkey.
     case request(RequestOptions)
 
-    /// The longest JSON that is read, in bytes.
+    /// Maximum length of the JSON in bytes.
     public static let maximumBytes = 1 << 20
 
-    /// Reads `{"publicKey": …}`; members that are not known here are ignored.
+    /// Reads `{"publicKey": …}`; unknown members are ignored.
     ///
-    /// Options with a member `rp`, `user` or `pubKeyCredParams` are for a creation, all others for a sign-in.
+    /// Options with a member `rp`, `user` or `pubKeyCredParams` are for a registration, all others for a sign-in.
     public init(json: [UInt8]) throws(OptionsError) {
         guard json.count <= Self.maximumBytes else { throw .tooLarge }
         do {

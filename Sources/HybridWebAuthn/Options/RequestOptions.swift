@@ -4,17 +4,17 @@ public import HybridCTAP
 
 /// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn Level 3 §5.1.8).
 public struct RequestOptions: Equatable, Sendable {
-    /// What the website wants signed; at least one byte.
+    /// Challenge of the website; at least one byte.
     public var challenge: [UInt8]
-    /// The relying party ID as claimed; `nil` means the origin's host.
+    /// Relying party ID of the request; `nil` stands for the origin's host.
     public var relyingPartyID: String?
-    /// The only passkeys that may answer; empty if any of the website's may.
+    /// Acceptable passkeys; empty if any passkey of the website is acceptable.
     public var allowCredentials: [CredentialDescriptor]
-    /// Whether the user must be verified.
+    /// Requirement for user verification.
     public var userVerification: UserVerificationRequirement
-    /// How long the website waits, in milliseconds.
+    /// Timeout of the website in milliseconds.
     public var timeoutMilliseconds: Int?
-    /// What else the website wants.
+    /// Extension inputs.
     public var extensions = RequestExtensions()
 }
 
@@ -29,14 +29,14 @@ extension RequestOptions: Decodable {
         case extensions
     }
 
-    /// Reads the members, and ignores those that are not known here.
+    /// Reads the members; unknown ones are ignored.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         challenge = try container.decode(ChallengeField.self, forKey: .challenge).bytes
         relyingPartyID = try container.decodeIfPresent(String.self, forKey: .rpId)
         let descriptors = try container.decodeIfPresent([DescriptorField].self, forKey: .allowCredentials) ?? []
         allowCredentials = descriptors.compactMap(\.descriptor)
-        // Dropping every entry would turn "one of these" into "any".
+        // An empty list would mean any passkey.
         guard descriptors.isEmpty || !allowCredentials.isEmpty else {
             throw OptionsError.invalid(
                 field: (decoder.codingPath + [CodingKeys.allowCredentials]).field,
@@ -48,7 +48,7 @@ extension RequestOptions: Decodable {
             optional: try container.decodeIfPresent(String.self, forKey: .userVerification)
         )
         timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
-        // Whatever it hints at, the way is a phone.
+        // Hints have no effect: this client uses phones only.
         _ = try container.decodeIfPresent([String].self, forKey: .hints)
         if let field = try container.decodeIfPresent(RequestExtensionsField.self, forKey: .extensions) {
             extensions = try RequestExtensions(

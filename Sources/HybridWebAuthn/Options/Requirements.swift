@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a website wants the user to be verified; unknown words mean `preferred`.
+/// A website's requirement for user verification; unknown values mean `preferred`.
 public enum UserVerificationRequirement: String, Sendable {
-    /// The answer must say that the user was verified.
+    /// The response must confirm user verification.
     case required
-    /// It would be good.
+    /// User verification is preferred.
     case preferred
-    /// It is not needed.
+    /// User verification is not needed.
     case discouraged
 
     init(optional text: String?) { self = text.flatMap(Self.init(rawValue:)) ?? .preferred }
 }
 
-/// How much a website wants a passkey that is found without being named (WebAuthn Level 3 §5.4.6).
+/// A website's requirement for a discoverable passkey (WebAuthn Level 3 §5.4.6).
 public enum ResidentKeyRequirement: String, Sendable {
-    /// No other will do.
+    /// The passkey must be discoverable.
     case required
-    /// It would be good.
+    /// A discoverable passkey is preferred.
     case preferred
-    /// Another would be better.
+    /// Another passkey is preferred.
     case discouraged
 }
 
-/// How much a website wants to know of what made a passkey (WebAuthn Level 3 §5.4.7); unknown words mean `none`.
+/// A website's preference for attestation (WebAuthn Level 3 §5.4.7); unknown values mean `none`.
 public enum AttestationConveyance: String, Sendable {
-    /// Nothing.
+    /// No attestation.
     case none
-    /// Something; the client may make it less telling, which this one does not.
+    /// Attestation that the client may anonymize, which this client does not.
     case indirect
-    /// What the authenticator says.
+    /// Attestation of the authenticator.
     case direct
-    /// What names a single authenticator; phones have no such thing over hybrid, so it is `direct` here.
+    /// Attestation that identifies a single authenticator. It is not available over hybrid and treated as `direct`.
     case enterprise
 
     init(optional text: String?) { self = text.flatMap(Self.init(rawValue:)) ?? .none }

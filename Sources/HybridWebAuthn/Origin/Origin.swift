@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HybridCTAP
+public import HybridPrimitives
 
-/// Where a request comes from: `https://host[:port]`, or `http://` for this machine itself.
+/// The origin of a request: `https://host[:port]`, or `http://` for localhost.
 ///
-/// The text is the ASCII serialization that browsers put into client data: lower case, without the
-/// scheme's default port. Unicode names must be given in their `xn--` form; IP addresses have no relying
-/// party ID and are refused (WebAuthn Level 3 §5.1.3, HTML's *effective domain*).
+/// The text is the ASCII serialization in client data: lower case, without the scheme's default port. Unicode names must
+/// be in their `xn--` form. IP addresses have no relying party ID and are rejected (WebAuthn Level 3 §5.1.3, HTML's
+/// *effective domain*).
 public struct Origin: Hashable, Sendable {
-    /// The serialized origin, such as `https://example.com:8443`.
+    /// Serialized origin, such as `https://example.com:8443`.
     public let text: String
-    /// Its host, which is also the default relying party ID.
+    /// Host, which is also the default relying party ID.
     public let host: RelyingPartyID
 
-    /// Reads an origin; upper case and a default port are normalized away.
+    /// Reads an origin, and normalizes case and default port.
     public init(_ text: some StringProtocol) throws(OriginError) {
         let text = String(text)
-        // ASCII only, so that lowercasing can't turn another character into a letter.
+        // ASCII only, so that lowercasing cannot turn another character into a letter.
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .notAnOrigin }
         let parts = text.lowercased().split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw .notAnOrigin }
@@ -31,7 +32,7 @@ public struct Origin: Hashable, Sendable {
             let port = try Self.port(authority[1])
             if port != scheme.defaultPort { serialized += ":\(port)" }
         }
-        guard scheme == .https || Self.isThisMachine(host) else { throw .insecure }
+        guard scheme == .https || Self.isLocalhost(host) else { throw .insecure }
         self.text = serialized
         self.host = host
     }
@@ -50,14 +51,14 @@ public struct Origin: Hashable, Sendable {
         return port
     }
 
-    /// Whether browsers would read the host as an IPv4 address: its last label is a decimal or hex number.
+    /// Returns true if browsers parse the host as an IPv4 address: its last label is a decimal or hexadecimal number.
     private static func isNumber(_ host: Substring) -> Bool {
         guard let last = host.split(separator: ".").last else { return false }
         if last.allSatisfy({ ("0"..."9").contains($0) }) { return true }
         return last.hasPrefix("0x") && last.dropFirst(2).allSatisfy(\.isHexDigit)
     }
 
-    private static func isThisMachine(_ host: RelyingPartyID) -> Bool {
+    private static func isLocalhost(_ host: RelyingPartyID) -> Bool {
         host.text == "localhost" || host.text.hasSuffix(".localhost")
     }
 }
@@ -67,27 +68,37 @@ extension Origin: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// Why a text is not an origin that may use passkeys.
-public enum OriginError: Error, Equatable, Sendable {
-    /// It is not `https://host[:port]`, without a path.
-    case notAnOrigin
+/// A reason why a text is not an origin that may use passkeys.
+///
+/// In browsers such pages have no `navigator.credentials`, or no effective domain (§5.1.3, step 7).
+public struct OriginError: WebAuthnFailure, Hashable {
+    /// The text is not `https://host[:port]` without a path.
+    public static let notAnOrigin = OriginError(
+        "the origin must look like https://example.com, in xn-- form, with nothing after the port",
+        .typeError
+    )
     /// The scheme is neither `https` nor `http`.
-    case scheme
-    /// It is `http` and not `localhost`.
-    case insecure
+    public static let scheme = OriginError("the origin must begin with https://")
+    /// The scheme is `http`, and the host is not `localhost`.
+    public static let insecure = OriginError(
+        "the origin must begin with https://; http:// is for localhost only"
+    )
     /// The host is an IP address.
-    case ipAddress
+    public static let ipAddress = OriginError(
+        "the origin must have a host name; passkeys do not work with IP addresses"
+    )
 
-    /// What a browser would throw: such pages have no `navigator.credentials`, or no effective domain (§5.1.3, step 7).
-    public var name: WebAuthnErrorName { self == .notAnOrigin ? .typeError : .securityError }
+    /// Cause and remedy.
+    public let sentence: String
+    /// Name of the exception that a browser would throw.
+    public let name: WebAuthnErrorName
+    /// The exit status for a malformed command line.
+    public var status: ExitStatus { .usage }
+    /// The name of the status.
+    public var code: String { status.name }
 
-    /// What is wrong and what to write instead.
-    public var sentence: String {
-        switch self {
-        case .notAnOrigin: "the origin must look like https://example.com, in xn-- form, with nothing behind the port"
-        case .scheme: "the origin must begin with https://"
-        case .insecure: "the origin must begin with https://; http:// is for localhost only"
-        case .ipAddress: "the origin must have a host name; passkeys do not work with IP addresses"
-        }
+    private init(_ sentence: String, _ name: WebAuthnErrorName = .securityError) {
+        self.sentence = sentence
+        self.name = name
     }
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CHybridPSL
 public import HybridCTAP
+public import HybridPrimitives
 
 extension Origin {
-    /// The relying party ID that this origin may use: its host, or a parent of it that is not a public suffix.
+    /// Returns the relying party ID: the origin's host, or a parent domain that is not a public suffix.
     ///
-    /// This check is what makes passkeys safe from phishing, and nobody repeats it: the phone believes the
-    /// relying party ID it is sent. The rule is HTML's *is a registrable domain suffix of or is equal to*.
+    /// This check protects passkeys from phishing. The phone does not repeat it: it trusts the relying party ID that it
+    /// receives. The rule is HTML's *is a registrable domain suffix of or is equal to*.
     ///
-    /// - Parameter claimed: What the request says; `nil` means the host.
+    /// - Parameter claimed: Relying party ID of the request; `nil` stands for the host.
     public func relyingPartyID(claimed: String?) throws(RelyingPartyIDError) -> RelyingPartyID {
         guard let claimed else { return host }
         guard let id = RelyingPartyID(claimed) else { throw .notADomain }
@@ -16,34 +18,65 @@ extension Origin {
         guard host.text.hasSuffix("." + id.text) else { throw .notOfOrigin(id, self) }
         guard let list = PublicSuffixList() else { throw .noPublicSuffixList }
         guard list.suffix(of: id.text) != id.text else { throw .publicSuffix(id) }
-        // A parent of a public suffix is no better, even if no rule names it.
+        // A parent of a public suffix is rejected, too, even if no rule lists it.
         guard !list.suffix(of: host.text).hasSuffix("." + id.text) else { throw .publicSuffix(id) }
         return id
     }
 }
 
-/// Why an origin may not use a relying party ID.
-public enum RelyingPartyIDError: Error, Equatable, Sendable {
-    /// It is not a lower-case domain in A-label form.
-    case notADomain
-    /// It is neither the origin's host nor a parent of it.
-    case notOfOrigin(RelyingPartyID, Origin)
-    /// Strangers can register names below it.
-    case publicSuffix(RelyingPartyID)
+/// A reason why an origin may not use a relying party ID (WebAuthn Level 3 §5.1.3, step 8, and §5.1.4, step 6).
+public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
+    /// The ID is not a lower-case domain in A-label form.
+    public static let notADomain = RelyingPartyIDError(
+        "the relying party ID must be a lower-case domain name, in its xn-- form"
+    )
     /// This system has no public suffix list, so no parent domain can be allowed.
-    case noPublicSuffixList
+    public static let noPublicSuffixList = RelyingPartyIDError(
+        "there is no public suffix list; install the package publicsuffix"
+    )
 
-    /// What a browser would throw (WebAuthn Level 3 §5.1.3, step 8, and §5.1.4, step 6).
+    /// Cause and remedy.
+    public let sentence: String
+    /// The name `SecurityError`.
     public var name: WebAuthnErrorName { .securityError }
+    /// The code `request-unusable`.
+    public var code: String { "request-unusable" }
+    /// The exit status for malformed data.
+    public var status: ExitStatus { .dataError }
 
-    /// What is wrong and what to do.
-    public var sentence: String {
-        switch self {
-        case .notADomain: "the relying party ID must be a lower-case domain name, in its xn-- form"
-        case .notOfOrigin(let id, let origin):
+    private init(_ sentence: String) { self.sentence = sentence }
+
+    /// The ID is neither the origin's host nor a parent of it.
+    public static func notOfOrigin(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
+        RelyingPartyIDError(
             "\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it"
-        case .publicSuffix(let id): "\(id.text) can't be a relying party ID, because anybody can register below it"
-        case .noPublicSuffixList: "there is no public suffix list; install the package publicsuffix"
+        )
+    }
+    /// Anyone can register names below the ID.
+    public static func publicSuffix(_ id: RelyingPartyID) -> RelyingPartyIDError {
+        RelyingPartyIDError("\(id.text) cannot be a relying party ID, because anyone can register names below it")
+    }
+}
+
+/// The list of domains under which anyone can register names, such as `com`, `co.uk` and `github.io`.
+///
+/// Each instance loads the newer of the system's copy and libpsl's, so threads share no state.
+struct PublicSuffixList: ~Copyable {
+    private let list: OpaquePointer
+
+    /// Loads the list; `nil` if this system has none.
+    init?() {
+        guard let list = psl_latest(nil) ?? psl_builtin() else { return nil }
+        self.list = list
+    }
+
+    // For libpsl's built-in list this has no effect.
+    deinit { psl_free(list) }
+
+    /// Returns the longest public suffix of a lower-case A-label domain; its last label if no rule matches.
+    func suffix(of domain: String) -> String {
+        domain.withCString { name in
+            psl_unregistrable_domain(list, name).map { String(cString: $0) } ?? domain
         }
     }
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Abuses a relay in every way that we can think of, several times over, and looks whether it stays what it was.
+"""Runs the abuse cases against a relay several times and compares its state after each run.
 
-See ../README.md; scripts/abuse starts this with all that it needs.
+See ../README.md; scripts/abuse starts this program with its dependencies.
 """
 import argparse
 import asyncio
@@ -31,11 +31,11 @@ CASES = {
 }
 REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("openssl", "prlimit", "setpriv")
-# 5,000 tunnels have 10,000 ends, in our process and in the relay's.
+# 5,000 tunnels have 10,000 ends, both in this process and in the relay's.
 DESCRIPTORS = 10_500
-# How much the memory of a relay may differ between later runs.
+# Permitted difference of a relay's memory between the second run and later ones.
 GROWTH = 0.03
-# A case that takes longer hangs in a way that none of its own limits has foreseen.
+# Upper bound for a case that hangs although each of its waits is bounded.
 CASE_SECONDS = 900
 USAGE, UNAVAILABLE = 64, 69
 
@@ -49,11 +49,11 @@ class Arguments(argparse.ArgumentParser):
 def arguments():
     parser = Arguments(prog="abuse", description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build/release", metavar="DIR",
-                        help="where hybrid-relay is; default .build/release of this repository")
-    parser.add_argument("--runs", type=_count, default=3, metavar="N", help="how often all cases run; default 3")
+                        help="folder of hybrid-relay; default .build/release of this repository")
+    parser.add_argument("--runs", type=_count, default=3, metavar="N", help="number of runs of all cases; default 3")
     parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B",
-                        help=f"of {', '.join(CASES)}; default all")
-    parser.add_argument("--keep", action="store_true", help="keep all files, also when everything passed")
+                        help=f"cases, of {', '.join(CASES)}; default all")
+    parser.add_argument("--keep", action="store_true", help="keep all files even if everything passed")
     return parser.parse_args()
 
 
@@ -67,7 +67,7 @@ def _cases(text):
     names = tuple(text.split(","))
     for name in names:
         if name not in CASES:
-            raise argparse.ArgumentTypeError(f"there is no case {name!r}; there are {', '.join(CASES)}")
+            raise argparse.ArgumentTypeError(f"there is no case {name!r}; the cases are {', '.join(CASES)}")
     return names
 
 
@@ -94,7 +94,7 @@ class Battery:
         say(f"{name:18} {'FAILED' if failure else 'ok':6} {seconds:5.1f} s  {failure or figures}")
 
     async def _case(self, name, case):
-        """Runs one case; what it leaves open is closed, and then nothing of it may be left in the relays."""
+        """Runs one case, closes what it left open, and checks that the relays' gauges return to 0."""
         start = time.monotonic()
         failure = figures = None
         try:
@@ -121,7 +121,7 @@ class Battery:
                 await self._case(name, lambda: CASES[name](self._stage))
                 for relay in self._stage.lasting:
                     if relay.status is not None:
-                        raise Failed(f"{relay.name} has ended with status {relay.status}; the battery cannot go on")
+                        raise Failed(f"{relay.name} ended with status {relay.status}; no further case can run")
             for relay in self._stage.lasting:
                 self._memory.setdefault(relay.name, []).append(await relay.settled())
         await self._case("memory", self._compare_memory)
@@ -133,24 +133,27 @@ class Battery:
         self._judge("end", "; ".join(wrong), "both relays ended with status 0 on SIGTERM", 0)
 
     async def _compare_memory(self):
-        """RSS of the two relays that lived through all runs, behind the last case of each, when the gauges are 0."""
-        told = []
+        """Compares the memory (RSS) of the two lasting relays after the last case of each run, when the gauges are
+        0.
+        """
+        figures = []
         for name, kibibytes in self._memory.items():
-            told.append(f"{name} {' -> '.join(f'{value / 1024:.1f}' for value in kibibytes)} MiB")
+            figures.append(f"{name} {' -> '.join(f'{value / 1024:.1f}' for value in kibibytes)} MiB")
             later = kibibytes[1:]
             if len(later) > 1:
                 difference = (max(later) - min(later)) / min(later)
-                told[-1] += f" ({difference:.1%} from the second run on)"
+                figures[-1] += f" ({difference:.1%} from the second run on)"
                 if difference > GROWTH:
-                    raise Failed(f"RSS after the runs: {'; '.join(told)}; {GROWTH:.0%} is allowed")
+                    raise Failed(f"RSS after the runs: {'; '.join(figures)}; {GROWTH:.0%} is the limit")
         if self._runs < 3:
-            told.append("with less than three runs nothing is compared")
-        return f"RSS after the runs: {'; '.join(told)}"
+            figures.append("not compared, as there were fewer than three runs")
+        return f"RSS after the runs: {'; '.join(figures)}"
 
     async def _search_logs(self):
         lines, tunnels = privacy.search(self._stage.folder, self._stage.load)
         load = self._stage.load
-        return (f"{lines} lines of {tunnels} ended tunnels: none of {len(load.addresses)} addresses, "
+        return (f"searched {lines} lines of {tunnels} ended tunnels: none contains any of {len(load.addresses)} "
+                "addresses, "
                 f"{len(load.tunnel_ids)} tunnel IDs, {len(load.routing_ids)} routing IDs, {len(load.secrets)} secrets")
 
 
@@ -180,19 +183,19 @@ def main():
     if not os.access(program, os.X_OK):
         unavailable(f"there is no {program}; build it first")
     if not raise_descriptor_limit(DESCRIPTORS):
-        unavailable(f"this process may not have {DESCRIPTORS} sockets; raise its limit (ulimit -Hn)")
-    # Handshakes that fail are what some cases are about.
+        unavailable(f"this process cannot open {DESCRIPTORS} sockets; raise its limit (ulimit -Hn)")
+    # Some cases cause handshake failures on purpose.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     folder = Path(tempfile.mkdtemp(prefix="hybrid-abuse-"))
     start = time.monotonic()
     try:
         done = asyncio.run(interruptible(battery(options, program, folder)))
     except Interrupted as interruption:
-        say(f"abuse: {interruption}; what there is of the evidence is in {folder}")
+        say(f"abuse: {interruption}; the files so far are in {folder}")
         return 128 + interruption.number
     say(f"{done.passed} passed, {done.failed} failed in {time.monotonic() - start:.0f} s")
     if done.failed or options.keep:
-        say(f"logs and last metrics are in {folder}")
+        say(f"logs and final metrics are in {folder}")
     else:
         shutil.rmtree(folder)
     return 1 if done.failed else 0

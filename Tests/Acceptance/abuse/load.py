@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All the sockets of a battery: where they come from, and what they have used that no log may show."""
+"""Sockets of all cases: their source addresses, and the values used, which no log may contain."""
 import asyncio
 import ipaddress
 import os
@@ -11,14 +11,14 @@ import struct
 from waiting import Failed, within
 from websocket import End, HungUp, Line, Refused, request
 
-# How long an answer may take on a machine that does much else.
+# Seconds for a response, on a machine that is busy.
 PATIENCE = 30
-# Connections and tunnels that one address makes; less than any of the relay's defaults for one source.
+# Connections and tunnels per address; below each of the relay's default limits per source.
 PER_SOURCE = 48
 
 
 def proxy_header(source, version):
-    """A PROXY header for a connection from `source`, of version 1 or 2."""
+    """Returns a PROXY header (version 1 or 2) for a connection from `source`."""
     address = ipaddress.ip_address(source)
     there = ipaddress.ip_address("192.0.2.1" if address.version == 4 else "2001:db8::1")
     port = 1024 + secrets.randbelow(60000)
@@ -30,31 +30,31 @@ def proxy_header(source, version):
 
 
 class Load:
-    """Opens connections and remembers them.
+    """Opens and tracks connections.
 
-    The relay counts by source, and runs with its defaults; connections of its own machine it does not count. The load
-    therefore comes by PROXY headers, as from a balancer, from so many addresses that none has more than it may.
+    The relay runs with its default limits per source, and exempts connections from its own machine. The load therefore
+    uses PROXY headers, like a balancer, with so many addresses that none reaches a limit.
     """
 
     def __init__(self):
         self._lines = set()
         self._handed_out = 0
-        #: Everything below must not stand in a log.
+        #: None of these values may occur in a log.
         self.tunnel_ids, self.routing_ids, self.secrets, self.addresses = set(), set(), set(), set()
 
     def source(self):
-        """An address for one more connection."""
+        """Returns an address for one more connection."""
         number, self._handed_out = self._handed_out // PER_SOURCE, self._handed_out + 1
         return self.named(ipaddress.IPv4Address("100.64.0.1") + number)
 
     def fresh_source(self):
-        """An address that nobody else gets."""
+        """Returns an address that no other connection uses."""
         number = self._handed_out // PER_SOURCE + 1
         self._handed_out = (number + 1) * PER_SOURCE
         return self.named(ipaddress.IPv4Address("100.64.0.1") + number)
 
     def named(self, address):
-        """An address that a header names, as text."""
+        """Registers an address that a header contains; returns it as text."""
         self.addresses.add(str(address))
         return str(address)
 
@@ -64,7 +64,7 @@ class Load:
         return tunnel
 
     def secret(self):
-        """A bearer token."""
+        """Returns a new bearer token."""
         token = secrets.token_urlsafe(32)
         self.secrets.add(token)
         return token
@@ -72,12 +72,13 @@ class Load:
     # Connections
 
     async def connect(self, make, door, *, source=None, header=True, bind=None, first=b"", tls=True, narrow=False):
-        """A connection to a door (a relay, or a balancer) that has sent `first`.
+        """Opens a connection to a door (a relay, or a balancer) and sends `first`.
 
-        Before anything else stands a PROXY header for `source`, or else for any address, if the door takes such headers
-        and `header` does not say no. `bind` is the address on this machine. `tls=False` speaks no TLS although the door
-        expects it. A `narrow` connection has small buffers and the segments of a real network: with those of the
-        loopback interface the kernel would keep megabytes.
+        If the door expects PROXY headers and `header` is true, sends one first, for `source` or for any address.
+        `bind` is the
+        local address. `tls=False` uses no TLS although the door expects it. A `narrow` connection has small buffers
+        and the
+        segment size of a real network, because the kernel would buffer megabytes on the loopback interface.
         """
         loop = asyncio.get_running_loop()
         raw = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -97,7 +98,7 @@ class Load:
                                                    server_hostname="localhost" if context else None)
         except ConnectionRefusedError:
             raw.close()
-            raise Failed("nobody listens there") from None
+            raise Failed("the connection was refused; expected a listener") from None
         except OSError as error:
             raw.close()
             if isinstance(error, (ConnectionError, TimeoutError, ssl.SSLError)):
@@ -116,23 +117,25 @@ class Load:
         return await self.connect(Line, door, **options)
 
     async def ask(self, door, path, *, token=None, stalls=False, keeps=True, **options):
-        """An end whose request was granted; Refused or HungUp if it was not."""
+        """Returns an end whose request was granted; raises Refused or HungUp otherwise."""
         end = await self.connect(lambda: End(stalls=stalls, keeps=keeps), door,
                                  first=request(path, token=token), **options)
         try:
-            await within(PATIENCE, "an answer", end.answered)
+            await within(PATIENCE, "a response", end.answered)
         except BaseException:
             end.transport.abort()
             raise
         return end
 
     async def phone(self, door, tunnel=None, **options):
-        """A phone that waits for its client: the end, the tunnel ID and the routing ID."""
+        """Opens the tunnel of an authenticator that waits for its client; returns the end, the tunnel ID and the
+        routing ID.
+        """
         tunnel = tunnel or self.tunnel_id()
         end = await self.ask(door, f"/cable/new/{tunnel}", **options)
         routing = end.fields.get("x-cable-routing-id", "")
         if len(routing) != 6 or not set(routing.lower()) <= set("0123456789abcdef"):
-            raise Failed(f"{routing!r} is no routing ID")
+            raise Failed(f"expected a routing ID and found {routing!r}")
         self.routing_ids.add(routing.lower())
         return end, tunnel, routing
 
@@ -140,7 +143,9 @@ class Load:
         return await self.ask(door, f"/cable/connect/{routing}/{tunnel}", **options)
 
     async def status(self, door, path, **options):
-        """What the relay answers to a request, as a number; 0 if it hangs up. A tunnel that it opens is left again."""
+        """Returns the status of the relay's response; 0 if the relay closes. Closes the tunnel again if one was
+        opened.
+        """
         try:
             end = await self.ask(door, path, **options)
         except Refused as refusal:
@@ -151,7 +156,7 @@ class Load:
         return 101
 
     def drop_all(self):
-        """Ends whatever is still open."""
+        """Closes all open connections."""
         for line in list(self._lines):
             if not line.is_over:
                 line.transport.abort()
@@ -162,7 +167,7 @@ class Load:
 
 
 def raise_descriptor_limit(needed):
-    """As many sockets as this process may have; says whether that is enough."""
+    """Raises the descriptor limit as far as possible; returns True if it suffices."""
     import resource
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < needed:
@@ -172,5 +177,5 @@ def raise_descriptor_limit(needed):
 
 
 def without_settings():
-    """Our environment without the relay's variables."""
+    """Returns this process's environment without the relay's variables."""
     return {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}

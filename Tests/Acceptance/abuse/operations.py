@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator does to a relay that is in use: stop it, renew its certificate, give it too few descriptors."""
+"""Operations on a relay in use: stop, certificate renewal, too few descriptors."""
 import asyncio
 import collections
 import hashlib
@@ -17,7 +17,7 @@ LIVE, WAITING = 200, 50
 
 
 async def drain(stage):
-    """SIGTERM with live and waiting tunnels, all of which find their own end; phones need a token."""
+    """Checks SIGTERM with live and waiting tunnels, all of which end by themselves; authenticators need a token."""
     load = stage.load
     token, wrong = load.secret(), load.secret()
     tokens = stage.folder / "tokens"
@@ -25,38 +25,39 @@ async def drain(stage):
     async with stage.own_relay("drain", "--new-token-file", tokens, "--drain-grace", "60") as relay:
         for missing in (None, wrong):
             seen = await load.status(relay, f"/cable/new/{load.tunnel_id()}", token=missing)
-            require(seen == 401, f"a phone with a wrong token or none was answered {seen}")
+            require(seen == 401, f"expected 401 for an authenticator with a wrong token or none; found {seen}")
         live = await open_live(load, relay, LIVE, token=token)
         waiting = await open_waiting(load, relay, WAITING, early=100, token=token)
-        require((await relay.get("/readyz"))[0] == 200, "/readyz did not answer 200")
+        require((await relay.get("/readyz"))[0] == 200, "expected 200 from /readyz; found another status")
         relay.signal(signal.SIGTERM)
 
         async def drains():
             return (await relay.get("/readyz"))[0] == 404
 
         start = time.monotonic()
-        await until("/readyz to answer 404", drains, 60, pause=0.01)
+        await until("/readyz to return 404", drains, 60, pause=0.01)
         noticed = time.monotonic() - start
-        require((await relay.get("/healthz"))[0] == 200, "/healthz of a relay that drains did not answer 200")
+        require((await relay.get("/healthz"))[0] == 200, "expected 200 from /healthz of a draining relay; found "
+                                                         "another status")
         await relay.shows("hybrid_relay_draining", 1)
         late = await at_once(20, lambda _: load.status(relay, f"/cable/new/{load.tunnel_id()}", token=token), range(20))
-        require(set(late) == {503}, f"new phones were answered {collections.Counter(late)}, not 503")
+        require(set(late) == {503}, f"expected 503 for new authenticators; found {collections.Counter(late)}")
         await join_all(load, waiting)
         await converse_all([*live, *waiting])
         none_ended([*live, *waiting], "while the relay drained")
-        require(relay.status is None, "the relay ended before its tunnels")
+        require(relay.status is None, "expected the relay to outlive its tunnels; it ended first")
         seen = await relay.value("hybrid_relay_new_by_token_total", token="battery")
-        require(seen == LIVE + WAITING, f"{seen} tunnels were counted for the token, not {LIVE + WAITING}")
+        require(seen == LIVE + WAITING, f"expected {LIVE + WAITING} tunnels counted for the token; found {seen}")
         await close_all([*live, *waiting])
         start = time.monotonic()
         status = await relay.ended(60)
-        require(status == 0, f"the relay ended with status {status}")
+        require(status == 0, f"expected exit status 0; found {status}")
     return (f"{LIVE} live and {WAITING} waiting: /readyz 404 after {noticed * 1e3:.0f} ms, 20 new ones 503, all "
             f"{WAITING} joined, all finished, exit 0 {time.monotonic() - start:.2f} s after the last")
 
 
 async def drain_grace(stage):
-    """SIGTERM with tunnels that do not end: the grace time does, with 1001."""
+    """Checks SIGTERM with tunnels that do not end: the relay closes them with 1001 after the grace time."""
     load, grace = stage.load, 2
     async with stage.own_relay("grace", "--drain-grace", str(grace), certificates=stage.certificates) as relay:
         tunnels = [*await open_live(load, relay, LIVE), *await open_waiting(load, relay, WAITING)]
@@ -65,21 +66,23 @@ async def drain_grace(stage):
         times = []
 
         async def one(end):
-            code = await within(grace + 60, "an end to be told", end.told())
-            require(code == 1001, f"an end should have been told 1001 and was {end.ending}")
+            code = await within(grace + 60, "a close frame", end.close_code())
+            require(code == 1001, f"expected close code 1001; found {end.ending}")
             times.append(time.monotonic() - start)
 
         ends = [end for tunnel in tunnels for end in tunnel.ends]
         await at_once(len(ends), one, ends)
-        require(min(times) >= grace - 0.1, f"an end was told after {min(times):.1f} s already; the grace is {grace} s")
+        require(min(times) >= grace - 0.1, f"expected no close before the grace time of {grace} s; found one after "
+                                           f"{min(times):.1f} s")
         status = await relay.ended(60)
-        require(status == 0, f"the relay ended with status {status}")
-    return (f"{len(ends)} ends told 1001 after {min(times):.1f} to {max(times):.1f} s (grace {grace} s), exit 0 after "
+        require(status == 0, f"expected exit status 0; found {status}")
+    return (f"{len(ends)} ends closed with 1001 after {min(times):.1f} to {max(times):.1f} s (grace {grace} s), exit "
+            "0 after "
             f"{time.monotonic() - start:.1f} s")
 
 
 async def certificate_swap(stage):
-    """New certificates under 200 live tunnels: none is dropped, new connections see the new one."""
+    """Replaces certificates under 200 live tunnels: no tunnel ends, and new connections get the new certificate."""
     load, door, certificates = stage.load, stage.tls, stage.certificates
     tunnels = await open_live(load, door, LIVE)
 
@@ -99,19 +102,19 @@ async def certificate_swap(stage):
         async def look():
             return await shown() == certificates.encoded(number)
 
-        await until(f"certificate {number} to be shown", look, 20, pause=0.1)
+        await until(f"certificate {number} to be in use", look, 20, pause=0.1)
         return time.monotonic() - start
 
     async def stays(number, what):
-        """A signal must bring no other certificate; the relay counts that it looked."""
+        """Checks that a signal loads no other certificate; the relay counts the attempt."""
         before = await door.value("hybrid_relay_reloads_total", part="certificate", result="kept")
         door.signal(signal.SIGHUP)
 
         async def look():
             return await door.value("hybrid_relay_reloads_total", part="certificate", result="kept") > before
 
-        await until(f"{what} to be noticed", look, 20)
-        require(await shown() == certificates.encoded(number), f"{what} has changed the certificate")
+        await until(f"{what} to be counted", look, 20)
+        require(await shown() == certificates.encoded(number), f"{what} changed the certificate in use")
 
     done = await door.value("hybrid_relay_reloads_total", part="certificate", result="done")
     pairs = certificates.pairs
@@ -130,21 +133,21 @@ async def certificate_swap(stage):
     door.signal(signal.SIGHUP)
     await shows(0)
     seen = await door.value("hybrid_relay_reloads_total", part="certificate", result="done") - done
-    require(seen >= 3, f"{seen} reloads were counted, not 3 or more")
+    require(seen >= 3, f"expected at least 3 reloads; found {seen}")
     none_ended(tunnels, "with the old certificate")
     await converse_all(tunnels)
     await close_all(tunnels)
-    return (f"{LIVE} tunnels untouched; the new certificate shown {by_signal:.2f} s after SIGHUP, {by_change:.2f} s "
-            f"after the files' change alone; a wrong key and an empty file kept the old one")
+    return (f"{LIVE} tunnels unaffected; new certificate in use {by_signal:.2f} s after SIGHUP, {by_change:.2f} s "
+            f"after a change of the files alone; a wrong key and an empty file kept the old one")
 
 
-# Of one core, while connections beyond the limit knock some 80 times a second. Each costs the relay something; a loop
-# that spins costs it a whole core.
+# Share of one core, under some 80 connections a second beyond the limit. Each has a cost, but a busy loop would use a
+# whole core.
 SPINNING = 0.25
 
 
 class Knocking:
-    """Connections that come again and again, each given up after a while, and what they cost the relay meanwhile."""
+    """Connections that are repeated and each given up after a while, and the relay's processor time meanwhile."""
 
     def __init__(self, load, relay, patience):
         self._load, self._relay, self._patience = load, relay, patience
@@ -158,18 +161,19 @@ class Knocking:
             self.answers[await self._knock()] += 1
             await asyncio.sleep(0.01)
         self.used = (self._relay.processor() - processor) / (time.monotonic() - start)
-        require(self.used < SPINNING, f"{what} the relay uses {self.used:.0%} of a core")
+        require(self.used < SPINNING, f"expected the relay to use less than {SPINNING:.0%} of a core {what}; found "
+                                      f"{self.used:.0%}")
 
     async def _knock(self):
         try:
             async with asyncio.timeout(self._patience):
                 return await self._load.status(self._relay, f"/cable/new/{self._load.tunnel_id()}")
         except TimeoutError:
-            return "left waiting"
+            return "no response"
 
 
 async def few_descriptors(stage):
-    """256 descriptors and more connections than that; then fewer than are open, under a relay that runs."""
+    """Checks 256 descriptors with more connections, then a limit below the number that a running relay has open."""
     load, wanted = stage.load, 400
     async with stage.own_relay("descriptors", before=("prlimit", "--nofile=256")) as relay:
         idle = relay.descriptors()
@@ -181,38 +185,43 @@ async def few_descriptors(stage):
             except Refused as refusal:
                 refused[refusal.status] += 1
             except HungUp:
-                refused["hung up on"] += 1
+                refused["closed"] += 1
             except Failed as failure:
                 refused[str(failure)] += 1
 
         await at_once(wanted, one, range(wanted))
-        require(set(refused) <= {503, "hung up on"} and refused, f"beyond the limit they were {dict(refused)}")
-        require(len(phones) >= 100, f"256 descriptors should carry 100 connections at least, and carry {len(phones)}")
+        require(set(refused) <= {503, "closed"} and refused, "expected only 503 or a closed connection beyond the "
+                                                             f"limit; found {dict(refused)}")
+        require(len(phones) >= 100, f"expected at least 100 connections with 256 descriptors; found {len(phones)}")
         knocking = Knocking(load, relay, PATIENCE)
         await knocking.go_on(2, "beyond its limit of connections")
-        require(set(knocking.answers) <= {503, 0}, f"later ones were {dict(knocking.answers)}")
-        require((await relay.get("/healthz"))[0] == 200, "the admin listener answers no more")
+        require(set(knocking.answers) <= {503, 0}, "expected only 503 or a closed connection for later ones; found "
+                                                   f"{dict(knocking.answers)}")
+        require((await relay.get("/healthz"))[0] == 200, "expected 200 from the admin listener; found another status")
         held = len(phones)
-        # Half of the phones leave, the clients of the others come.
+        # Half of the authenticators leave; clients of the others connect.
         for end, _, _ in phones[held // 2:]:
             end.hang_up()
         await relay.shows("hybrid_relay_connections_open", held // 2)
         for phone, tunnel, routing in phones[:held // 2]:
             client = await load.client(relay, tunnel, routing)
             phone.send(b"here")
-            require(await within(PATIENCE, "a message", client.receive()) == b"here", "a message was changed")
+            require(await within(PATIENCE, "a message", client.receive()) == b"here", "expected the message that was "
+                                                                                      "sent; found another")
             client.hang_up()
         await relay.is_empty()
         lowered = await _lowered(load, relay, idle)
         lines = relay.said().count("\n")
-        require(lines < 3 * wanted, f"the log has {lines} lines")
-    return (f"of {wanted} at once {held} were let in, {refused['hung up on']} hung up on, {refused[503]} answered 503; "
-            f"knocking on: {sum(knocking.answers.values())} more, relay at {knocking.used:.0%} of a core; all well "
+        require(lines < 3 * wanted, f"expected fewer than {3 * wanted} log lines; found {lines}")
+    return (f"of {wanted} at once {held} were admitted, {refused['closed']} closed, {refused[503]} rejected with 503; "
+            f"{sum(knocking.answers.values())} later attempts, relay at {knocking.used:.0%} of a core; all well "
             f"afterwards; {lowered}")
 
 
 async def _lowered(load, relay, idle):
-    """The relay's own limit does not help where the descriptors go in another way: accepting fails then."""
+    """Uses up the descriptors in another way than by connections, so that accept fails in spite of the relay's
+    limit.
+    """
     room = 20
     subprocess.run(["prlimit", "--pid", str(relay.pid), f"--nofile={idle + room}:256"], check=True)
     try:
@@ -220,9 +229,9 @@ async def _lowered(load, relay, idle):
         filling = [asyncio.ensure_future(load.line(relay)) for _ in range(3 * room)]
         lines = await asyncio.gather(*filling)
         await until("the descriptors to be used up", lambda: relay.descriptors() >= idle + room - 1, 20)
-        # Nobody is answered now, so nobody waits for long.
+        # No connection gets a response now, so each attempt is short.
         knocking = Knocking(load, relay, 0.5)
-        await knocking.go_on(2, "with no descriptor left to accept by")
+        await knocking.go_on(2, "with no descriptor left for accept")
         await converse_all(tunnels, SIZES)
         for line in lines:
             line.hang_up()
@@ -239,4 +248,4 @@ async def _lowered(load, relay, idle):
     await until("a new tunnel", works, 20)
     await close_all(tunnels)
     await relay.is_empty()
-    return f"with no descriptor left to accept by: {knocking.used:.0%} of a core, then all well"
+    return f"with no descriptor left for accept: {knocking.used:.0%} of a core, then all well"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A relay in a process of its own: its ports, its metrics, its memory, its end."""
+"""Relay processes: ports, metrics, memory, exit."""
 import asyncio
 import os
 import re
@@ -11,15 +11,15 @@ from pathlib import Path
 from load import without_settings
 from waiting import Failed, require, standstill, until
 
-# What all of a relay's tunnels and connections leave behind when they are gone: nothing.
+# Gauges that are 0 when no tunnel and no connection is left.
 GAUGES = ("hybrid_relay_tunnels_open", "hybrid_relay_tunnels_waiting", "hybrid_relay_connections_open",
           "hybrid_relay_buffered_bytes")
-# Of the node's number every routing ID begins with; no decimal number in a log can look like one.
+# The first byte of each routing ID is the node number; no decimal number in a log begins like that.
 NODE = 0xFADE
 
 
 class Metrics:
-    """What /metrics said."""
+    """Content of /metrics."""
 
     def __init__(self, text):
         self.text = text
@@ -31,16 +31,19 @@ class Metrics:
                 self._values[name, frozenset(re.findall(r'(\w+)="([^"]*)"', labels))] = float(value)
 
     def __call__(self, name, **labels):
-        """A value. A series that is not there yet is 0 if others of its name are, and a failure if none is."""
+        """Returns a value; 0 for a series that does not exist yet but whose metric does. Raises Failed if no series
+        has that name.
+        """
         series = name, frozenset(labels.items())
         if series not in self._values:
-            require(any(known == name for known, _ in self._values), f"/metrics has no {name}")
+            require(any(known == name for known, _ in self._values), f"expected {name} in /metrics; found no series "
+                                                                     "of that name")
             return 0
         return int(self._values[series])
 
 
 class Certificates:
-    """Certificates for localhost, each with a key of its own, and what a client needs to believe any of them."""
+    """Certificates for localhost, each with its own key, and a TLS context that trusts all of them."""
 
     def __init__(self, folder, count):
         self.pairs = []
@@ -55,19 +58,19 @@ class Certificates:
             self.pairs.append(pair)
 
     def encoded(self, number):
-        """A certificate as it comes over the wire."""
+        """Returns a certificate as DER."""
         return ssl.PEM_cert_to_DER_cert(self.pairs[number][0].read_text())
 
 
 def put(source, target):
-    """Replaces a file as a whole, as tools that renew certificates do."""
+    """Replaces a file atomically, as certificate renewal tools do."""
     fresh = target.with_name(target.name + ".new")
     fresh.write_bytes(source if isinstance(source, bytes) else source.read_bytes())
     os.replace(fresh, target)
 
 
 class Process:
-    """A program that is stopped with us, whatever happens, and whose output stands in a file."""
+    """A program that is killed when this process ends, with its output in a file."""
 
     def __init__(self, name, argv, folder, *, environment=None, pass_fds=()):
         self.name = name
@@ -99,22 +102,22 @@ class Process:
         self._process.wait(30)
 
     async def ended(self, seconds):
-        """Its exit status, once it has ended."""
+        """Waits for the end; returns the exit status."""
         await until(f"{self.name} to end", lambda: self.status is not None, seconds, pause=0.01)
         return self.status
 
     def resident(self):
         """Resident memory in KiB."""
         match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())
-        require(match, f"{self.name} has no memory: it is gone")
+        require(match, f"expected {self.name} to run; it is gone")
         return int(match[1])
 
     async def settled(self):
-        """Resident memory in KiB when it has not changed for longer than it takes a relay to give some back."""
-        return await standstill(f"the memory of {self.name} to stand still", self.resident, looks=40, pause=0.1)
+        """Returns resident memory in KiB, once it has not changed for longer than the relay takes to return memory."""
+        return await standstill(f"the memory of {self.name} to be stable", self.resident, looks=40, pause=0.1)
 
     def processor(self):
-        """Seconds of processor time so far."""
+        """Processor time so far, in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -123,7 +126,7 @@ class Process:
 
 
 class Relay(Process):
-    """`hybrid-relay serve` with an admin listener, on ports that the system chose."""
+    """`hybrid-relay serve` with an admin listener, on ports that the system chooses."""
 
     def __init__(self, name, program, folder, *options, certificates=None, pair=0, before=(), proxied=False):
         self.tls, self.is_proxied = certificates.trust if certificates else None, proxied
@@ -136,7 +139,7 @@ class Relay(Process):
             options = ("--plaintext", *options)
         if proxied:
             options = ("--proxy-protocol-from", "127.0.0.1/32", *options)
-        # A file of settings that this machine may have must not count.
+        # A settings file of this machine must have no effect.
         (folder / "nothing.env").touch()
         self.address = self.admin = None
         self._last_metrics = folder / f"{name}.metrics"
@@ -144,7 +147,7 @@ class Relay(Process):
                                 "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *options], folder)
 
     async def listens(self):
-        """Waits until it does, and learns where."""
+        """Waits until the relay listens, and reads its ports."""
         def look():
             if self.status is not None:
                 raise Failed(f"{self.name} ended with status {self.status}:\n{self.said()}")
@@ -159,19 +162,20 @@ class Relay(Process):
         return self
 
     async def get(self, path):
-        """Status and body of a page of the admin listener."""
+        """Returns status and body of a page of the admin listener."""
         async with asyncio.timeout(30):
             reader, writer = await asyncio.open_connection(*self.admin)
             writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             answer = (await reader.read()).decode()
             writer.close()
         head, _, body = answer.partition("\r\n\r\n")
-        require(head.startswith("HTTP/1.1 "), f"the admin listener of {self.name} answered {path} with nothing")
+        require(head.startswith("HTTP/1.1 "), f"expected an HTTP response for {path} from the admin listener of "
+                                              f"{self.name}; found none")
         return int(head.split()[1]), body
 
     async def metrics(self):
         status, text = await self.get("/metrics")
-        require(status == 200, f"/metrics of {self.name} answered {status}")
+        require(status == 200, f"expected 200 from /metrics of {self.name}; found {status}")
         self._last_metrics.write_text(text)
         return Metrics(text)
 
@@ -190,10 +194,10 @@ class Relay(Process):
         try:
             await until(f"{name} to be {wanted}", look, seconds)
         except Failed as failure:
-            raise Failed(f"{failure}; it is {seen}") from None
+            raise Failed(f"{failure}; found {seen}") from None
 
     async def is_empty(self, seconds=20):
-        """Waits until nothing of any tunnel or connection is left."""
+        """Waits until no tunnel and no connection is left."""
         left = {}
 
         async def look():
@@ -206,10 +210,11 @@ class Relay(Process):
             await until("the gauges to be 0", look, seconds)
         except Failed:
             what = ", ".join(f"{name} {value}" for name, value in left.items())
-            raise Failed(f"{seconds} s after the last connection {self.name} shows {what}") from None
+            raise Failed(f"expected all gauges at 0 within {seconds} s after the last connection to {self.name}; "
+                         f"found {what}") from None
 
     async def stop(self):
-        """Ends it by SIGTERM and returns its exit status; a relay without tunnels needs no time."""
+        """Ends it with SIGTERM; returns its exit status. A relay without tunnels ends at once."""
         if self.status is None:
             self.signal(signal.SIGTERM)
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends that leave by RST, in every state that a connection can have; the other end is told."""
+"""RST in every state of a connection; the other end must get a close frame."""
 import asyncio
 import secrets
 import time
@@ -10,41 +10,41 @@ from waiting import Failed, at_once, require, standstill, until, within
 from websocket import BINARY, CLOSE, Refused, frame, frame_head, request
 
 EACH = 20
-# A sweep is a second; an RST is noticed at once, so this is for the load.
+# The sweep runs every second; an RST is detected at once, so the rest is for the load.
 PROMPTLY = 20
-# How the other end learns that its peer is gone.
+# Ways in which the relay reports the loss of the peer.
 GONE = {1001}
 
 
 class Case:
-    """One state on one relay: what is told how quickly."""
+    """One state on one relay: the close codes and their delay."""
 
     def __init__(self, load, door):
         self.load, self.door = load, door
         self.slowest = 0
         self.count = 0
 
-    async def told(self, ends, codes=GONE):
-        """Every end must be told one of the codes, promptly."""
+    async def expect_close(self, ends, codes=GONE):
+        """Checks that every end gets one of the codes in time."""
         start = time.monotonic()
 
         async def one(end):
             try:
-                code = await within(PROMPTLY, "an end to be told of an RST", end.told())
+                code = await within(PROMPTLY, "a close frame after an RST", end.close_code())
             except Failed as failure:
-                raise Failed(f"{failure}; it is {end.ending}") from None
-            require(code in codes, f"an end should have been told one of {sorted(codes)} and was {end.ending}")
+                raise Failed(f"{failure}; found {end.ending}") from None
+            require(code in codes, f"expected one of the close codes {sorted(codes)}; found {end.ending}")
             self.slowest = max(self.slowest, time.monotonic() - start)
 
         await at_once(len(ends), one, ends)
         self.count += len(ends)
 
     async def accepted(self, lines, before):
-        """Waits until the relay has taken new connections."""
+        """Waits until the relay has accepted new connections."""
         async def look():
             return await self.door.value("hybrid_relay_connections_total") >= before + len(lines)
 
-        await until("the relay to take connections", look, PATIENCE)
+        await until("the relay to accept connections", look, PATIENCE)
 
     async def lines(self, **options):
         before = await self.door.value("hybrid_relay_connections_total")
@@ -52,7 +52,7 @@ class Case:
         await self.accepted(lines, before)
         return lines
 
-    # The states
+    # States
 
     async def before_the_request(self):
         for line in await self.lines():
@@ -80,10 +80,11 @@ class Case:
             try:
                 client = await self.load.client(self.door, tunnel.id, tunnel.routing)
             except Refused as refusal:
-                require(refusal.status == 404, f"a client of a phone that is gone was answered {refusal.status}")
+                require(refusal.status == 404, "expected 404 for a client whose authenticator is gone; found "
+                                               f"{refusal.status}")
                 return
-            # It came before the relay knew; then it is told so.
-            await self.told([client])
+            # The client connected before the relay detected the loss; it then gets a close frame.
+            await self.expect_close([client])
 
         await at_once(EACH, is_forgotten, tunnels)
 
@@ -93,29 +94,30 @@ class Case:
             await at_once(EACH, lambda tunnel: tunnel.converse((81, 81)), tunnels)
             for tunnel in tunnels:
                 getattr(tunnel, reset).reset()
-            await self.told([getattr(tunnel, rest) for tunnel in tunnels])
+            await self.expect_close([getattr(tunnel, rest) for tunnel in tunnels])
 
     async def in_a_message(self):
-        """In a frame that the relay holds until it is whole."""
+        """Within a frame that the relay holds until it is complete."""
         tunnels = await open_live(self.load, self.door, EACH)
         for tunnel in tunnels:
             tunnel.phone.write(frame_head(1000) + bytes(4) + bytes(500))
-        # A message the other way shows that the half of one does no harm.
+        # A message in the other direction shows that the partial one does no harm.
         await at_once(EACH, lambda tunnel: tunnel.converse((81,)), tunnels)
         for tunnel in tunnels:
             tunnel.phone.reset()
-        await self.told([tunnel.client for tunnel in tunnels])
-        require(not any(tunnel.client.received_bytes for tunnel in tunnels), "half a frame was passed on")
+        await self.expect_close([tunnel.client for tunnel in tunnels])
+        require(not any(tunnel.client.received_bytes for tunnel in tunnels), "expected no part of an incomplete "
+                                                                             "frame; some was forwarded")
 
     async def in_a_large_message(self):
-        """In a frame of which the other end has a part."""
+        """Within a frame of which the other end has a part."""
         tunnels = await open_live(self.load, self.door, EACH)
         for tunnel in tunnels:
             tunnel.phone.write(frame_head(200_000) + bytes(4) + bytes(100_000))
         for tunnel in tunnels:
             await until("the first part of a message", lambda: tunnel.client.received_bytes >= 65_536, PATIENCE)
             tunnel.phone.reset()
-        await self.told([tunnel.client for tunnel in tunnels])
+        await self.expect_close([tunnel.client for tunnel in tunnels])
 
     async def between_fragments(self):
         tunnels = await open_live(self.load, self.door, EACH)
@@ -124,10 +126,10 @@ class Case:
         for tunnel in tunnels:
             await until("the first fragment", lambda: tunnel.phone.received_bytes == 300, PATIENCE)
             tunnel.client.reset()
-        await self.told([tunnel.phone for tunnel in tunnels])
+        await self.expect_close([tunnel.phone for tunnel in tunnels])
 
     async def in_backpressure(self):
-        """One end does not read, the other is no longer read; either leaves."""
+        """One end does not read, and the other's data stalls; either one leaves."""
         for reset, rest in (("phone", "client"), ("client", "phone")):
             tunnels = await open_waiting(self.load, self.door, EACH, narrow=True)
             await at_once(EACH, lambda tunnel: tunnel.join(self.load, stalls=True, narrow=True), tunnels)
@@ -140,33 +142,33 @@ class Case:
 
             pouring = [asyncio.ensure_future(pour(tunnel.phone)) for tunnel in tunnels]
             try:
-                await standstill("the flood to stand still", lambda: sum(
+                await standstill("the flood to stall", lambda: sum(
                     tunnel.phone.unsent for tunnel in tunnels), looks=16)
                 for tunnel in tunnels:
                     getattr(tunnel, reset).reset()
                     tunnel.client.read_on()
-                await self.told([getattr(tunnel, rest) for tunnel in tunnels])
+                await self.expect_close([getattr(tunnel, rest) for tunnel in tunnels])
             finally:
                 for task in pouring:
                     task.cancel()
 
     async def behind_a_close(self):
-        """Close frame and RST together; the RST may be quicker."""
+        """Close frame and RST together; the RST may overtake the frame."""
         tunnels = await open_live(self.load, self.door, EACH)
         for tunnel in tunnels:
             tunnel.phone.write(frame((1000).to_bytes(2, "big"), CLOSE))
             tunnel.phone.reset()
-        await self.told([tunnel.client for tunnel in tunnels], {1000, 1001})
+        await self.expect_close([tunnel.client for tunnel in tunnels], {1000, 1001})
 
     async def closing(self):
-        """The relay has said its last word to both, and both answer with an RST."""
+        """The relay has sent close frames to both ends, and both respond with RST."""
         tunnels = await open_live(self.load, self.door, EACH)
         await at_once(EACH, lambda tunnel: tunnel.converse((81,)), tunnels)
         for tunnel in tunnels:
             for end in tunnel.ends:
                 end.on_close = end.reset
             tunnel.phone.say_close(1000)
-        await self.told([end for tunnel in tunnels for end in tunnel.ends], {1000})
+        await self.expect_close([end for tunnel in tunnels for end in tunnel.ends], {1000})
 
 
 COMMON = (Case.before_the_request, Case.in_the_head, Case.waiting, Case.paired, Case.in_a_message,
@@ -175,7 +177,7 @@ COMMON = (Case.before_the_request, Case.in_the_head, Case.waiting, Case.paired, 
 
 async def resets(stage):
     """RST in every state, with and without TLS."""
-    slowest, told = 0, 0
+    slowest, closed = 0, 0
     for door, states in ((stage.plain, (*COMMON, Case.in_the_proxy_header)),
                          (stage.tls, (*COMMON, Case.in_the_tls_handshake))):
         for state in states:
@@ -184,6 +186,7 @@ async def resets(stage):
                 await state(case)
             except Failed as failure:
                 raise Failed(f"{state.__name__.replace('_', ' ')} ({door.name}): {failure}") from None
-            slowest, told = max(slowest, case.slowest), told + case.count
-    return (f"{len(COMMON) + 1} states, {EACH} times each, plainly and by TLS; {told} ends were told of their peer's, "
+            slowest, closed = max(slowest, case.slowest), closed + case.count
+    return (f"{len(COMMON) + 1} states, {EACH} times each, with and without TLS; {closed} ends got a close frame for "
+            "their peer's RST, "
             f"after {slowest:.2f} s at most")

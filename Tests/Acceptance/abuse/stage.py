@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cases work with: the load, the two relays that live as long as the battery, and relays of their own."""
+"""Environment of the cases: the load, two relays for all cases, and relays for a single one."""
 import contextlib
 import itertools
 
 from load import Load
 from relay import NODE, Certificates, Relay
 
-# The pairs that the relay with TLS is given one after the other.
+# Certificates that the TLS relay uses one after the other.
 PAIRS = 4
 
 
 class Stage:
-    """Two relays with their default limits, one that speaks plainly, one with TLS; 127.0.0.1 is their balancer."""
+    """Two relays with their default limits, one without TLS, one with; 127.0.0.1 is their balancer."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -38,7 +38,7 @@ class Stage:
 
     @contextlib.asynccontextmanager
     async def own_relay(self, name, *options, **more):
-        """A relay for one case."""
+        """Returns a relay for one case."""
         relay = self._make(f"{name}-{next(self._numbers)}", *options, **more)
         try:
             yield await relay.listens()
@@ -46,10 +46,10 @@ class Stage:
             relay.kill()
 
     async def end(self):
-        """Ends the two relays as an operator would; returns their exit statuses."""
+        """Ends the two relays with SIGTERM; returns their exit statuses."""
         return {relay.name: await relay.stop() for relay in self.lasting}
 
     def kill(self):
-        """Ends whatever still runs."""
+        """Kills all processes that still run."""
         for relay in self._relays:
             relay.kill()

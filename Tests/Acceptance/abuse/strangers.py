@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those who never come to have a tunnel, or want too many of them."""
+"""Unauthenticated peers that never open a tunnel, or open too many."""
 import asyncio
 import collections
 import ipaddress
@@ -12,21 +12,21 @@ from tunnels import close_all, converse_all, none_ended, open_live, still_works
 from waiting import at_once, require, until, within
 from websocket import HungUp, Refused, request
 
-# The relay's defaults.
+# Defaults of the relay.
 HEAD_TIME = 5
 SOURCE_OPEN, SOURCE_NEW = 64, 60
-# The relay looks at its connections once a second, and hangs up one look after its answer; the rest is for the load.
+# The relay checks its connections once a second and closes one check after its response; the rest is for the load.
 LATE = 20
-# The beginning of a TLS handshake.
+# Beginning of a TLS handshake.
 HALF_HELLO = bytes.fromhex("160301020001000001fc0303")
 
 
 async def half_requests(stage):
-    """Slow and silent connections, 1,000 at once, from many sources; real tunnels go on."""
+    """Opens 1,000 slow and silent connections from many sources, while real tunnels go on."""
     load = stage.load
     whole = request(f"/cable/new/{load.tunnel_id()}")
     header = proxy_header(load.named("203.0.113.7"), 2)
-    # What, how many, where, what is sent at once, what is sent a byte a second, whether a 408 can be seen.
+    # Description, number, door, bytes sent at once, bytes sent one per second, True if a 408 is expected.
     halves = (
         ("silent", 250, stage.plain, {}, b"", True),
         ("a byte a second", 250, stage.plain, {}, whole, True),
@@ -40,7 +40,7 @@ async def half_requests(stage):
 
     async def one(half):
         what, _, door, options, drip, is_answered = half
-        # The relay's clock begins between these two.
+        # The relay's timeout begins between these two points.
         start = time.monotonic()
         line = await load.line(door, **options)
         connected = time.monotonic()
@@ -49,14 +49,14 @@ async def half_requests(stage):
             done, _ = await asyncio.wait({line.over}, timeout=1)
             if done:
                 break
-        await within(PATIENCE, f"{what!r} to be hung up on", asyncio.shield(line.over))
+        await within(PATIENCE, f"the relay to close {what!r}", asyncio.shield(line.over))
         end = time.monotonic()
         seconds = end - start
         answer = bytes(line.heard[:13])
         if is_answered:
-            require(answer == b"HTTP/1.1 408 ", f"{what!r} was answered {answer!r}, not 408")
+            require(answer == b"HTTP/1.1 408 ", f"expected 408 for {what!r}; found {answer!r}")
         require(seconds >= HEAD_TIME and end - connected <= HEAD_TIME + LATE,
-                f"{what!r} was hung up on after {seconds:.1f} s")
+                f"expected {what!r} to be closed within {HEAD_TIME + LATE} s; found {seconds:.1f} s")
         return seconds
 
     everybody = [half for half in halves for _ in range(half[1])]
@@ -73,14 +73,14 @@ async def half_requests(stage):
     await close_all(tunnels)
     proxies = await stage.plain.value("hybrid_relay_connections_refused_total", reason="proxy") \
         - before["plain"]("hybrid_relay_connections_refused_total", reason="proxy")
-    require(proxies == 100, f"{proxies} connections were counted as refused for their PROXY header, not 100")
-    return (f"{len(everybody)} hung up on after {min(seconds):.1f} to {max(seconds):.1f} s, "
+    require(proxies == 100, f"expected 100 connections refused for their PROXY header; found {proxies}")
+    return (f"{len(everybody)} closed after {min(seconds):.1f} to {max(seconds):.1f} s, "
             f"{sum(half[1] for half in halves if half[5])} of them with 408; 50 tunnels carried "
-            f"{rounds * 50 * 6} messages meanwhile, the slowest took {slowest * 1e3:.0f} ms")
+            f"{rounds * 50 * 6} messages meanwhile, the slowest in {slowest * 1e3:.0f} ms")
 
 
 async def odd_requests(stage):
-    """Requests that are refused, each with its status."""
+    """Checks the status of requests that must be refused."""
     load = stage.load
     tunnel = load.tunnel_id()
     good = request(f"/cable/new/{tunnel}")
@@ -98,20 +98,20 @@ async def odd_requests(stage):
     async def one(case):
         door, sent, wanted, options = case
         line = await load.line(door, first=sent, **options)
-        await within(PATIENCE, "an answer to an odd request", asyncio.shield(line.over))
+        await within(PATIENCE, "a response to a malformed request", asyncio.shield(line.over))
         seen = bytes(line.heard.partition(b"\r\n")[0])
-        require(seen.startswith(b"HTTP/1.1 %d " % wanted), f"{sent[:40]!r} was answered {seen!r}, not {wanted}")
+        require(seen.startswith(b"HTTP/1.1 %d " % wanted), f"expected {wanted} for {sent[:40]!r}; found {seen!r}")
 
     everything = [(door, *case, {}) for door in stage.lasting for case in odd]
-    # Whoever is not the balancer must not say who he is.
+    # Only the balancer may send an address.
     header = proxy_header(load.named("203.0.113.8"), 1)
     everything += [(door, header + good, 400, {"header": False, "bind": "127.0.0.2"}) for door in (stage.plain,)]
     await at_once(len(everything), one, everything)
-    return f"{len(everything)} requests, each refused with its status"
+    return f"{len(everything)} requests, each refused with the expected status"
 
 
 class Flood:
-    """Many phones from one source, which keep what they get."""
+    """Many authenticators from one source, which keep their tunnels."""
 
     def __init__(self, load, door, attempts):
         self._load, self._door, self._attempts = load, door, attempts
@@ -127,36 +127,37 @@ class Flood:
             except Refused as refusal:
                 self.answers[refusal.status] += 1
             except HungUp:
-                self.answers["hung up"] += 1
+                self.answers["closed"] += 1
             else:
                 self.answers[101] += 1
                 self.held.append((end, tunnel, routing))
 
         await at_once(150, one, range(self._attempts))
-        # A bucket of as many as a minute brings, and what flows back meanwhile.
+        # Bucket of one minute's quota, and what is added meanwhile.
         allowed = min(SOURCE_OPEN, SOURCE_NEW + 1 + int(time.monotonic() - start))
-        require(len(self.held) <= allowed, f"one source has {len(self.held)} tunnels and may have {allowed}")
-        require(len(self.held) >= SOURCE_NEW, f"one source got {len(self.held)} tunnels; {SOURCE_NEW} are its right")
-        require(self.answers[429] and self.answers["hung up"] and set(self.answers) <= {101, 429, "hung up"},
-                f"the flood was answered {dict(self.answers)}")
+        require(len(self.held) <= allowed, f"expected at most {allowed} tunnels for one source; found {len(self.held)}")
+        require(len(self.held) >= SOURCE_NEW, f"expected at least {SOURCE_NEW} tunnels for one source; found "
+                                              f"{len(self.held)}")
+        require(self.answers[429] and self.answers["closed"] and set(self.answers) <= {101, 429, "closed"},
+                f"expected only 101, 429 and closed connections; found {dict(self.answers)}")
 
     async def let_go(self, options):
-        """Leaves all tunnels; then the source is let in again."""
+        """Closes all tunnels; the source must then be admitted again."""
         for end, _, _ in self.held:
             end.hang_up()
 
         async def is_let_in():
             return await self._load.status(self._door, f"/cable/new/{self._load.tunnel_id()}", **options()) == 101
 
-        await until("the source to be let in again", is_let_in, 20, pause=0.5)
+        await until("the source to be admitted again", is_let_in, 20, pause=0.5)
 
     @property
-    def told(self):
-        return f"{self.answers[101]} × 101, {self.answers[429]} × 429, {self.answers['hung up']} hung up on"
+    def summary(self):
+        return f"{self.answers[101]} × 101, {self.answers[429]} × 429, {self.answers['closed']} closed"
 
 
 async def _while_flooded(floods, others):
-    """Runs floods, and `others` again and again meanwhile; returns how often that was."""
+    """Runs floods, and repeats `others` meanwhile; returns the number of repetitions."""
     flooding = asyncio.ensure_future(asyncio.gather(*floods))
     rounds = 0
     try:
@@ -170,7 +171,7 @@ async def _while_flooded(floods, others):
 
 
 async def flood_by_tls(stage):
-    """New tunnels from one IPv4 address, over TLS; others are not harmed."""
+    """Floods from one IPv4 address, over TLS; other sources are not affected."""
     load, door = stage.load, stage.tls
     source = load.fresh_source()
     before = await door.metrics()
@@ -183,18 +184,18 @@ async def flood_by_tls(stage):
     after = await door.metrics()
     for name, labels, wanted in (("hybrid_relay_refusals_total", {"status": "429"}, flood.answers[429]),
                                  ("hybrid_relay_connections_refused_total", {"reason": "source"},
-                                  flood.answers["hung up"])):
+                                  flood.answers["closed"])):
         seen = after(name, **labels) - before(name, **labels)
-        require(seen == wanted, f"{name} {labels} rose by {seen}, and {wanted} were seen")
-    # What it holds are tunnels like others.
+        require(seen == wanted, f"expected {name} {labels} to rise by {wanted}; it rose by {seen}")
+    # The held tunnels work like others.
     _, tunnel, routing = flood.held[0]
     (await load.client(door, tunnel, routing)).hang_up()
     await flood.let_go(options)
-    return f"1,500 from one source: {flood.told}; {rounds * 5} tunnels of others meanwhile, none harmed"
+    return f"1,500 from one source: {flood.summary}; {rounds * 5} tunnels of others meanwhile, none affected"
 
 
 async def flood_by_proxy(stage):
-    """The same without TLS, from an IPv4 address and an IPv6 /64, through the balancer of many others."""
+    """The same without TLS, from an IPv4 address and an IPv6 /64, through the balancer of many sources."""
     load, door = stage.load, stage.plain
     v4 = load.fresh_source()
     network = ipaddress.ip_address("2001:db8::") + (random.randrange(1 << 32) << 64)
@@ -208,7 +209,7 @@ async def flood_by_proxy(stage):
     sources = []
 
     async def others():
-        """A source of its own for each tunnel, every third with IPv6."""
+        """Returns a new source for each tunnel; every third is IPv6."""
         host = load.fresh_source() if len(sources) % 3 else \
             load.named(ipaddress.ip_address("2001:db8:ffff::") + (random.randrange(1 << 16) << 64) + 1)
         sources.append(host)
@@ -216,7 +217,8 @@ async def flood_by_proxy(stage):
         phone, tunnel, routing = await load.phone(door, **options)
         client = await load.client(door, tunnel, routing, **options)
         phone.send(b"hello")
-        require(await within(PATIENCE, "a message", client.receive()) == b"hello", "a message was changed")
+        require(await within(PATIENCE, "a message", client.receive()) == b"hello", "expected the message that was "
+                                                                                   "sent; found another")
         phone.hang_up()
         client.hang_up()
 
@@ -226,5 +228,5 @@ async def flood_by_proxy(stage):
         await others()
     for flood, options in zip(floods, (from_v4, from_v6)):
         await flood.let_go(options)
-    return (f"400 from one IPv4 address: {floods[0].told}; 400 from an IPv6 /64: {floods[1].told}; "
-            f"{len(sources)} tunnels of others, none harmed")
+    return (f"400 from one IPv4 address: {floods[0].summary}; 400 from an IPv6 /64: {floods[1].summary}; "
+            f"{len(sources)} tunnels of others, none affected")

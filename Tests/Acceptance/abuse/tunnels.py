@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole tunnels: opened, talked through, compared and closed."""
+"""Complete tunnels: opened, used, compared and closed."""
 import secrets
 import time
 
 from load import PATIENCE
 from waiting import Failed, at_once, require, within
 
-# What a sign-in's messages weigh: handshake, getInfo, request, response; and one that is large.
+# Message sizes of a sign-in: handshake, getInfo, request, response; and a large one.
 SIZES = (81, 81, 400, 300, 900, 20_000)
-# Tunnels that are opened at the same time; more would only queue.
+# Number of tunnels opened concurrently; more would only queue.
 AT_ONCE = 100
 
 
 class Tunnel:
-    """A phone, and a client once there is one."""
+    """An authenticator, and a client once it has connected."""
 
     def __init__(self, door, phone, tunnel_id, routing):
         self.door, self.phone, self.id, self.routing = door, phone, tunnel_id, routing
@@ -28,7 +28,7 @@ class Tunnel:
         return self
 
     async def converse(self, sizes=SIZES):
-        """Messages to and fro, each waited for; returns the longest time that one took."""
+        """Exchanges messages one by one; returns the longest time of one."""
         slowest = 0
         for number, size in enumerate(sizes):
             sender, receiver = (self.client, self.phone) if number % 2 == 0 else (self.phone, self.client)
@@ -36,26 +36,28 @@ class Tunnel:
             start = time.monotonic()
             sender.send(message)
             arrived = await within(PATIENCE, f"a message of {size} bytes", receiver.receive())
-            require(arrived == message, f"a message of {size} bytes is not what arrived ({len(arrived)} bytes)")
+            require(arrived == message, f"expected the message of {size} bytes that was sent; found another of "
+                                        f"{len(arrived)} bytes")
             slowest = max(slowest, time.monotonic() - start)
         return slowest
 
     def compare(self):
-        """What either end sent must be what the other got: bytes, boundaries, order."""
+        """Checks that each end received what the other sent: bytes, boundaries, order."""
         for sender, receiver, way in ((self.phone, self.client, "to the client"), (self.client, self.phone, "back")):
             require(sender.sent_bytes == receiver.received_bytes and sender.sent.digest() == receiver.received.digest(),
-                    f"{sender.sent_bytes} bytes were sent {way}, and {receiver.received_bytes} or others arrived")
+                    f"expected the {sender.sent_bytes} bytes that were sent {way}; found {receiver.received_bytes} or "
+                    "others")
 
     async def close(self, by="phone", code=1000):
-        """One end says goodbye; both must be told the same code."""
+        """Closes one end; both must get the same close code."""
         (self.phone if by == "phone" else self.client).say_close(code)
         for end in self.ends:
-            seen = await within(PATIENCE, "a tunnel to close", end.told())
-            require(seen == code, f"an end should have been told {code} and was {end.ending}")
+            seen = await within(PATIENCE, "a tunnel to close", end.close_code())
+            require(seen == code, f"expected close code {code}; found {end.ending}")
 
 
 async def open_waiting(load, door, count, early=None, **options):
-    """Phones that wait; with `early`, each has sent so many bytes already."""
+    """Opens authenticators that wait; with `early`, each has sent so many bytes already."""
     async def one(_):
         tunnel = Tunnel(door, *await load.phone(door, **options))
         if early:
@@ -66,12 +68,13 @@ async def open_waiting(load, door, count, early=None, **options):
 
 
 async def join_all(load, tunnels):
-    """Brings every tunnel its client; what its phone said early must come first."""
+    """Connects a client to every tunnel; early messages of the authenticator must come first."""
     async def one(tunnel):
         await tunnel.join(load)
         if tunnel.phone.sent_bytes:
-            early = await within(PATIENCE, "what a phone said early", tunnel.client.receive())
-            require(len(early) == tunnel.phone.sent_bytes, "what a phone said early is not what arrived")
+            early = await within(PATIENCE, "an early message of the authenticator", tunnel.client.receive())
+            require(len(early) == tunnel.phone.sent_bytes, "expected the early message of the authenticator; found "
+                                                           "another")
 
     await at_once(AT_ONCE, one, tunnels)
 
@@ -83,12 +86,12 @@ async def open_live(load, door, count, **options):
 
 
 async def converse_all(tunnels, sizes=SIZES):
-    """Every tunnel at the same time; returns the longest time that a message took."""
+    """Uses every tunnel at the same time; returns the longest time of a message."""
     return max(await at_once(len(tunnels), lambda tunnel: tunnel.converse(sizes), tunnels), default=0)
 
 
 async def close_all(tunnels):
-    """Half are closed by their phones, half by their clients."""
+    """Half are closed by their authenticators, half by their clients."""
     async def one(numbered):
         number, tunnel = numbered
         tunnel.compare()
@@ -98,14 +101,14 @@ async def close_all(tunnels):
 
 
 async def still_works(load, door):
-    """A tunnel from its beginning to its end."""
+    """Runs one tunnel from opening to close."""
     tunnels = await open_live(load, door, 1, early=100)
     await converse_all(tunnels)
     await close_all(tunnels)
 
 
 def none_ended(tunnels, what):
-    """Nobody's end may have gone meanwhile."""
+    """Checks that no end was closed meanwhile."""
     ended = [end.ending for tunnel in tunnels for end in tunnel.ends if end.is_over]
     if ended:
-        raise Failed(f"{len(ended)} ends of tunnels went {what}, the first {ended[0]}")
+        raise Failed(f"expected no closed end {what}; found {len(ended)}, the first {ended[0]}")

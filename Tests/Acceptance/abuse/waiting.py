@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for states, each wait bounded; work for many at once; signals."""
+"""Bounded waits for states, concurrent work, signals."""
 import asyncio
 import inspect
 import signal
@@ -7,11 +7,11 @@ import time
 
 
 class Failed(Exception):
-    """Something was not as it must be; the text says what was expected and what was found."""
+    """A failed check; the text says what was expected and found."""
 
 
 class Interrupted(Exception):
-    """A signal asked us to end."""
+    """A signal requested the end."""
 
     def __init__(self, number):
         super().__init__(f"interrupted by {signal.Signals(number).name}")
@@ -24,9 +24,9 @@ def require(condition, sentence):
 
 
 async def until(what, look, seconds, pause=0.05):
-    """Looks again and again, and returns the first thing seen that is true; `look` may be asynchronous.
+    """Polls and returns the first true result; `look` may be asynchronous.
 
-    Nobody sleeps here until something "should be done by then"; the pause between two looks is all.
+    No fixed delays: a wait ends as soon as its state is reached.
     """
     end = time.monotonic() + seconds
     while True:
@@ -41,7 +41,7 @@ async def until(what, look, seconds, pause=0.05):
 
 
 async def standstill(what, number, seconds=30, looks=10, **options):
-    """Waits until a number has stood still for `looks` looks in a row, and returns it."""
+    """Waits until a number is the same in `looks` polls in a row; returns it."""
     seen = []
 
     def look():
@@ -54,7 +54,7 @@ async def standstill(what, number, seconds=30, looks=10, **options):
 
 
 async def within(seconds, what, awaitable):
-    """The result of something that must come in time."""
+    """Returns the result of an awaitable that must be ready in time."""
     try:
         async with asyncio.timeout(seconds):
             return await awaitable
@@ -63,7 +63,7 @@ async def within(seconds, what, awaitable):
 
 
 async def at_once(limit, work, items):
-    """Awaits `work(item)` for every item, at most `limit` at the same time; the results are in the items' order."""
+    """Awaits `work(item)` for every item, at most `limit` at a time; returns the results in the items' order."""
     items = list(items)
     results = [None] * len(items)
     pending = iter(enumerate(items))
@@ -82,7 +82,7 @@ async def at_once(limit, work, items):
 
 
 async def interruptible(work):
-    """Runs `work`, a coroutine; SIGINT, SIGTERM and SIGHUP cancel it, so that what it has started is stopped."""
+    """Runs the coroutine `work`; SIGINT, SIGTERM and SIGHUP cancel it, so that its processes are stopped."""
     task = asyncio.current_task()
     caught = []
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One end of a tunnel on a socket of ours: small, and quick enough for ten thousand of them in a process.
+"""WebSocket end of a tunnel, small and fast enough for ten thousand in one process.
 
-Written for this purpose rather than taken from a library: it must be able to break off anywhere, to stop reading, and
-to send what no library would.
+Not taken from a library because it must be able to stop at any point, to stop reading, and to send invalid frames.
 """
 import asyncio
 import collections
@@ -14,27 +13,27 @@ import struct
 from waiting import Failed
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-# Always the same key, so that the answer to it is known (RFC 6455 §1.3 has both).
+# A constant key, so that the response is known (RFC 6455 §1.3 has both).
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
 class Refused(Failed):
-    """The relay answered with another status than 101."""
+    """The relay responded with a status other than 101."""
 
     def __init__(self, status):
-        super().__init__(f"the relay answered {status}")
+        super().__init__(f"expected 101 from the relay; found {status}")
         self.status = status
 
 
 class HungUp(Failed):
-    """The connection ended before there was an answer."""
+    """The connection ended before a response."""
 
     def __init__(self):
-        super().__init__("the connection ended without an answer")
+        super().__init__("expected a response; the connection ended first")
 
 
 def request(path, *, token=None):
-    """The request that makes a connection an end of a tunnel."""
+    """Returns the upgrade request for an end of a tunnel."""
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""
     return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: fido.cable\r\n"
@@ -48,7 +47,7 @@ def masked(payload, mask):
 
 
 def frame_head(length, opcode=BINARY, final=True):
-    """A client's header up to the mask."""
+    """Returns a client's frame header up to the mask."""
     first = opcode | (0x80 if final else 0)
     if length < 126:
         return bytes((first, 0x80 | length))
@@ -58,18 +57,18 @@ def frame_head(length, opcode=BINARY, final=True):
 
 
 def frame(payload, opcode=BINARY, final=True):
-    """A client's frame, with a random mask."""
+    """Returns a client's frame with a random mask."""
     mask = random.randbytes(4)
     return frame_head(len(payload), opcode, final) + mask + masked(payload, mask)
 
 
 def stamp(digest, length):
-    """Puts a message's end into a hash, so that it tells boundaries as well as bytes."""
+    """Adds the end of a message to a hash, so that boundaries count as well as bytes."""
     digest.update(length.to_bytes(8, "big"))
 
 
 class Line(asyncio.Protocol):
-    """A connection that keeps what it hears until its end."""
+    """A connection that stores what it receives."""
 
     def __init__(self):
         self.transport = None
@@ -105,7 +104,7 @@ class Line(asyncio.Protocol):
             self._writable.set_result(None)
 
     async def drained(self):
-        """Lets others run, and returns when the socket takes more, or is gone."""
+        """Yields, and returns once the socket accepts more or is closed."""
         await asyncio.sleep(0)
         if self._is_paused and not self.is_over:
             self._writable = asyncio.get_running_loop().create_future()
@@ -113,14 +112,14 @@ class Line(asyncio.Protocol):
 
     @property
     def unsent(self):
-        """Bytes that the kernel has not taken."""
+        """Number of bytes that the kernel has not accepted."""
         return self.transport.get_write_buffer_size()
 
     def hang_up(self):
         self.transport.close()
 
     def reset(self):
-        """Leaves by RST: lingering for no time makes the kernel throw everything away."""
+        """Closes with RST: with a linger time of 0 the kernel discards all data."""
         raw = self.transport.get_extra_info("socket")
         if raw is not None and not self.is_over:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -128,9 +127,9 @@ class Line(asyncio.Protocol):
 
 
 class End(Line):
-    """An end of a tunnel: the answer to its request, and then messages.
+    """An end of a tunnel: the upgrade response, then messages.
 
-    Both directions are hashed, messages' boundaries included. With `keeps` set, messages can be fetched by receive().
+    Both directions are hashed, including message boundaries. With `keeps` set, receive() returns messages.
     """
 
     def __init__(self, *, stalls=False, keeps=True):
@@ -143,9 +142,9 @@ class End(Line):
         self.messages = collections.deque()
         self.pongs = 0
         self.last_pong = None
-        #: The code of the relay's close frame; 1005 if it had none, None if there was no close frame.
+        #: Code of the relay's close frame; 1005 if it had none, None without a close frame.
         self.code = None
-        #: What the relay did that no server may, if anything.
+        #: A protocol violation by the relay, if any.
         self.fault = None
         self.on_close = self.hang_up
         self._stalls = stalls
@@ -160,7 +159,7 @@ class End(Line):
         self._parts = []
         self._message_length = 0
 
-    # What comes in
+    # Receiving
 
     def data_received(self, data):
         if self._status == 101:
@@ -177,7 +176,7 @@ class End(Line):
             self._answer(Refused(self._status))
         elif self.fields.get("sec-websocket-accept") != ACCEPT or \
                 self.fields.get("sec-websocket-protocol") != "fido.cable":
-            self._answer(Failed(f"the upgrade lacks what it must have: {lines}"))
+            self._answer(Failed(f"expected all fields of the upgrade response; found {lines}"))
         else:
             rest = bytes(self.heard[end + 4:])
             self.heard.clear()
@@ -226,7 +225,7 @@ class End(Line):
         self._rest = bytes(view[at:])
 
     def _header(self, view):
-        """Reads a server's header and returns its length; 0 if it is not all there."""
+        """Reads a server's frame header and returns its length; 0 if it is incomplete."""
         if len(view) < 2:
             return 0
         length = view[1] & 0x7F
@@ -234,7 +233,7 @@ class End(Line):
         if len(view) < header:
             return 0
         if view[1] & 0x80 or view[0] & 0x70:
-            self.fault = f"the relay sent a frame that no server may send: {bytes(view[:2]).hex()}"
+            self.fault = f"the relay sent an invalid frame: {bytes(view[:2]).hex()}"
             self.transport.abort()
             return 0
         self._missing = length if header == 2 else int.from_bytes(view[2:header], "big")
@@ -275,15 +274,15 @@ class End(Line):
             self._parts.clear()
             self._wake()
 
-    # What goes out
+    # Sending
 
     def send(self, message):
-        """Sends a message in one frame, whatever the socket takes."""
+        """Sends a message in one frame, regardless of the socket's buffer."""
         self.write(frame(message))
         self.note_sent(message)
 
     def note_sent(self, message):
-        """Enters a message that was sent in a way of its own."""
+        """Records a message that was sent in another way."""
         self.sent.update(message)
         stamp(self.sent, len(message))
         self.sent_bytes += len(message)
@@ -291,31 +290,31 @@ class End(Line):
     async def receive(self):
         while not self.messages:
             if self.is_over:
-                raise Failed(f"the tunnel has ended ({self.ending}) where a message should have come")
+                raise Failed(f"expected a message; the tunnel ended ({self.ending})")
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         return self.messages.popleft()
 
     def read_on(self):
-        """Reads again after a stall."""
+        """Resumes reading."""
         if not self.is_over:
             self.transport.resume_reading()
 
     def say_close(self, code=1000):
         self.write(frame(code.to_bytes(2, "big"), CLOSE))
 
-    async def told(self):
-        """Waits for the end and returns what the relay said of it: a code, or None if it said nothing."""
+    async def close_code(self):
+        """Waits for the end; returns the close code, or None without a close frame."""
         await asyncio.shield(self.over)
         return self.code
 
     @property
     def ending(self):
-        """How the connection ended, in words."""
+        """End of the connection, for messages."""
         if self.fault:
             return self.fault
         if self.code is not None:
             return f"closed with {self.code}"
         if not self.is_over:
             return "still open"
-        return f"cut, {self.over.result() or 'without a word'}"
+        return f"cut, {self.over.result() or 'no close frame'}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A D-Bus connection in Python's standard library alone, so that the probe runs wherever there is a bus.
+"""D-Bus connection that needs only Python's standard library, so that the probe runs anywhere.
 
-Types are kept: a variant is a pair (signature, value), and every message gives its body's signature. What comes
-in keeps its order, also between answers and signals, which is what a recording is about.
+Types are kept: a variant is a pair (signature, value), and every message includes its body's signature. Received
+messages keep their order, including that of replies and signals, because the recordings depend on it.
 """
 
 import os
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def types(signature):
-    """The single complete types of a signature."""
+    """Returns the single complete types of a signature."""
     found, at = [], 0
     while at < len(signature):
         start = at
@@ -126,7 +126,7 @@ class Message:
 
 
 class Bus:
-    """One connection; calls of others are answered by `serve`, everything that came stands in `log`."""
+    """A connection; `serve` handles calls of others, and `log` holds every received message."""
 
     def __init__(self, address=None):
         address = address or os.environ.get("DBUS_SYSTEM_BUS_ADDRESS") or "unix:path=/run/dbus/system_bus_socket"
@@ -136,7 +136,7 @@ class Bus:
         self.socket.sendall(b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\n")
         line = self.socket.recv(4096)
         if not line.startswith(b"OK"):
-            raise OSError(f"the bus said {line!r}")
+            raise OSError(f"expected OK from the bus; found {line!r}")
         self.socket.sendall(b"BEGIN\r\n")
         self.buffer, self.serial, self.log = b"", 0, []
         self.serve = lambda call: None
@@ -161,7 +161,7 @@ class Bus:
         return self.serial
 
     def receive(self, until):
-        """The next message, or None once it is `until`."""
+        """Returns the next message, or None after `until`."""
         while True:
             message = self.take()
             if message:
@@ -177,7 +177,7 @@ class Bus:
             finally:
                 self.socket.settimeout(None)
             if not data:
-                raise OSError("the bus has hung up")
+                raise OSError("the bus closed the connection")
             self.buffer += data
 
     def take(self):
@@ -200,7 +200,7 @@ class Bus:
         return message
 
     def step(self, until):
-        """Takes one message in; None once it is `until`."""
+        """Receives one message; returns None after `until`."""
         message = self.receive(until)
         if message:
             self.log.append(message)
@@ -223,13 +223,13 @@ class Bus:
         return self.send(CALL, fields, signature, body)
 
     def call(self, destination, path, interface, member, signature="", body=(), patience=30):
-        """The answer's values; `Refused` if it is an error."""
+        """Returns the values of the reply; raises `Refused` for an error."""
         serial = self.start(destination, path, interface, member, signature, body)
         until = time.monotonic() + patience
         while True:
             message = self.step(until)
             if message is None:
-                raise TimeoutError(f"no answer to {member} in {patience} s")
+                raise TimeoutError(f"no reply to {member} in {patience} s")
             if message.answers == serial and message.kind == RETURN:
                 return message.body
             if message.answers == serial and message.kind == ERROR:
@@ -242,7 +242,7 @@ class Bus:
         self.send(SIGNAL, {1: ("o", path), 2: ("s", interface), 3: ("s", member)}, signature, body)
 
     def listen(self, seconds, done=lambda message: False):
-        """Takes in what comes for so long, or until `done` says so of a message."""
+        """Receives messages for so many seconds, or until `done` is true for one."""
         until = time.monotonic() + seconds
         while True:
             message = self.step(until)

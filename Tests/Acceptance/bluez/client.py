@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that uses org.bluez and remembers what it was told in which order; the state that a point starts from."""
+"""Client of org.bluez that records received messages in order, and the initial state for each point."""
 
 import re
 import time
@@ -12,7 +12,7 @@ PROPERTIES, OBJECTS = "org.freedesktop.DBus.Properties", "org.freedesktop.DBus.O
 SCANNER, SENDER = "/org/bluez/hci0", "/org/bluez/hci1"
 FIDO = "0000fff9-0000-1000-8000-00805f9b34fb"
 OTHER = "0000180d-0000-1000-8000-00805f9b34fb"
-# Values that say something of the machine or the moment: their types are recorded alone.
+# Values that depend on the machine or the time: only their types are recorded.
 PRIVATE = {"Address", "Name", "Alias", "Class", "Modalias", "UUIDs", "RSSI", "Manufacturer", "Version",
            "SupportedInstances", "SupportedFeatures", "SupportedCapabilities", "SupportedSecondaryChannels",
            "SupportedIncludes", "SupportedMonitorTypes", "ExperimentalFeatures", "Roles"}
@@ -28,7 +28,7 @@ def harmless(value):
 
 
 def shape(name, variant):
-    """A property as signature and value."""
+    """Returns a property as signature and value."""
     signature, value = variant
     if isinstance(value, dict):
         return [signature, {harmless(str(key)): shape(name, one) for key, one in sorted(value.items())}]
@@ -40,9 +40,9 @@ def shapes(properties):
 
 
 class Client(Bus):
-    """A program on the bus that sees all of bluetoothd's signals."""
+    """A program on the bus that receives all of bluetoothd's signals."""
 
-    # Seconds without news that count as rest.
+    # Seconds without a message after which the service counts as idle.
     settle = 1.0
 
     def __init__(self):
@@ -54,7 +54,7 @@ class Client(Bus):
                                "GetNameOwner", "s", (BLUEZ,))[0]
 
     def read(self, call):
-        """What bluetoothd asks of an advert's object."""
+        """Serves bluetoothd's calls to an advertisement object."""
         properties = self.adverts.get(call.path)
         if properties is not None and (call.interface, call.member) == (PROPERTIES, "GetAll"):
             return "a{sv}", (properties,)
@@ -72,12 +72,12 @@ class Client(Bus):
             return {"error": refusal.name, "text": harmless(refusal.text)}
 
     def mark(self):
-        """Where a trace begins: what others caused before is no part of it."""
+        """Returns the beginning of a trace; earlier effects are not part of it."""
         self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId")
         return len(self.log)
 
     def trace(self, *call, seconds=None, path=None, mark=None):
-        """All that comes from a call (or a mark) on, in order, until nothing is due any more."""
+        """Returns all messages from a call (or a mark) on, in order, once no more are expected."""
         mark = self.mark() if mark is None else mark
         serial = self.start(BLUEZ, *call) if call else 0
         if call:
@@ -120,7 +120,7 @@ class Client(Bus):
         self.ask(SCANNER, ADAPTER, "StartDiscovery")
 
     def register(self, path="/advert", **properties):
-        """The call that puts an advert on the air."""
+        """Returns the call that registers an advertisement."""
         self.adverts[path] = properties
         return SENDER, MANAGER, "RegisterAdvertisement", "oa{sv}", (path, {})
 
@@ -134,7 +134,7 @@ class Client(Bus):
         return [path for path, interfaces in self.objects().items() if DEVICE in interfaces]
 
     def heard(self, seconds, data=None):
-        """The first device on the scanner that is told of with an advert of ours, as it is told."""
+        """Returns the first device with an advert of ours that the scanner's signals report, as reported."""
         def fits(message):
             if message.kind != SIGNAL or not (message.path + str(message.body[:1])).count(SCANNER + "/dev_"):
                 return False
@@ -150,7 +150,7 @@ def advert(data=bytes(range(20)), kind="broadcast", **more):
 
 
 class Stage:
-    """Clients of one point, which leave the bus at its end; adapters that are on, idle and know no device."""
+    """Clients of one point, which disconnect at its end; the adapters are on, idle and know no device."""
 
     def __init__(self):
         self.clients = []
@@ -170,10 +170,10 @@ class Stage:
                     client.set(path, "Powered", ("b", True))
                 except Refused:
                     time.sleep(0.2)
-                assert time.monotonic() < until, f"{path} can't be switched on"
+                assert time.monotonic() < until, f"{path} cannot be switched on"
             while client.get(path, ADAPTER, "Discovering") or client.get(path, MANAGER, "ActiveInstances"):
                 time.sleep(0.1)
-                assert time.monotonic() < until, f"{path} does not come to rest"
+                assert time.monotonic() < until, f"{path} does not become idle"
         for device in client.devices():
             client.outcome(device.rpartition("/")[0], ADAPTER, "RemoveDevice", "o", (device,))
         client.close()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks an org.bluez how it behaves where our programs meet it, and prints one JSON line for each point.
+"""Records how an org.bluez service behaves where our programs use it; prints one JSON line for each point.
 
-    probe.py [--settle SECONDS] [POINT ...]
+probe.py [--settle SECONDS] [POINT ...]
 
-The bus is the one of DBUS_SYSTEM_BUS_ADDRESS, else the system's. There must be two adapters, hci0 and hci1, that hear
-each other and that nobody else uses; their state is changed. What differs from run to run (addresses, names, signal
-strength) is replaced by a word or by its type, so that the lines of two services can be compared as they are.
+Uses the bus of DBUS_SYSTEM_BUS_ADDRESS, or the system bus. Needs two adapters, hci0 and hci1, that receive each other
+and that no other program uses; changes their state. Values that differ from run to run (addresses, names, signal
+strength) are replaced by a word or by their type, so that the lines of two services can be compared directly.
 
-The exit status is 0 if every point was recorded, 1 if one was not, with the reason on standard error.
+The exit status is 0 if every point was recorded, and 1 otherwise, with the reason on standard error.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def point(function):
     return function
 
 
-# What there is
+# Existing objects and members
 
 
 @point
@@ -65,7 +65,7 @@ def introspection(stage):
     return found
 
 
-# What is not there
+# Missing objects and members
 
 
 @point
@@ -153,7 +153,7 @@ def two_scanners(stage):
 @point
 def uuid_filters(stage):
     listed = {"ServiceUUIDs": ("as", [FIDO])}
-    # The first advert ends the wait where one is due; silence lasts as long as a radio takes for some of them.
+    # The first advert ends the wait where one is expected; otherwise the wait covers a radio's slowest report.
     due, silence = 20, 5 * Client.settle
     found = {}
     for name, filters, more, patience in (
@@ -175,7 +175,7 @@ def uuid_filters(stage):
     return found
 
 
-# Adverts
+# Advertising
 
 
 @point
@@ -183,7 +183,7 @@ def advert_of_its_own(stage):
     client = stage.client()
     registered = client.trace(*client.register(**advert(MinInterval=("u", 100), MaxInterval=("u", 100))))
     again = client.outcome(*client.register(**advert()))
-    # What comes of it may be there before anything else is asked.
+    # Effects may arrive before the next call.
     mark = client.mark()
     client.emit("/advert", PROPERTIES, "PropertiesChanged", "sa{sv}as", (
         ADVERT, {"ServiceData": ("a{sv}", {FIDO: ("ay", [7] * 20)})}, []))
@@ -225,10 +225,10 @@ def advert_that_is_refused(stage):
 
 @point
 def advert_lengths(stage):
-    """Only where a controller takes 31 bytes: one that says 251 and is virtual does not survive them."""
+    """Needs a controller that accepts 31 bytes: a virtual one that reports 251 crashes on them."""
     client = stage.client()
     manager = client.ask(SENDER, PROPERTIES, "GetAll", "s", (MANAGER,))[0]
-    # Older services do not pass it on.
+    # Older services do not forward it.
     if manager.get("SupportedCapabilities", ("", {}))[1].get("MaxAdvLen", ("y", 31))[1] != 31:
         return None
     listed = {"ServiceUUIDs": ("as", [FIDO])}
@@ -240,7 +240,7 @@ def advert_lengths(stage):
 
 
 def tries(client, wanted):
-    """What registering each of these leads to."""
+    """Records the result of registering each of these."""
     found = {}
     for name, properties in wanted.items():
         found[name] = client.outcome(*client.register(**properties))
@@ -307,7 +307,7 @@ def device(stage):
 
 @point
 def repetition(stage):
-    """What is told of an advert that goes on: this needs controllers that report it more than once."""
+    """Records the signals for a repeated advert; the controllers must report it more than once."""
     found = {}
     for name, duplicates in (("with duplicates", True), ("without", False)):
         sender, client = stage.client(), stage.client()
@@ -350,7 +350,7 @@ def device_that_goes(stage):
     sender.close()
     started = time.monotonic()
     gone = client.listen(60, lambda message: message.member == "InterfacesRemoved")
-    print(f"probe: a device went {time.monotonic() - started:.0f} s after its advert", file=sys.stderr)
+    print(f"probe: a device was removed {time.monotonic() - started:.0f} s after its advert", file=sys.stderr)
     return client.event(gone, 0) if gone else None
 
 
@@ -396,8 +396,9 @@ def power_off_while_advertising(stage):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--settle", type=float, default=Client.settle, help="seconds without news that count as rest")
-    parser.add_argument("points", nargs="*", help=f"of: {', '.join(POINTS)}")
+    parser.add_argument("--settle", type=float, default=Client.settle, help="seconds without a message that count as "
+                                                                            "idle")
+    parser.add_argument("points", nargs="*", help=f"points, of: {', '.join(POINTS)}")
     options = parser.parse_args()
     Client.settle, failed = options.settle, 0
     for name, function in POINTS.items():

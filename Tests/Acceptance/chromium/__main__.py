@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a real Chromium as the client against our relay, our authenticator and our virtual radio.
+"""Runs ceremonies with a real Chromium as client, our relay, our authenticator and our virtual radio.
 
-See ../README.md; scripts/acceptance starts this with all that it needs.
+See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import argparse
 import os
@@ -30,16 +30,17 @@ class Arguments(argparse.ArgumentParser):
 
 
 def arguments():
-    parser = Arguments(prog="acceptance chromium", description="Real ceremonies with a real Chromium.")
-    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="whole runs, each with everything new")
+    parser = Arguments(prog="acceptance chromium", description="Ceremonies with a real Chromium.")
+    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="number of runs, each with a new "
+                                                                              "environment")
     parser.add_argument("--busy", action="store_true", help="keep every core busy meanwhile")
     parser.add_argument("--all", action="store_const", const=tuple(ALL), dest="ceremonies", default=DEFAULT,
-                        help="all ceremonies, also those that take their time")
+                        help="all ceremonies, including slow ones")
     parser.add_argument("--ceremonies", type=_ceremonies, default=DEFAULT, metavar="A,B",
-                        help=f"of {', '.join(ALL)}; default {','.join(DEFAULT)}")
-    parser.add_argument("--keep", action="store_true", help="keep all files, also of runs that passed")
+                        help=f"ceremonies, of {', '.join(ALL)}; default {','.join(DEFAULT)}")
+    parser.add_argument("--keep", action="store_true", help="keep all files, including those of passed runs")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
+                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
     return parser.parse_args()
 
 
@@ -54,9 +55,9 @@ def _ceremonies(text):
     registered = False
     for name in names:
         if name not in ALL:
-            raise argparse.ArgumentTypeError(f"there is no ceremony {name!r}; there are {', '.join(ALL)}")
+            raise argparse.ArgumentTypeError(f"there is no ceremony {name!r}; the ceremonies are {', '.join(ALL)}")
         if ALL[name].needs_passkey and not registered:
-            raise argparse.ArgumentTypeError(f"{name} needs a passkey; name register before it")
+            raise argparse.ArgumentTypeError(f"{name} needs a passkey; add register before it")
         registered = registered or ALL[name].makes_passkey
     return names
 
@@ -66,7 +67,7 @@ def our_programs(folder):
     programs = {name: folder / f"hybrid-{name}" for name in ("relay", "auth", "lab")}
     missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
     return SimpleNamespace(**programs)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual radio: `hybrid-lab air`, a record of all that is said on its bus, and a look at what is advertised."""
+"""The virtual radio: `hybrid-lab air`, a recording of its bus, and the current adverts."""
 import re
 
 from jeepney import DBusAddress, MessageType, new_method_call
@@ -8,13 +8,13 @@ from jeepney.io.blocking import open_dbus_connection
 from programs import Program
 from waiting import Failed
 
-# The lab ends with its command, and `cat` ends when the driver is gone, in whatever way.
+# The lab ends with its command, and `cat` ends with this process, however it ends.
 COMMAND = ["sh", "-c", 'printf "BUS %s\\n" "$DBUS_SYSTEM_BUS_ADDRESS"; exec cat']
 CONTROL = DBusAddress("/org/hybrid/lab/air", bus_name="org.hybrid.Lab", interface="org.hybrid.Lab.Air1")
 
 
 class Air:
-    """A bus with two adapters: hci0 is Chromium's, hci1 the phone's. Neither hears itself, as in life."""
+    """A bus with two adapters: hci0 is Chromium's, hci1 the phone's. As with real radios, neither receives itself."""
 
     def __init__(self, programs, folder, waiting):
         self._waiting = waiting
@@ -22,7 +22,7 @@ class Air:
                            log=folder.path("lab.log"), environment=folder.environment(), pipe_input=True)
         try:
             self.address = waiting.until(
-                "hybrid-lab to say the address of its bus",
+                "hybrid-lab to print the address of its bus",
                 lambda: self._found_in(self.lab), 60)
             self._record = Program("dbus-monitor", ["dbus-monitor", "--address", self.address],
                                    log=folder.path("bus.txt"), environment=folder.environment())
@@ -32,7 +32,7 @@ class Air:
         try:
             waiting.watch(self.lab)
             waiting.watch(self._record)
-            waiting.until("dbus-monitor to begin its record", self._record.said, 60)
+            waiting.until("dbus-monitor to start recording", self._record.said, 60)
         except BaseException:
             self.stop()
             raise
@@ -45,34 +45,37 @@ class Air:
         return found and found[1]
 
     def calls(self, member):
-        """How often a method has been called on the bus so far."""
+        """Returns how many times a method has been called on the bus."""
         return len(re.findall(rf"^method call .* member={member}$", self._record.said(), re.MULTILINE))
 
     def until_browser_knows(self):
-        """Returns when Chromium has been told of the adapters.
+        """Returns when Chromium knows the adapters.
 
-        It asks twice while it starts: whether there is a Bluetooth service, and then for what there is. Asked for a
-        passkey between the two, it takes Bluetooth for off and shows no code, also when it learns better.
+        Chromium makes two calls at startup: one for the Bluetooth service, one for its objects. If a passkey is
+        requested
+        between them, it treats Bluetooth as off and shows no code, even once it knows better.
         """
-        self._waiting.until("Chromium to ask for the Bluetooth adapters",
+        self._waiting.until("Chromium to request the Bluetooth adapters",
                             lambda: self.calls("GetManagedObjects") >= 2, 60)
-        # What the lab was asked before this, it has answered before this.
+        # The lab replies in order, so earlier requests have their replies now.
         self.adverts()
 
     def adverts(self):
-        """The service data on the air now, in hexadecimal; the record is complete up to here when this returns."""
+        """Returns the service data of current adverts in hexadecimal; the recording is complete up to here on
+        return.
+        """
         asked = self.calls("ActiveAdverts")
         with open_dbus_connection(bus=self.address) as connection:
             reply = connection.send_and_get_reply(new_method_call(CONTROL, "ActiveAdverts"), timeout=60)
         if reply.header.message_type is not MessageType.method_return:
-            raise Failed(f"the lab did not tell its adverts: {reply.body}")
-        self._waiting.until("dbus-monitor to record what was said on the bus",
+            raise Failed(f"the lab did not report its adverts: {reply.body}")
+        self._waiting.until("dbus-monitor to record the latest messages",
                             lambda: self.calls("ActiveAdverts") > asked, 60)
         return reply.body[0]
 
     def stop(self):
-        """Ends the bus; returns what was not in order."""
+        """Ends the bus; returns the errors found."""
         complaints = self._record.stop() + self.lab.stop(ask=self.lab.close_input)
         if self.lab.status != 0:
-            complaints.append(f"hybrid-lab {self.lab.ending}; its command ended with status 0")
+            complaints.append(f"hybrid-lab {self.lab.ending}; expected status 0, that of its command")
         return complaints

@@ -14,7 +14,7 @@ STEP = re.compile(r"FIDO: EVENT: .*UI step: (k\w+)")
 
 
 def _pipe():
-    """Both ends of a pipe, away from the numbers 3 and 4."""
+    """Returns both ends of a pipe, with descriptors other than 3 and 4."""
     low = os.pipe()
     high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low)
     for end in low:
@@ -23,7 +23,7 @@ def _pipe():
 
 
 class Tab:
-    """One page in a tab of its own. What it says comes as events."""
+    """A page in its own tab. Its messages are events."""
 
     def __init__(self, tools, target, waiting):
         self._tools = tools
@@ -37,7 +37,7 @@ class Tab:
         """Opens the page and returns once it has loaded."""
         self._tools.call("Page.navigate", self._session, url=address)
         self.wait_for("ready", f"the page {address} to load", 120)
-        # A new window has the focus in its address bar, and a page without it may not ask for credentials.
+        # A new window has the focus in its address bar, and a page without focus may not request credentials.
         self.show()
 
     def show(self):
@@ -45,21 +45,21 @@ class Tab:
         self._tools.call("Page.bringToFront", self._session)
 
     def reload(self):
-        """Begins to load the page again; it says `ready` when it has."""
+        """Starts reloading the page; the page sends `ready` when it has loaded."""
         self._tools.call("Page.reload", self._session)
 
     def close(self):
         self._tools.call("Target.closeTarget", targetId=self._target)
 
     def perform(self, ceremony, options):
-        """Lets the page begin; returns when it has called navigator.credentials."""
+        """Starts the page's ceremony; returns when the page has called navigator.credentials."""
         self.heard()
         self._tools.call("Runtime.evaluate", self._session, userGesture=True,
                          expression=f"void perform({json.dumps(ceremony)}, {json.dumps(options)})")
-        self.wait_for("asking", "the page to be in front and to ask for a credential", 120)
+        self.wait_for("asking", "the page to be in front and to request a credential", 120)
 
     def heard(self):
-        """What the page has said since the last look, as a list of dictionaries with an `event`."""
+        """Returns new messages of the page as a list of dictionaries with an `event`."""
         return [json.loads(event["payload"])
                 for event in self._tools.events("Runtime.bindingCalled", self._session)
                 if event["name"] == "tellDriver"]
@@ -70,7 +70,7 @@ class Tab:
 
 
 class Browser:
-    """One Chromium, with a tab. What its dialogs do comes from Chromium's own log."""
+    """One Chromium with a tab. The states of its dialogs come from Chromium's log."""
 
     def __init__(self, folder, screen, air, relay_host, relay_port, waiting):
         self._waiting = waiting
@@ -99,14 +99,14 @@ class Browser:
     @staticmethod
     def _flags(folder, relay_host, relay_port):
         return [
-            # Chromium's sandbox refuses to work for root, and for root alone.
+            # Chromium's sandbox does not work for root.
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
             "--remote-debugging-pipe",
             f"--user-data-dir={folder.scratch / 'profile'}",
             "--no-first-run", "--no-default-browser-check", "--password-store=basic", "--lang=en-US",
             "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--window-position=20,20", "--window-size=1200,900",
-            # The relay's name leads to our relay, localhost to itself, and no other name anywhere.
+            # The relay's name is mapped to our relay; localhost stays itself; no other name resolves.
             "--no-proxy-server",
             f"--host-resolver-rules=MAP {relay_host}:443 127.0.0.1:{relay_port},MAP * ~NOTFOUND,EXCLUDE localhost",
             "--enable-logging=stderr", "--vmodule=device_event_log*=2,*fido*=2,*cable*=2,*bluez*=1",
@@ -117,12 +117,12 @@ class Browser:
         return next((target["targetId"] for target in targets if target["type"] == "page"), None)
 
     def new_tab(self):
-        """Another tab of the same window, in front."""
+        """Opens another tab of the same window, in front."""
         target = self._tools.call("Target.createTarget", url="about:blank")["targetId"]
         return Tab(self._tools, target, self._waiting)
 
     def steps(self):
-        """The dialog's states so far, by Chromium's own names."""
+        """Names of the dialog's states so far, as Chromium logs them."""
         return STEP.findall(self.program.said())
 
     def stop(self):

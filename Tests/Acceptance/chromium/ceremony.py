@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Performs one scenario in the browser and at the phone, and collects what came of it. Judging it is done elsewhere."""
+"""Runs one scenario in the browser and on the phone and collects its results; `verdict` checks them."""
 import re
 import time
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ MECHANISMS, CODE, CLOSED = "kMechanismSelection", "kCableV2QRCode", "kClosed"
 
 @dataclass
 class Outcome:
-    """All that a ceremony left behind."""
+    """Results of a ceremony."""
     page: dict = field(default_factory=dict)
     facts: dict = field(default_factory=dict)
     refused: str | None = None
     steps: list = field(default_factory=list)
     had_vault: bool = False
-    # Whether the account has a passkey whose place a new one takes.
+    # True if the account has a passkey that a new one replaces.
     replaces: bool = False
-    # How many accounts a sign-in can choose from.
+    # Number of accounts that a sign-in can choose from.
     accounts: int = 1
     dialogues: list = field(default_factory=list)
     phone_status: int | None = None
@@ -37,7 +37,7 @@ class Outcome:
 
 class Ceremony:
     def __init__(self, name, scenario, stage, tab=None):
-        """In the window's first tab, if none is given."""
+        """Uses the window's first tab by default."""
         self._name = name
         self._scenario = scenario
         self._stage = stage
@@ -65,7 +65,7 @@ class Ceremony:
             self._take_in(outcome)
         else:
             self.answer(code, outcome)
-        self._waiting.until("Chromium's dialog to be closed", lambda: self._at(CLOSED), 60)
+        self._waiting.until("Chromium's dialog to close", lambda: self._at(CLOSED), 60)
         outcome.steps = self._steps()
         if scenario.mishap.mends:
             scenario.mishap.mends(stage)
@@ -77,7 +77,7 @@ class Ceremony:
         return outcome
 
     def ask(self, outcome):
-        """The page asks; returns the text of the code that Chromium shows for it."""
+        """Starts the page's request; returns the text of the code that Chromium shows."""
         site = self._stage.site
         make = site.creation_options if self._scenario.ceremony == "create" else site.request_options
         self._note("begins")
@@ -92,16 +92,16 @@ class Ceremony:
         return code
 
     def _take_in(self, outcome):
-        """The page has its answer."""
+        """Waits for the page's result."""
         outcome.page = self._page
         outcome.seconds_to_result = self._answered - self._read
         self._note("page answered", outcome=self._page, seconds_to_result=round(outcome.seconds_to_result, 3))
         self._verify(outcome)
 
     def answer(self, code, outcome, at_once=lambda: None):
-        """The phone scans the code; when this returns it has ended, and the page has its answer.
+        """Scans the code with the phone; returns when the phone has ended and the page has its result.
 
-        `at_once` is called in between: the page has its answer, and the phone is perhaps not done.
+        `at_once` is called when the page has its result; the phone may still run then.
         """
         scenario, mishap = self._scenario, self._scenario.mishap
         if mishap.before_scan:
@@ -112,26 +112,26 @@ class Ceremony:
             phone = self._stage.phone.scan(code, scenario.person, self._name)
         try:
             if mishap.when_asked:
-                self._waiting.until("the phone to ask its person", lambda: self._asked_or_end(phone), 120)
+                self._waiting.until("the phone to ask its user", lambda: self._asked_or_end(phone), 120)
                 mishap.when_asked(self._stage)
             if mishap.user_closes:
                 self._close(phone)
             else:
-                self._waiting.until("the page to get its answer", lambda: self._answer_or_end(phone), 180)
+                self._waiting.until("the page to get its result", lambda: self._answer_or_end(phone), 180)
             self._take_in(outcome)
             at_once()
-            self._waiting.until(f"{phone.name} to end after the page had its answer",
+            self._waiting.until(f"{phone.name} to end after the page got its result",
                                 lambda: phone.status is not None, 120)
         finally:
             outcome.phone_status, outcome.phone_said = phone.status, phone.said()
             self._stage.complaints += phone.stop()
 
     def _close(self, phone):
-        """The user, to whom the dialog says no more than when the phone was there, closes it."""
+        """Closes the dialog, which shows the same as when the phone was connected."""
         self._waiting.until(f"{phone.name} to end", lambda: phone.status is not None, 120)
-        self._waiting.until(f"Chromium's dialog to be as in {self._scenario.steps}", self._is_as_before_the_end, 60)
+        self._waiting.until(f"Chromium's dialog to go through {self._scenario.steps}", self._is_as_before_the_end, 60)
         if self._answer():
-            raise Failed(f"the page has an answer, although nobody closed the dialog: {self._page}")
+            raise Failed(f"the page has a result although the dialog was not closed: {self._page}")
         self._note("user closes the dialog", steps=self._steps())
         self._stage.screen.press_until("Escape", "Escape to close the dialog", self._answer, 120)
 
@@ -140,36 +140,36 @@ class Ceremony:
 
     def _asked_or_end(self, phone):
         if phone.status is not None:
-            raise Failed(f"{phone.name} {phone.ending} before it asked its person; it said: {phone.said().strip()}")
+            raise Failed(f"{phone.name} {phone.ending} before it asked its user; output: {phone.said().strip()}")
         return self._stage.phone.asks_more_than(self._dialogues_before)
 
     def _answer_or_end(self, phone):
-        """The page's answer; a phone that has ended with another status than it should makes it pointless to wait."""
+        """Returns the page's result; fails early if the phone ended with an unexpected status."""
         status = phone.status
         answer = self._answer()
         if not answer and status is not None and status != self._scenario.phone_status:
-            raise Failed(f"{phone.name} {phone.ending} and the page has no answer; it said: {phone.said().strip()}")
+            raise Failed(f"{phone.name} {phone.ending} and the page has no result; output: {phone.said().strip()}")
         return answer
 
     def _code(self):
-        """The text of the QR code, once Chromium shows it."""
+        """Returns the text of the QR code, once Chromium shows it."""
         def is_shown():
             if self._answer():
-                raise Failed(f"the page had an answer before a code was shown: {self._page}")
+                raise Failed(f"the page had a result before a code was shown: {self._page}")
             step = self._last_step()
             return step if step in (MECHANISMS, CODE) else None
 
-        if self._waiting.until("Chromium to show a code, or a choice of ways", is_shown, 120) == MECHANISMS:
+        if self._waiting.until("Chromium to show a code, or a choice of mechanisms", is_shown, 120) == MECHANISMS:
             # The first row, which has the focus, is "use a phone or tablet".
             self._stage.screen.press_until("Return", "Return to choose the phone", lambda: self._at(CODE), 120)
         picture, old = self._stage.folder.path(f"code-{self._name}.png"), self._stage.codes
 
         def new_code():
-            # The sheet of the ceremony before may still be fading out.
+            # The sheet of the previous ceremony may still be fading out.
             code = self._stage.screen.code(picture)
             return code if code not in old else None
 
-        code = self._waiting.until("a picture of the screen with a readable code that is new", new_code, 120)
+        code = self._waiting.until("a picture of the screen with a new readable code", new_code, 120)
         old.add(code)
         return code
 

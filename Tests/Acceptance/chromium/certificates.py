@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A throwaway certificate authority, and the relay's certificate by it."""
+"""Throwaway certificate authority, and the relay's certificate."""
 from pathlib import Path
 
 from programs import brief
 
-# Given in full, so that nothing depends on this machine's openssl.cnf.
+# A complete configuration, so that this machine's openssl.cnf has no effect.
 CONFIGURATION = """\
 [req]
 prompt = no
@@ -45,7 +45,7 @@ class Certificates:
         authority_key.unlink()
 
     def trust_in_browser(self, home, environment):
-        """Puts the authority, and it alone, into the NSS database that Chromium reads besides its own list."""
+        """Adds only the authority to the NSS database that Chromium reads besides its own list."""
         database = Path(home) / ".pki" / "nssdb"
         database.mkdir(parents=True)
         at = ["-d", f"sql:{database}"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium's DevTools protocol over two pipes: JSON messages that end with a zero byte.
+"""Chromium's DevTools protocol over two pipes: JSON messages, each with a zero byte at the end.
 
-Nothing listens on a port, and Chromium ends when the driver's ends of the pipes are closed.
+No port is opened, and Chromium ends when this process's ends of the pipes are closed.
 """
 import collections
 import json
@@ -22,7 +22,7 @@ class DevTools:
         self._events = collections.deque()
 
     def send(self, method, session=None, **parameters):
-        """Sends a command and does not wait; returns its number."""
+        """Sends a command without waiting; returns its number."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if session:
@@ -30,7 +30,7 @@ class DevTools:
         try:
             os.write(self._writer, json.dumps(message).encode() + b"\0")
         except BrokenPipeError:
-            raise Failed(f"Chromium no longer takes commands ({method})") from None
+            raise Failed(f"Chromium no longer accepts commands ({method})") from None
         return self._number
 
     def call(self, method, session=None, **parameters):
@@ -41,13 +41,13 @@ class DevTools:
             self._take_in()
             return self._answers.pop(number, None)
 
-        answer = self._waiting.until(f"Chromium to answer the command {method}", answer, 120, pause=0.005)
+        answer = self._waiting.until(f"Chromium to respond to the command {method}", answer, 120, pause=0.005)
         if "error" in answer:
             raise Failed(f"Chromium refused the command {method}: {answer['error'].get('message')}")
         return answer["result"]
 
     def events(self, method, session=None):
-        """Takes out the events of this kind that have come, in one session or in all, as a list of their parameters."""
+        """Removes and returns the parameters of received events of this kind, in one session or in all."""
         self._take_in()
         events, self._events, taken = self._events, collections.deque(), []
         for event in events:
@@ -67,7 +67,7 @@ class DevTools:
                 chunk = os.read(self._reader, 65536)
             except BlockingIOError:
                 break
-            if not chunk:  # Chromium is gone; whoever watches the process says so.
+            if not chunk:  # Chromium is gone; the check of its process reports that.
                 break
             self._unread += chunk
         *messages, self._unread = self._unread.split(b"\0")

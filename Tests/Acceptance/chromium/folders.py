@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files of a run lie, and the environment that keeps its programs there."""
+"""Folders of a run, and the environment that keeps its programs inside them."""
 import os
 import shutil
 import tempfile
@@ -7,10 +7,11 @@ from pathlib import Path
 
 
 class RunFolder:
-    """One run's folder: evidence at the top, what is of no use afterwards in `scratch`.
+    """Folder of a run: evidence at the top, temporary files in `scratch`.
 
-    Sockets need short paths without odd characters, whatever TMPDIR is; they lie in a second folder, which never
-    survives the run.
+    Sockets need short paths without special characters, whatever TMPDIR is; they are in a second folder, which is
+    always
+    removed after the run.
     """
 
     def __init__(self, root):
@@ -26,7 +27,9 @@ class RunFolder:
         return self.root / name
 
     def environment(self, **additions):
-        """Ours without whatever leads to this machine's desktop or to its user's settings."""
+        """Returns this process's environment without variables that lead to this machine's desktop or its user's
+        settings.
+        """
         strange = ("DBUS_", "XDG_", "HYBRID_", "WAYLAND_", "GTK_", "GNOME_", "KDE_", "CHROM", "LC_")
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(strange) and name not in ("DISPLAY", "XAUTHORITY", "LANG", "LANGUAGE")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened when, as JSON lines: `seconds` since the run began, `clock` as in Chromium's log, `step`, details."""
+"""Log of steps as JSON lines: `seconds` since the start of the run, `clock` as in Chromium's log, `step`, details."""
 import json
 import time
 from datetime import datetime

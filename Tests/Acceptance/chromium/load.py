@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A busy machine: one endless loop for each core, at normal priority."""
+"""A busy machine: one endless loop per core, at normal priority."""
 import contextlib
 import os
 import sys

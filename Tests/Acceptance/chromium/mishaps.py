@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceremonies on which something goes wrong between the code and the answer. One entry each.
+"""Ceremonies that fail between code and response. One entry each.
 
-What Chromium 156 makes of it stands in `steps`. Where a tunnel is lost before the phone has told what it can, the dialog
-stays as it is, and so does the promise, until the user closes it; later, Chromium closes it at once.
+`steps` holds the behavior of Chromium 156. If a tunnel is lost before the phone's post-handshake message, dialog and
+promise stay pending until the user closes the dialog; later, Chromium closes it at once.
 """
 from phone import Person
 from scenarios import ANSWERED, SIGN_IN, Gone, Mishap, Registered, Rejected, Scenario
@@ -10,12 +10,12 @@ from scenarios import ANSWERED, SIGN_IN, Gone, Mishap, Registered, Rejected, Sce
 CONNECTING = "kCableV2QRCode kCableV2Connecting kClosed"
 NOBODY_ANSWERS = Person(answer="never")
 REFUSED = Rejected("NotAllowedError")
-# Of nobody else: the lab's phone comes once, and takes its passkeys with it.
+# No other ceremony uses this account: the lab's phone runs once, and its passkeys end with it.
 EVE = {"account": "eve@example.com"}
 
 
 def drops(stage, steps, outcome, *, user_closes=False, adverts=1):
-    """The phone loses its network at a stage."""
+    """Returns the scenario of a phone that loses its network at a stage."""
     return Scenario("create", steps, outcome, EVE, mishap=Mishap(script=f"drop:{stage}", user_closes=user_closes),
                     adverts=adverts, phone_says="the script closed the tunnel")
 
@@ -26,19 +26,19 @@ MISHAPS = {
     "drop-handshake": drops("handshake", CONNECTING, REFUSED, user_closes=True),
     "drop-introduction": drops("introduction", ANSWERED, REFUSED),
     "drop-request": drops("request", ANSWERED, REFUSED),
-    # The site has what it wanted.
+    # The site has its response.
     "drop-answer": drops("answer", ANSWERED, Registered()),
     "relay-dies": Scenario(
         "get", ANSWERED, REFUSED, {"allow": "any"}, NOBODY_ANSWERS, (SIGN_IN,), phone_status=75, needs_passkey=True,
         mishap=Mishap(when_asked=lambda stage: stage.relay.die(), mends=lambda stage: stage.relay.start())),
     "relay-unreachable": Scenario(
         "get", "kCableV2QRCode kClosed", REFUSED, {"allow": "any"}, NOBODY_ANSWERS, phone_status=69, adverts=0,
-        phone_says="nothing listens at the relay",
-        # Not for the passkey: a phone without a vault asks for its PIN before all else.
+        phone_says="refused the connection",
+        # Not for the passkey: a phone without a vault asks for a new PIN first.
         needs_passkey=True,
         mishap=Mishap(before_scan=lambda stage: stage.relay.die(), mends=lambda stage: stage.relay.start(),
                       user_closes=True)),
     "reload": Scenario(
         "get", ANSWERED, Gone(), {"allow": "any"}, NOBODY_ANSWERS, (SIGN_IN,), phone_status=75, needs_passkey=True,
-        phone_says="before you had answered", mishap=Mishap(when_asked=lambda stage: stage.browser.tab.reload())),
+        phone_says="before you answered", mishap=Mishap(when_asked=lambda stage: stage.browser.tab.reload())),
 }

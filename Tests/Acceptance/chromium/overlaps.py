@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sign-ins that are not one after the other: what each page and each phone gets, and what the dialogs do together."""
+"""Two overlapping sign-ins: the results of both pages and phones, and the sequence of the dialogs."""
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ LOGIN = Scenario("get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, d
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two sign-ins at a time by a passkey that is there; `perform` fills in what came of the two."""
+    """Two sign-ins at a time with an existing passkey; `perform` runs them and sets their results."""
     perform: Callable
-    # The states of both dialogs, as in a scenario.
+    # States of both dialogs, as in a scenario.
     steps: str
     needs_passkey: bool = True
     makes_passkey: bool = False
 
     def run(self, label, stage):
-        """Returns both outcomes, and what was not in order."""
+        """Returns both results, and the errors found."""
         steps_before, adverts_before = len(stage.browser.steps()), stage.air.calls("RegisterAdvertisement")
         first, second = Outcome(), Outcome()
         self.perform(label, stage, first, second)
-        stage.waiting.until("Chromium's dialog to be closed", lambda: stage.browser.steps()[-1] == CLOSED, 60)
+        stage.waiting.until("Chromium's dialog to close", lambda: stage.browser.steps()[-1] == CLOSED, 60)
         first.steps = stage.browser.steps()[steps_before:]
         complaints = []
         if not re.fullmatch(self.steps, " ".join(first.steps)):
@@ -48,7 +48,7 @@ class Overlap:
 
 
 def in_two_tabs(label, stage, first, second):
-    """Both show a code. The one in front is scanned first, then the other, to which the user goes back."""
+    """Shows a code in each of two tabs. The one in front is scanned first, then the user goes back to the other."""
     behind = Ceremony(f"{label}-behind", LOGIN, stage)
     code_behind = behind.ask(first)
     tab = stage.browser.new_tab()
@@ -61,7 +61,7 @@ def in_two_tabs(label, stage, first, second):
 
 
 def twice(label, stage, first, second):
-    """The page asks again in the moment in which it has its first answer."""
+    """Requests again as soon as the page has its first result."""
     one, two = Ceremony(f"{label}-one", LOGIN, stage), Ceremony(f"{label}-two", LOGIN, stage)
     codes = []
     one.answer(one.ask(first), first, at_once=lambda: codes.append(two.ask(second)))

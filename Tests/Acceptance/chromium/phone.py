@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our phones: `hybrid-auth scan`, the person who answers its questions, and its vault; and the lab's, which fails by
-a script."""
+"""Phones: `hybrid-auth scan` with its user and its vault, and the lab's phone, which fails as scripted."""
 import hashlib
 import re
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ PINENTRY = Path(__file__).with_name("pinentry")
 
 @dataclass(frozen=True)
 class Person:
-    """How the person at the phone answers: yes, no, or never, not even with the PIN."""
+    """Behavior of the phone's user: yes, no, or never, which includes the PIN."""
     answer: str = "yes"
     pin: str = PIN
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """One talk with pinentry: what was shown, and which questions were asked."""
+    """One dialogue with pinentry: its texts, and the commands for questions."""
     description: str
     questions: tuple
 
@@ -42,7 +41,7 @@ class Phone:
             programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",
             "--pinentry", PINENTRY, "--cacert", certificates.authority,
             "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300", "-"]
-        # Its time-out is how long it waits for the desktop. Where the script keeps the desktop away, that is short.
+        # Limits the wait for the client. If the script keeps the client away, the wait is short.
         self._scripted = [
             programs.lab, "phone", "--tunnel-domain", domain, "--adapter", "hci1", "--cacert", certificates.authority,
             "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "60", "--script"]
@@ -54,7 +53,7 @@ class Phone:
             environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer})
 
     def play(self, code, script, name):
-        """Starts the lab's phone, which has passkeys and a person of its own."""
+        """Starts the lab's phone, which has its own passkeys and a simulated user."""
         return Program("hybrid-lab phone", [*self._scripted, script, "-"], log=self._folder.path(f"phone-{name}.log"),
                        text=code + "\n", environment=self._environment)
 
@@ -63,16 +62,16 @@ class Phone:
         return (self._vault / "vault.json").exists()
 
     def records(self):
-        """The vault's record files, each with a digest of its content."""
+        """Returns the vault's record files, each with a digest of its content."""
         return {str(path.relative_to(self._vault)): hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in self._vault.glob("records/*/*") if not path.name.startswith(".")}
 
     def asks_more_than(self, count):
-        """Whether, besides `count` talks, there is one in which the person was asked for the PIN."""
+        """True if one dialogue after the first `count` asked the user for the PIN."""
         return any(question.startswith("GETPIN") for talk in self.dialogues()[count:] for question in talk.questions)
 
     def dialogues(self):
-        """All talks with the person so far."""
+        """Returns all dialogues with the user so far."""
         talks = re.split(r"^dialogue$", self._person_log.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         return [self._dialogue(talk) for talk in talks]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting programs so that they, and all they start, can be stopped whatever happens."""
+"""Programs that can be stopped with all their descendants in every case."""
 import os
 import signal
 import subprocess
@@ -9,13 +9,13 @@ from waiting import Failed, poll
 
 
 def brief(argv, *, environment, seconds=60, check=True, text=None):
-    """Runs a short helper command to its end and returns it; a failure of it is Failed, with what it said."""
+    """Runs a short helper command and returns it; raises Failed with its output if it fails."""
     try:
         done = subprocess.run(argv, env=environment, input=text, capture_output=True, text=True, encoding="utf-8",
                               errors="replace", timeout=seconds, start_new_session=True,
                               stdin=subprocess.DEVNULL if text is None else None)
     except subprocess.TimeoutExpired:
-        raise Failed(f"{argv[0]} was not done after {seconds} s") from None
+        raise Failed(f"{argv[0]} timed out after {seconds} s") from None
     except OSError as error:
         raise Failed(f"{argv[0]} cannot be run: {error.strerror}") from None
     if check and done.returncode != 0:
@@ -24,14 +24,14 @@ def brief(argv, *, environment, seconds=60, check=True, text=None):
 
 
 def session_members(session):
-    """The living processes of a session, as {process ID: name}."""
+    """Returns the live processes of a session as {process ID: name}."""
     members = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue
         try:
             head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
-        except OSError:  # It has just ended.
+        except OSError:  # The process has just ended.
             continue
         state, _parent, _group, its_session = tail.split()[:4]
         if int(its_session) == session and state not in "ZX":
@@ -40,10 +40,9 @@ def session_members(session):
 
 
 class Program:
-    """A running program in a session of its own, with its output in a file.
+    """A running program in its own session, with its output in a file.
 
-    The session is how all of its offspring is found. Should the driver itself be killed, the program gets SIGTERM from
-    the kernel.
+    The session identifies all descendants. If this process is killed, the kernel sends SIGTERM to the program.
     """
 
     def __init__(self, name, argv, *, log, environment, text=None, pipe_input=False, pass_fds=()):
@@ -58,7 +57,7 @@ class Program:
             try:
                 self._process.stdin.write(text.encode())
             except BrokenPipeError:
-                pass  # It ended at once; its status will tell.
+                pass  # The program ended at once; its status shows why.
             self.close_input()
 
     def close_input(self):
@@ -78,7 +77,7 @@ class Program:
 
     @property
     def ending(self):
-        """How it ended, in words."""
+        """Description of the end."""
         status = self.status
         if status is None:
             return "is still running"
@@ -87,18 +86,19 @@ class Program:
         return f"ended with status {status}"
 
     def said(self):
-        """What it has written so far."""
+        """Returns the output so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def kill(self):
-        """Ends the program at once, by SIGKILL, and waits until it is gone."""
+        """Kills the program with SIGKILL and waits until it is gone."""
         self._process.kill()
         self._process.wait()
 
     def stop(self, ask=None, seconds=60):
-        """Ends the program and all it has started; returns a list of what was not in order.
+        """Ends the program and all its descendants; returns the errors found.
 
-        `ask` is its own way to be asked to end; without one, or if that does not help, it gets SIGTERM, then SIGKILL.
+        `ask` requests the end in the program's own way; without one, or without success, the program gets SIGTERM,
+        then SIGKILL.
         """
         complaints = []
         if self.status is None and ask is not None:
@@ -106,15 +106,15 @@ class Program:
             poll(lambda: self.status is not None, seconds)
         if self.status is None:
             if ask is not None:
-                complaints.append(f"{self.name} was asked to end and had not after {seconds} s")
+                complaints.append(f"expected {self.name} to end within {seconds} s of the request; it did not")
             self._process.terminate()
             poll(lambda: self.status is not None, seconds)
         if self.status is None:
-            complaints.append(f"{self.name} was sent SIGTERM and had not ended after {seconds} s")
+            complaints.append(f"expected {self.name} to end within {seconds} s of SIGTERM; it did not")
             self._process.kill()
             poll(lambda: self.status is not None, seconds)
         if self._process.stdin:
-            self.close_input()  # What waits for its end ends.
+            self.close_input()  # Descendants that wait for its end get time to end.
         left = {}
 
         def is_empty():
@@ -123,7 +123,7 @@ class Program:
             return not left
 
         if not poll(is_empty, 60):
-            complaints.append(f"{self.name} left behind: {', '.join(sorted(set(left.values())))}")
+            complaints.append(f"{self.name} left processes behind: {', '.join(sorted(set(left.values())))}")
             for process in left:
                 try:
                     os.kill(process, signal.SIGKILL)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our relay, under the name of our own tunnel domain."""
+"""The relay, under the name of our tunnel domain."""
 import re
 
 from programs import Program
 from waiting import Failed
 
-# Number 266 is hashed to this name. It is written down here, so that a change of the hash does not go unseen.
+# Hash of the number 266. It is a literal, so that a change of the hash is detected.
 DOMAIN = 266
 HOST = "cable.wufkweyy3uaxb.com"
 
 
 class Relay:
-    """`hybrid-relay serve` on a port of the loopback interface that the system chose."""
+    """`hybrid-relay serve` on a port of the loopback interface that the system chooses."""
 
     def __init__(self, programs, folder, certificates, waiting):
         self._waiting = waiting
@@ -22,13 +22,13 @@ class Relay:
         self.start()
 
     def start(self):
-        """Starts it where it listened before, if it did."""
-        # What the last one said does not speak of this one.
+        """Starts the relay, on the previous port after the first time."""
+        # Output of the previous process must not count.
         self._said_before = len(self.program.said()) if self.port else 0
         self.program = Program("hybrid-relay", [*self._command, f"127.0.0.1:{self.port}"],
                                log=self._folder.path("relay.log"), environment=self._folder.environment())
         try:
-            self.port = self._waiting.until("hybrid-relay to say where it listens", self._port, 60)
+            self.port = self._waiting.until("hybrid-relay to print its address", self._port, 60)
         except BaseException:
             self.stop()
             raise
@@ -42,13 +42,13 @@ class Relay:
         return found and int(found[1])
 
     def die(self):
-        """The relay is gone, from one moment to the next; `start` brings another."""
+        """Kills the relay; `start` starts another."""
         self._waiting.forget(self.program)
         self.program.kill()
 
     def stop(self):
-        """Ends the relay; returns what was not in order."""
+        """Ends the relay; returns the errors found."""
         complaints = self.program.stop()
         if self.program.status != 0:
-            complaints.append(f"hybrid-relay {self.program.ending}; after SIGTERM it ends with status 0")
+            complaints.append(f"hybrid-relay {self.program.ending}; expected status 0 after SIGTERM")
         return complaints

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site's server. Two libraries that are not ours judge each response and must agree: python-fido2, py_webauthn."""
+"""The site's server. Two independent libraries check each response and must agree: python-fido2 and py_webauthn."""
 import json
 import secrets
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from webauthn.helpers import base64url_to_bytes as decode, bytes_to_base64url as
 
 RP_ID = "localhost"
 ACCOUNT = "ada@example.com"
-# Longer than every wait of the driver: whatever takes too long shows up there, with its own sentence.
+# Longer than every wait of this program, so that a timeout is reported there with its own message.
 TIMEOUT_MS = 600_000
 
 
 class Refused(Exception):
-    """A library refused the response, or the two read it differently."""
+    """A library rejected the response, or the two read it differently."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a site keeps of a credential."""
+    """The site's record of a credential."""
     data: object
     key: bytes
     handle: str
@@ -30,16 +30,16 @@ class Known:
 
 
 class RelyingParty:
-    """Options for the page, judgements on what it returns, and what a site keeps in between."""
+    """Options for the page, checks of its responses, and the site's records."""
 
     def __init__(self, origin, log):
         self._origin = origin
         self._log = log
         # Account name -> user handle.
         self._users = {}
-        # Credential ID -> what a site keeps of it.
+        # Credential ID -> the site's record of it.
         self._credentials = {}
-        # Challenge -> what was asked for with it.
+        # Challenge -> the request with it.
         self._asked_for = {}
         self._server = Fido2Server(PublicKeyCredentialRpEntity(id=RP_ID, name="Acceptance test"),
                                    verify_origin=lambda other: other == origin)
@@ -65,7 +65,9 @@ class RelyingParty:
         })
 
     def request_options(self, *, allow="known", extensions=None, hints=("hybrid",)):
-        """PublicKeyCredentialRequestOptionsJSON; `allow` is `known` (the last one), `unknown` or `any`."""
+        """Returns PublicKeyCredentialRequestOptionsJSON; `allow` is `known` (the latest credential), `unknown` or
+        `any`.
+        """
         allowed = {"known": [self.last[0]] if self._credentials else [], "unknown": [encode(secrets.token_bytes(32))], "any": []}[allow]
         return self._asked({
             "rpId": RP_ID,
@@ -78,7 +80,7 @@ class RelyingParty:
         })
 
     def verify_creation(self, response, challenge):
-        """Returns what the response to a challenge says; raises Refused unless both libraries accept and read it alike."""
+        """Returns the content of a response; raises Refused unless both libraries accept it and read it alike."""
         first = self._judged("python-fido2", response, lambda: self._server.register_complete(
             {"challenge": challenge, "user_verification": "required"}, RegistrationResponse.from_dict(response)))
         second = self._judged("py_webauthn", response, lambda: webauthn.verify_registration_response(
@@ -95,7 +97,7 @@ class RelyingParty:
         self._agree("format", parsed.fmt, second.fmt)
         asked_for = self._asked_for.pop(challenge)
         if asked_for["discoverable"]:
-            # The account's new passkey has taken the place of the old.
+            # The account's new passkey has replaced the old one.
             self._credentials = {i: known for i, known in self._credentials.items()
                                  if not (known.discoverable and known.handle == asked_for["handle"])}
         self._credentials[encode(new.credential_id)] = Known(new, second.credential_public_key, **asked_for)
@@ -105,9 +107,9 @@ class RelyingParty:
             "algorithm": new.public_key[3]})
 
     def verify_request(self, response, challenge):
-        """The same for a sign-in; a passkey of which this site does not know is refused."""
+        """The same for a sign-in; a passkey that is unknown to this site is rejected."""
         if response["id"] not in self._credentials:
-            raise Refused(f"the passkey {response['id']} is not one of this site's")
+            raise Refused(f"expected a passkey of this site; found {response['id']}")
         known = self._credentials[response["id"]]
         parsed = AuthenticationResponse.from_dict(response)
         data = parsed.response.authenticator_data
@@ -125,27 +127,27 @@ class RelyingParty:
             "handle": response["response"].get("userHandle")})
 
     def forget(self, credential):
-        """The account is deleted, so to speak: its passkey is on a phone that comes to no other ceremony."""
+        """Removes the account, whose passkey is on a phone that takes part in no other ceremony."""
         del self._credentials[credential]
 
     @property
     def address(self):
-        """The page's."""
+        """Origin of the page."""
         return self._origin + "/"
 
     @property
     def last(self):
-        """The credential that was registered last: its ID and what is known of it."""
+        """Returns ID and record of the credential that was registered last."""
         return list(self._credentials.items())[-1]
 
     def has_passkey(self, account):
-        """Whether the account has a passkey whose place a new discoverable one takes."""
+        """Returns True if the account has a passkey that a new discoverable one replaces."""
         handle = self._users.get(account)
         return any(known.discoverable and known.handle == handle for known in self._credentials.values())
 
     @property
     def accounts(self):
-        """How many accounts a sign-in can choose from that names no credentials."""
+        """Returns the number of accounts for a sign-in without an allow list."""
         return sum(known.discoverable for known in self._credentials.values())
 
     @staticmethod
@@ -160,9 +162,9 @@ class RelyingParty:
     def _judged(self, library, response, judge):
         try:
             return judge()
-        except Exception as error:  # Whatever kind it is, it means no.
-            self._write({"refused by": library, "because": repr(error), "response": response})
-            raise Refused(f"{library} refused the response: {error!r}") from error
+        except Exception as error:  # Any error means rejection.
+            self._write({"rejected by": library, "because": repr(error), "response": response})
+            raise Refused(f"{library} rejected the response: {error!r}") from error
 
     @staticmethod
     def _agree(what, first, second):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All ceremonies by name, in an order in which each finds what it needs."""
+"""Names of all ceremonies, in an order that meets their prerequisites."""
 from mishaps import MISHAPS
 from overlaps import OVERLAPS
 from scenarios import SCENARIOS
 
 ALL = {**SCENARIOS, **MISHAPS, **OVERLAPS}
-# About a minute: what every change must pass.
+# The ceremonies that every change must pass; about a minute.
 DEFAULT = (*SCENARIOS, "drop-request", "relay-dies", "reload")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One whole run: a fresh stage, the ceremonies one after another, and what is left of it."""
+"""One complete run: a new environment, the ceremonies in order, and the cleanup."""
 import textwrap
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ from waiting import Failed, Interrupted
 
 @dataclass
 class Run:
-    """What a run measured, in seconds by name, and what was wrong with it."""
+    """Measurements of a run, in seconds by name, and the errors found."""
     times: dict = field(default_factory=dict)
     complaints: list = field(default_factory=list)
     interrupted: Interrupted | None = None
@@ -26,10 +26,10 @@ class Run:
 
 
 def perform(root, programs, names, signals, keep, say):
-    """Performs the ceremonies `names` with everything new, in the folder `root`, which stays if something was wrong."""
+    """Performs the ceremonies `names` in a new environment, in the folder `root`, which is kept after an error."""
     run, folder = Run(), RunFolder(root)
     stage = Stage(programs, folder, signals)
-    where = "setting the stage"
+    where = "environment's start"
     try:
         with stage:
             run.times["Chromium's start"] = stage.seconds_to_browser
@@ -45,7 +45,7 @@ def perform(root, programs, names, signals, keep, say):
     except Interrupted as error:
         run.interrupted = error
         run.complaints.append(f"{where}: {error}")
-    except Exception:  # A fault of the driver's own leaves evidence too.
+    except Exception:  # An error of this program leaves evidence, too.
         run.complaints.append(f"{where}: {traceback.format_exc()}")
     finally:
         run.complaints += [f"at the end: {complaint}" for complaint in stage.complaints]
@@ -81,13 +81,13 @@ def _perform_two(label, name, stage, run, say):
 
 
 def in_words(outcome):
-    """What the dialog did and what the page got, for the table."""
+    """Returns the dialog's states and the page's result, for the table."""
     steps = " ".join(step.removeprefix("k").removeprefix("CableV2") for step in outcome.steps)
     return f"{steps}; {outcome.page.get('error', outcome.page['event'])}; phone {outcome.phone_status}"
 
 
 def _leave(folder, run, keep, say):
-    """Says what was wrong and keeps the evidence, or removes the folder."""
+    """Prints the errors and keeps the evidence, or removes the folder."""
     for complaint in run.complaints:
         say(textwrap.indent(complaint, "  "))
     if run.complaints:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ceremonies: what is asked for, how the person answers, and what must come of it. One entry each."""
+"""Ceremonies: the request, the user's behavior and the expected result. One entry each."""
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -7,17 +7,17 @@ from phone import Person
 from relying_party import ACCOUNT, RP_ID
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
-# Sources/HybridAuthenticator/Authenticator.swift. Chromium passes it on under attestation "none".
+# Sources/HybridAuthenticator/Authenticator.swift. Chromium forwards it under attestation "none".
 AAGUID = "9d1c6f3a-5e42-4b8e-8a57-2f0bc461d370"
 ES256 = -7
 UP, UV, BE, BS, AT = 0x01, 0x04, 0x08, 0x10, 0x40
-# In the place of 32 bytes that nobody can foretell.
+# Placeholder for 32 bytes that cannot be predicted.
 SECRET = "a secret"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A dialogue that the person must have had: its first line alone, texts below it, and what was asked."""
+    """An expected dialogue: its complete first line, texts below it, and the commands for questions."""
     first_line: str
     texts: tuple
     questions: tuple
@@ -50,12 +50,13 @@ SAVE, USE = save(ACCOUNT), confirms(f'Sign in as this account?\n"{ACCOUNT}"')
 
 
 def use_first_of(count):
-    """What is asked instead of USE where there are several accounts; the last that was made comes first."""
+    """Returns the question that replaces USE if there are several accounts; the latest one comes first."""
     return confirms(f'Sign in as this account? (1 of {count})\n"{ACCOUNT}"')
 
 
-# What is asked instead of SAVE where the account has a passkey.
-REPLACE = confirms(f'Replace the passkey of this account by a new one?\nThe old is deleted for ever.\n"{ACCOUNT}"')
+# The question that replaces SAVE if the account has a passkey.
+REPLACE = confirms('Replace the passkey of this account with a new one?\nThe old one is deleted '
+                   f'permanently.\n"{ACCOUNT}"')
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Registered:
 @dataclass(frozen=True)
 class SignedIn:
     """The page gets an assertion by the credential that was registered last."""
-    # A phone that was given a list of credentials does not say whose the one it used is; Chromium adds nothing.
+    # With an allow list, a phone does not return the user; Chromium adds nothing.
     tells_user: bool
     flags: int = UP | UV | BE
     extensions: dict = field(default_factory=dict)
@@ -85,48 +86,48 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Gone:
-    """There is no promise any more: the page is another."""
+    """The promise is gone: the page was replaced."""
 
 
 @dataclass(frozen=True)
 class Mishap:
-    """What goes wrong on the way, besides what the person says."""
-    # Played by hybrid-lab phone, in the place of hybrid-auth.
+    """A failure during the ceremony, besides the user's answer."""
+    # Script of hybrid-lab phone, which replaces hybrid-auth.
     script: str | None = None
-    # Done to the stage when the code is read and the phone has yet to begin, and once its person is asked.
+    # Actions on the environment: after the code is read and before the phone starts; once the phone asks its user.
     before_scan: Callable | None = None
     when_asked: Callable | None = None
-    # Done afterwards, for the ceremonies that follow.
+    # Action that restores the environment for later ceremonies.
     mends: Callable | None = None
-    # The dialog stays when the phone has ended, in the last of its states, until the user closes it.
+    # The dialog keeps its last state when the phone has ended, until the user closes it.
     user_closes: bool = False
 
 
 @dataclass(frozen=True)
 class Scenario:
     ceremony: str
-    # The dialog's states by Chromium's names, as a regular expression over them, one blank between two.
+    # States of the dialog, as Chromium names them: a regular expression, with one space between two.
     steps: str
     outcome: object
     options: dict = field(default_factory=dict)
     person: Person = Person()
     dialogues: tuple = ()
-    # None: nobody scans the code; Escape is pressed instead.
+    # None: no phone scans the code; Escape is pressed instead.
     phone_status: int | None = 0
     needs_passkey: bool = False
     mishap: Mishap = Mishap()
-    # How many the phone puts on the air, if one scans the code.
+    # Number of adverts, if a phone scans the code.
     adverts: int = 1
-    # What the phone's last line has in it.
+    # Text in the phone's last line.
     phone_says: str = ""
 
     @property
     def makes_passkey(self):
-        """Whether the vault has a passkey more afterwards."""
+        """True if the vault has one more passkey afterwards."""
         return isinstance(self.outcome, Registered) and not self.mishap.script
 
 
-# "Connecting" stays on the screen for at least 1.25 s; "connected" follows only if the phone has not answered by then.
+# "Connecting" is shown for at least 1.25 s; "connected" follows only if the phone has not responded by then.
 ANSWERED = "kCableV2QRCode kCableV2Connecting( kCableV2Connected)? kClosed"
 
 SCENARIOS = {
@@ -138,14 +139,14 @@ SCENARIOS = {
         "get", ANSWERED, SignedIn(tells_user=True), {"allow": "any"}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "register-excluded": Scenario(
         "create", ANSWERED, Rejected("InvalidStateError"), {"exclude_known": True},
-        dialogues=(CREATE, is_told("There is a passkey for this site already")), phone_status=77,
+        dialogues=(CREATE, is_told("This device has a passkey for this site already")), phone_status=77,
         needs_passkey=True),
-    # A site that wants to know what made the passkey: the new key's own word for it.
+    # A site that requests the authenticator's identity: self attestation with the new key.
     "register-packed": Scenario(
         "create", ANSWERED, Registered(format="packed"), {"attestation": "direct", "account": "carol@example.com"},
         dialogues=(CREATE, save("carol@example.com"))),
-    # One that only answers who names it; it takes no other's place. Chromium lets the user choose the way then, as it
-    # might be kept on a security key.
+    # A passkey that is not discoverable; it replaces no other. Chromium then lets the user choose the mechanism,
+    # because a security key could hold such a passkey.
     "register-nonresident": Scenario(
         "create", f"kMechanismSelection {ANSWERED}", Registered(is_discoverable=False, extensions={"credProps": {"rk": False}}),
         {"resident_key": "discouraged", "account": "dan@example.com"}, dialogues=(CREATE, save("dan@example.com"))),
@@ -157,7 +158,7 @@ SCENARIOS = {
         {"extensions": {"prf": {"eval": {"first": "c2FsdA"}}}}, dialogues=(SIGN_IN, USE), needs_passkey=True),
     "login-unknown": Scenario(
         "get", ANSWERED, Rejected("NotAllowedError"), {"allow": "unknown"},
-        dialogues=(SIGN_IN, is_told("None of the passkeys here is one that this site asks for.")), phone_status=77),
+        dialogues=(SIGN_IN, is_told("This device has no passkey that this site accepts.")), phone_status=77),
     "login-cancel": Scenario(
         "get", "kCableV2QRCode kClosed", Rejected("NotAllowedError"), {"allow": "any"}, phone_status=None),
     "login-declined": Scenario(

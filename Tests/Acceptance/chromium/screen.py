@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A screen that nobody sees: Xvfb and a window manager, pictures of it, and keys."""
+"""A virtual screen: Xvfb and a window manager, pictures of it, and keys."""
 import os
 import time
 
@@ -7,7 +7,7 @@ from programs import Program, brief
 
 
 class Screen:
-    """Chromium's dialogs get keys only where a window manager gives them the focus, hence openbox."""
+    """Chromium's dialogs get keys only if a window manager gives them the focus; hence openbox."""
 
     def __init__(self, folder, waiting):
         self._folder = folder
@@ -24,7 +24,7 @@ class Screen:
         try:
             waiting.watch(self._server)
             said = bytearray()
-            number = waiting.until("Xvfb to say the number of its display", lambda: self._line(reader, said), 60)
+            number = waiting.until("Xvfb to print the number of its display", lambda: self._line(reader, said), 60)
             self.environment = folder.environment(DISPLAY=f":{number}")
             self._manager = Program("openbox", ["openbox", "--sm-disable"], log=folder.path("openbox.log"),
                                     environment=self.environment)
@@ -45,14 +45,14 @@ class Screen:
         return said.decode().strip() if said.endswith(b"\n") else None
 
     def _is_managed(self):
-        # It asks for a property that only a window manager sets.
+        # Only a window manager sets this property.
         return brief(["xdotool", "get_num_desktops"], environment=self.environment, check=False).returncode == 0
 
     def picture(self, path):
         brief(["import", "-silent", "-window", "root", str(path)], environment=self.environment)
 
     def code(self, path):
-        """Takes a picture and returns the text of the sign-in code on it, or None."""
+        """Takes a picture and returns the text of the sign-in code in it, or None."""
         self.picture(path)
         read = brief(["zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", str(path)],
                      environment=self.environment, check=False)
@@ -62,7 +62,7 @@ class Screen:
         brief(["xdotool", "key", key], environment=self.environment)
 
     def press_until(self, key, what, look, seconds):
-        """Presses a key until a state is reached: Chromium ignores keys for half a second after a sheet has come up."""
+        """Presses a key until a state is reached: Chromium ignores keys for half a second after a sheet appears."""
         pressed = 0.0
 
         def look_or_press():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything around the ceremonies of one run, brought up in order and taken down in the opposite one."""
+"""Environment of the ceremonies of one run; started in order, stopped in reverse order."""
 import contextlib
 import time
 
@@ -16,7 +16,7 @@ from website import Website
 
 
 class Stage(contextlib.AbstractContextManager):
-    """Radio, relay, screen, site, phone and browser; `complaints` holds what was wrong when they were stopped."""
+    """Radio, relay, screen, site, phone and browser; `complaints` holds the errors found when they were stopped."""
 
     def __init__(self, programs, folder, signals):
         self.folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what came of a ceremony with what its scenario says. Every difference is a sentence."""
+"""Compares the results of a ceremony with its scenario. Every difference is a sentence."""
 import re
 
 from scenarios import (AAGUID, ES256, NEW_VAULT, REPLACE, SAVE, SECRET, USE, VIRTUAL, Gone, Registered, Rejected, SignedIn,
@@ -52,7 +52,7 @@ class Verdict:
                    {name: bytes if name == "sig" and value else value for name, value in facts["statement"].items()})
         self._same("AAGUID", AAGUID, facts["aaguid"])
         self._same("algorithm", ES256, facts["algorithm"])
-        self._same("algorithm by the browser", ES256, response["response"].get("publicKeyAlgorithm"))
+        self._same("algorithm reported by the browser", ES256, response["response"].get("publicKeyAlgorithm"))
         self._same("transports", ["hybrid", "internal"], sorted(outcome.page["transports"]))
         self._common(expected, outcome)
 
@@ -72,7 +72,7 @@ class Verdict:
 
     @staticmethod
     def _known(extensions):
-        """The results, without secrets that are as long as they should be."""
+        """Returns the extension results; secrets of the expected length are replaced by the placeholder."""
         results = extensions.get("prf", {}).get("results", {})
         known = {name: SECRET if len(decode(value)) == 32 else value for name, value in results.items()}
         return {**extensions, "prf": {**extensions["prf"], "results": known}} if results else extensions
@@ -88,7 +88,7 @@ class Verdict:
             self._same("hybrid-auth's first line", f"hybrid-auth: {VIRTUAL}", outcome.phone_said.split("\n")[0])
         last = outcome.phone_said.rstrip().rpartition("\n")[2]
         if scenario.phone_says not in last:
-            self.complaints.append(f"the phone's last line lacks {scenario.phone_says!r}: {last!r}")
+            self.complaints.append(f"the phone's last line: expected {scenario.phone_says!r} in it, found {last!r}")
         instead = {}
         if outcome.replaces:
             instead[SAVE] = REPLACE
@@ -102,20 +102,20 @@ class Verdict:
         for asked, dialogue in zip(expected, outcome.dialogues):
             first, _, below = dialogue.description.partition("\n")
             self._same("first line of a dialogue", asked.first_line, first)
-            self.complaints += [f"a dialogue lacks {text!r}: {dialogue.description!r}"
+            self.complaints += [f"a dialogue: expected {text!r} in it, found {dialogue.description!r}"
                                 for text in asked.texts if text not in below]
 
     def _vault(self, scenario, outcome):
         before, after = outcome.records_before, outcome.records_after
         new = 0
         if scenario.makes_passkey:
-            # What is replaced leaves a revision that says so.
+            # A replaced passkey leaves a tombstone.
             new = 2 if outcome.replaces else 1
         self._same("records in the vault", len(before) + new, len(after))
-        self._same("records that were there before", before, {name: after.get(name) for name in before})
+        self._same("records from before", before, {name: after.get(name) for name in before})
 
     def _adverts(self, scenario, outcome):
         sent = 0 if scenario.phone_status is None else scenario.adverts
         self._same("adverts registered", sent, outcome.adverts_begun)
-        self._same("adverts withdrawn", sent, outcome.adverts_ended)
-        self._same("adverts on the air afterwards", [], outcome.adverts_left)
+        self._same("adverts unregistered", sent, outcome.adverts_ended)
+        self._same("adverts afterwards", [], outcome.adverts_left)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for states: each wait is bounded and has a sentence of its own.
+"""Waiting for states: each wait is bounded and has its own message.
 
-Nothing here sleeps for a time because something "should be done by then"; a pause between two looks at a state is all.
+No fixed delays: a wait polls its state and ends as soon as the state is reached.
 """
 import signal
 import time
 
 
 class Failed(Exception):
-    """The run can't go on; the text says what was expected and what was seen."""
+    """The run cannot continue; the text says what was expected and found."""
 
 
 class Interrupted(Exception):
-    """A signal asked the driver to end."""
+    """A signal requested the end."""
 
     def __init__(self, number):
         super().__init__(f"interrupted by {signal.Signals(number).name}")
@@ -20,9 +20,9 @@ class Interrupted(Exception):
 
 
 class Signals:
-    """SIGINT, SIGTERM and SIGHUP, taken down as a wish that the next wait fulfils.
+    """SIGINT, SIGTERM and SIGHUP, recorded for the next wait, which then raises.
 
-    A handler that raised could do so between a program's start and the line that remembers it, and leave it behind.
+    A handler that raises could do so between a program's start and the line that stores it, and leave it running.
     """
 
     def __init__(self):
@@ -39,7 +39,7 @@ class Signals:
 
 
 def poll(look, seconds, pause=0.02):
-    """Looks again and again; returns the first thing seen that is true, or None when the time is over."""
+    """Polls; returns the first true result, or None after the time limit."""
     end = time.monotonic() + seconds
     while True:
         seen = look()
@@ -51,31 +51,32 @@ def poll(look, seconds, pause=0.02):
 
 
 class Waiting:
-    """Waits for states while it watches that nobody asked to stop and that no program has gone away."""
+    """Waits for states; fails if a signal has arrived or a watched program has ended."""
 
     def __init__(self, signals):
         self._signals = signals
         self._watched = []
 
     def watch(self, program):
-        """From now on the run fails when `program` ends."""
+        """Adds a program whose end makes the run fail."""
         self._watched.append(program)
 
     def forget(self, program):
-        """`program` may end from now on."""
+        """Removes a watched program, which may end from now on."""
         self._watched.remove(program)
 
     def until(self, what, look, seconds, pause=0.02):
-        """Returns what `look` sees once that is true.
+        """Returns the result of `look` once it is true.
 
-        Raises Failed with `what` ("hybrid-relay to say where it listens") after `seconds`, which are generous: they
-        cost only when something is broken, and a busy machine is not.
+        Raises Failed with `what` ("hybrid-relay to print its address") after `seconds`. The limits are generous: they
+        only cost
+        time after a failure, and a busy machine is none.
         """
         def look_around():
             self._signals.check()
             for program in self._watched:
                 if program.status is not None:
-                    raise Failed(f"{program.name} {program.ending} while this was waited for: {what}")
+                    raise Failed(f"{program.name} {program.ending} during the wait for {what}")
             return look()
 
         seen = poll(look_around, seconds, pause)

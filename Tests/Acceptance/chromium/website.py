@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on http://localhost:PORT. Browsers take localhost for a secure context, so it needs no certificate."""
+"""The page at http://localhost:PORT. Browsers treat localhost as a secure context, so it needs no certificate."""
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three relay nodes behind a real HAProxy: used, one drained, one killed.
+"""Three relay nodes behind a real HAProxy: in use, one drained, one killed.
 
-See ../README.md; scripts/cluster starts this with all that it needs. Sockets and relays are those of ../abuse.
+See ../README.md; scripts/cluster starts this program with its dependencies. Sockets and relays are those of ../abuse.
 """
 import argparse
 import asyncio
@@ -36,15 +36,15 @@ class Arguments(argparse.ArgumentParser):
 def arguments():
     parser = Arguments(prog="cluster", description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build/release", metavar="DIR",
-                        help="where hybrid-relay is; default .build/release of this repository")
+                        help="folder of hybrid-relay; default .build/release of this repository")
     parser.add_argument("--tunnels", type=_count, default=1000, metavar="N", help="default 1000")
-    parser.add_argument("--keep", action="store_true", help="keep all files, also when everything passed")
+    parser.add_argument("--keep", action="store_true", help="keep all files even if everything passed")
     return parser.parse_args()
 
 
 def _count(text):
     if not text.isdecimal() or int(text) < NODES:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tunnels, {NODES} at least")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tunnels (at least {NODES})")
     return int(text)
 
 
@@ -58,7 +58,7 @@ def say(line):
 
 
 class Cluster:
-    """The nodes, the balancer, and the load on them."""
+    """The nodes, the balancer and the load."""
 
     def __init__(self, program, folder):
         self.load = Load()
@@ -78,16 +78,16 @@ class Cluster:
         return f"{NODES} nodes behind haproxy"
 
     async def end(self):
-        """What is left must be empty, and must end as it should."""
+        """Checks that the last node is empty and ends with status 0."""
         self.load.drop_all()
         last = self.nodes[-1]
         await last.is_empty()
         status = await last.stop()
         if status != 0:
-            raise Failed(f"{last.name} ended with status {status}")
+            raise Failed(f"expected exit status 0 of {last.name}; found {status}")
         self.balancer.kill()
         lines, tunnels = privacy.search(self.folder, self.load)
-        return f"the last node empty, exit 0; {lines} lines of logs of {tunnels} tunnels show no address and no ID"
+        return f"the last node empty, exit 0; {lines} log lines of {tunnels} tunnels contain no address and no ID"
 
     def kill(self):
         for process in filter(None, (self.balancer, *self.nodes)):
@@ -95,7 +95,7 @@ class Cluster:
 
 
 async def run(options, program, folder):
-    """All steps, each on what the one before has left; the first that fails is the last. Returns whether none did."""
+    """Runs the steps in order until the first failure. Returns True if all passed."""
     cluster = Cluster(program, folder)
     steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
              ("strangers", lambda: strangers(cluster)), ("drain", lambda: drain(cluster)),
@@ -131,16 +131,16 @@ def main():
     if not os.access(program, os.X_OK):
         unavailable(f"there is no {program}; build it first")
     if not raise_descriptor_limit(2 * CONNECTIONS + 500):
-        unavailable(f"a process may not have {2 * CONNECTIONS + 500} sockets; raise the limit (ulimit -Hn)")
+        unavailable(f"a process cannot open {2 * CONNECTIONS + 500} sockets; raise the limit (ulimit -Hn)")
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     folder = Path(tempfile.mkdtemp(prefix="hybrid-cluster-"))
     try:
         passed = asyncio.run(interruptible(run(options, program, folder)))
     except Interrupted as interruption:
-        say(f"cluster: {interruption}; what there is of the evidence is in {folder}")
+        say(f"cluster: {interruption}; the files so far are in {folder}")
         return 128 + interruption.number
     if options.keep or not passed:
-        say(f"logs and last metrics are in {folder}")
+        say(f"logs and final metrics are in {folder}")
     else:
         shutil.rmtree(folder)
     return 0 if passed else 1

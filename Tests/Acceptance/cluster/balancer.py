@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HAProxy with the file that operators are given, in front of relay nodes."""
+"""HAProxy with the configuration file for operators, in front of relay nodes."""
 import socket
 from pathlib import Path
 
@@ -13,7 +13,7 @@ CONNECTIONS = 4000
 
 
 class Node(Relay):
-    """A relay with a number, behind the balancer."""
+    """A relay with a node number, behind the balancer."""
 
     def __init__(self, number, program, folder):
         self.number = number
@@ -22,14 +22,14 @@ class Node(Relay):
 
 
 class Balancer(Process):
-    """HAProxy on a port of its own; what differs from an operator's machine comes in by the file's variables."""
+    """HAProxy on its own port; the file's variables set what differs from an operator's machine."""
 
     is_proxied = False
 
     def __init__(self, nodes, certificates, folder):
         certificate = folder / "haproxy.pem"
         certificate.write_bytes(b"".join(part.read_bytes() for part in certificates.pairs[0]))
-        # The port must be known and still be free when HAProxy takes it, so it gets the socket.
+        # The port must be known and still be free when HAProxy starts, so it inherits the socket.
         with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
             self.address = listener.getsockname()
             self.tls = certificates.trust
@@ -45,7 +45,7 @@ class Balancer(Process):
                              environment=environment, pass_fds=(listener.fileno(),))
 
     async def serves(self, load):
-        """Waits until a request comes through to a node."""
+        """Waits until a request reaches a node."""
         async def look():
             if self.status is not None:
                 raise Failed(f"haproxy ended with status {self.status}:\n{self.said()}")
@@ -55,16 +55,17 @@ class Balancer(Process):
 
 
 def node_of(routing):
-    """The number of the node that issued a routing ID."""
+    """Returns the number of the node that issued a routing ID."""
     return int(routing[:4], 16)
 
 
 def by_node(tunnels, nodes):
-    """Tunnels by the number of their node; every node must have some."""
+    """Returns the tunnels by node number; every node must have some."""
     sorted_out = {node.number: [] for node in nodes}
     for tunnel in tunnels:
-        require(node_of(tunnel.routing) in sorted_out, f"no node can have issued the routing ID {tunnel.routing}")
+        require(node_of(tunnel.routing) in sorted_out, "expected a routing ID of one of the nodes; found "
+                                                       f"{tunnel.routing}")
         sorted_out[node_of(tunnel.routing)].append(tunnel)
     for number, its_own in sorted_out.items():
-        require(its_own, f"node {number} got no tunnel")
+        require(its_own, f"expected tunnels on node {number}; found none")
     return sorted_out

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `hybrid-client show-qr --open` in a real Chromium, with a picture of each of its stages.
+"""Tests the page of `hybrid-client show-qr --open` in a real Chromium and takes a picture of each stage.
 
-See ../README.md; scripts/acceptance starts this with all that it needs. Most of its parts are those of ../chromium.
+See ../README.md; scripts/acceptance starts this program with its dependencies. Most modules are those of ../chromium.
 """
 import argparse
 import os
@@ -33,10 +33,10 @@ class Arguments(argparse.ArgumentParser):
 def arguments():
     parser = Arguments(prog="acceptance page", description=__doc__.splitlines()[0])
     parser.add_argument("--scenarios", type=_scenarios, default=tuple(SCENARIOS), metavar="A,B",
-                        help=f"of {', '.join(SCENARIOS)}; those after whole-ceremony need its passkey")
-    parser.add_argument("--keep", action="store_true", help="keep pictures and logs, also when all passed")
+                        help=f"scenarios, of {', '.join(SCENARIOS)}; those after whole-ceremony need its passkey")
+    parser.add_argument("--keep", action="store_true", help="keep pictures and logs even if everything passed")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
+                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
     return parser.parse_args()
 
 
@@ -44,7 +44,7 @@ def _scenarios(text):
     names = tuple(text.split(","))
     for name in names:
         if name not in SCENARIOS:
-            raise argparse.ArgumentTypeError(f"there is no scenario {name!r}; there are {', '.join(SCENARIOS)}")
+            raise argparse.ArgumentTypeError(f"there is no scenario {name!r}; the scenarios are {', '.join(SCENARIOS)}")
     return names
 
 
@@ -58,12 +58,12 @@ def our_programs(folder):
     programs = {name: folder / f"hybrid-{name}" for name in ("client", "relay", "auth", "lab")}
     missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
     return SimpleNamespace(**programs)
 
 
 def perform(desk, name):
-    """What was wrong with a scenario; Chromium must have had nothing to say against our page either."""
+    """Returns the errors of a scenario, including Chromium's complaints about our page."""
     complaints, note = [], None
     try:
         note = SCENARIOS[name](desk)
@@ -71,9 +71,9 @@ def perform(desk, name):
         complaints.append(str(error))
     except Interrupted:
         raise
-    except Exception:  # A fault of the driver's own leaves evidence too.
+    except Exception:  # An error of this program leaves evidence, too.
         complaints.append(traceback.format_exc())
-    complaints += [f"Chromium says: {text}" for text in desk.window.complaints()]
+    complaints += [f"Chromium reports: {text}" for text in desk.window.complaints()]
     if complaints:
         desk.screen.picture(desk.folder.path(f"failure-{name}.png"))
     print(f"  {'FAILED' if complaints else 'passed'}  {name}{f': {note}' if note else ''}", flush=True)

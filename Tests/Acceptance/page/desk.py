@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything around the page: radio, relay behind a gate, screen, Chromium, phone, site, and runs of hybrid-client."""
+"""Environment of the page: radio, relay behind a gate, screen, Chromium, phone, site, and runs of hybrid-client."""
 import contextlib
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ class Desk(contextlib.AbstractContextManager):
         return client
 
     def scan(self, code, person):
-        """The phone scans a code; its person answers when `person_may` has been called."""
+        """Scans a code with the phone; its user answers after a call of `person_may`."""
         self._number += 1
         phone = self._phone.scan(code, person, f"{self._number}")
         self._keep(phone)
@@ -77,7 +77,7 @@ class Desk(contextlib.AbstractContextManager):
 
 
 class PatientPhone(Phone):
-    """A phone whose person waits for a sign."""
+    """A phone whose user waits for permission to answer."""
 
     def __init__(self, programs, folder, *others):
         super().__init__(programs, folder, *others)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A way to the relay that can be held shut: connections are taken, and carried on only when it is opened."""
+"""A TCP proxy to the relay that can be closed: it accepts connections, but forwards data only when it is open."""
 import contextlib
 import socket
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens on the page, one function each. They raise Failed with what was wrong."""
+"""Scenarios of the page, one function each. They raise Failed with what was expected and found."""
 import http.client
 import json
 import re
@@ -20,7 +20,7 @@ def must(condition, sentence):
 
 
 def scanned(desk, page, name):
-    """The text of the code on the screen, by zbar from a picture of the screen."""
+    """Returns the text of the code on the screen, which zbar reads from a picture."""
     page.front()
     page.wait_for("scan")
     picture = desk.folder.path(f"{name}.png")
@@ -30,11 +30,11 @@ def scanned(desk, page, name):
 def never_shows(page, options, answer=""):
     secrets = [options["challenge"], *re.findall(r'"(?:clientDataJSON|signature|attestationObject)":"([^"]+)"', answer)]
     for secret in secrets:
-        must(secret not in page.source, "the page holds a part of request or answer")
+        must(secret not in page.source, "expected no part of request or response in the page; found one")
 
 
 def whole_ceremony(desk):
-    """A registration: each stage in a picture, in dark and light; a reload in between; the answer is accepted."""
+    """Runs a registration: a picture of each stage, dark and light; a reload in between; the response is accepted."""
     options = desk.site.creation_options()
     client = desk.client(options)
     page = desk.window.page()
@@ -42,17 +42,21 @@ def whole_ceremony(desk):
     for scheme in ("dark", "light"):
         page.prefer(scheme)
         codes.add(scanned(desk, page, f"1-scan-{scheme}"))
-    must(page.address.endswith("/") and "open" not in page.address, "the address still holds the token")
-    must(VIRTUAL in page.text and "Create a passkey for localhost" in page.text, f"heading or warning lack: {page.text}")
+    must(page.address.endswith("/") and "open" not in page.address, "expected no token in the address; found "
+                                                                    "{page.address}")
+    must(VIRTUAL in page.text and "Create a passkey for localhost" in page.text, "expected heading and warning; "
+                                                                                 f"found {page.text}")
     roles = page.accessible()
-    must(any(role == "image" and name.startswith("QR code") for role, name, _ in roles), "the code has no name")
-    must(any(role == "status" and '"polite"' in more for role, _, more in roles), "the stage is not read aloud")
+    must(any(role == "image" and name.startswith("QR code") for role, name, _ in roles), "expected an accessible name "
+                                                                                         "for the code; found none")
+    must(any(role == "status" and '"polite"' in more for role, _, more in roles), "expected a live region for the "
+                                                                                  "stage; found none")
     page.reload()
     codes.add(scanned(desk, page, "1-scan-reloaded"))
-    must(len(codes) == 1, "the code has changed")
-    # Longer than a page may be gone, told by the clock of the page that came after the reload.
+    must(len(codes) == 1, "expected the same code after a reload; found another")
+    # Longer than the page may be disconnected, measured by the clock of the reloaded page.
     desk.waiting.until("the page to be five seconds old", lambda: (page.value("performance.now()") or 0) > 5000, 60)
-    must(client.status is None, f"a reload ended it: {client.said}")
+    must(client.status is None, f"expected hybrid-client to survive a reload; it ended: {client.said}")
 
     desk.gate.shut()
     desk.person_may()
@@ -62,40 +66,41 @@ def whole_ceremony(desk):
     page.picture(desk.folder.path("2-found.png"))
     go_on(page)
     page.wait_for("connecting")
-    must(page.value("document.getElementById('figure').hidden"), "the code is still shown")
+    must(page.value("document.getElementById('figure').hidden"), "expected no code on the screen; it is still shown")
     must("M4 4h7" not in page.source and page.value("document.getElementById('modules').getAttribute('d')") is None,
-         "the code is still in the page")
+         "expected no code in the page; found it")
     page.picture(desk.folder.path("3-connecting.png"))
     page.reload()
     page.wait_for("connecting")
-    must("M4 4h7" not in page.source, "a reload brings the code back")
+    must("M4 4h7" not in page.source, "expected no code after a reload; found it")
     desk.gate.open()
     page.wait_for("done")
     page.picture(desk.folder.path("5-done.png"))
-    must(client.ended() == 0, f"hybrid-client {client.status}: {client.said}")
+    must(client.ended() == 0, f"expected status 0 of hybrid-client; found {client.status}: {client.said}")
     try:
         desk.site.verify_creation(json.loads(client.answer), options["challenge"])
     except Refused as error:
         raise Failed(str(error)) from None
     never_shows(page, options, client.answer)
     desk.waiting.until("the phone to end", lambda: phone.status is not None, 60)
-    must(phone.status == 0, f"hybrid-auth {phone.ending}: {phone.said()}")
+    must(phone.status == 0, f"hybrid-auth {phone.ending}, expected status 0: {phone.said()}")
     page.close()
 
 
 def hold(page, stage):
-    """Has a page stay at a stage that passes in a moment, so that a picture can be taken of it."""
-    must(page.value(f"""window.asBefore = show; show = (fresh) => {{
-        asBefore(fresh); if (fresh.stage === "{stage}") pause = 0; }}; true"""), f"the page cannot be held at {stage}")
+    """Keeps the page at a short stage, so that a picture can be taken."""
+    must(page.value(f"""window.asBefore = show; show = (next) => {{
+        asBefore(next); if (next.stage === "{stage}") displayTimer = 0; }}; true"""), "the page cannot be kept at "
+                                                                                      f"{stage}")
 
 
 def go_on(page):
-    """Lets a page that is held show what has come meanwhile."""
-    must(page.value("show = asBefore; pause = null; advance(); true"), "the page does not go on")
+    """Resumes a page that was kept at a stage."""
+    must(page.value("show = asBefore; displayTimer = null; advance(); true"), "expected the page to resume; it did not")
 
 
 def declined(desk):
-    """A sign-in that waits for its person, who then declines."""
+    """Runs a sign-in whose user answers late and declines."""
     options = desk.site.request_options()
     desk.person_may(False)
     client = desk.client(options)
@@ -109,14 +114,14 @@ def declined(desk):
     desk.person_may()
     page.wait_for("failed")
     page.picture(desk.folder.path("6-failed-declined.png"))
-    must("declined on the phone" in page.text, f"no cause on the page: {page.text}")
-    must(client.ended() == 77, f"status {client.status}: {client.said}")
-    must(client.answer == "", "there is an answer")
+    must("declined on the phone" in page.text, f"expected the cause on the page; found {page.text}")
+    must(client.ended() == 77, f"expected status 77; found {client.status}: {client.said}")
+    must(client.answer == "", "expected no response; found {client.answer}")
     page.close()
 
 
 def closed(desk):
-    """Closing the page cancels, three seconds later."""
+    """Closes the page, which cancels three seconds later."""
     client = desk.client(desk.site.request_options(allow="unknown"))
     page = desk.window.page()
     scanned(desk, page, "7-scan")
@@ -124,15 +129,15 @@ def closed(desk):
     page.close()
     status = client.ended()
     seconds = time.monotonic() - began
-    must(status == 130, f"status {status}: {client.said}")
+    must(status == 130, f"expected status 130; found {status}: {client.said}")
     must(client.said.splitlines()[-1] == "hybrid-client: the page with the code was closed, which cancels; start again",
-         f"it said: {client.said}")
-    must(seconds >= 2.9, f"it ended after {seconds:.1f} s")
+         f"expected the cause as the last line; found {client.said}")
+    must(seconds >= 2.9, f"expected the end after 3 s; found {seconds:.1f} s")
     return f"ended {seconds:.1f} s after the page was closed"
 
 
 def opened_twice(desk):
-    """The token a second time, by another program of the same user."""
+    """Uses the token a second time, from another program of the same user."""
     addresses = desk.folder.scratch / "addresses"
     spy = desk.folder.scratch / "spy"
     spy.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$1\" >>'{addresses}'\nexec '{desk.window.opener}' \"$1\"\n")
@@ -141,18 +146,20 @@ def opened_twice(desk):
     page = desk.window.page()
     scanned(desk, page, "8-scan")
     address = addresses.read_text().strip()
-    must(re.fullmatch(r"http://127\.0\.0\.1:\d+/open/[0-9a-f]{32}", address), f"the address is {address}")
-    must(ask(address) == 410, "a second use was answered")
+    must(re.fullmatch(r"http://127\.0\.0\.1:\d+/open/[0-9a-f]{32}", address), "expected an address with a token; "
+                                                                              f"found {address}")
+    must(ask(address) == 410, "expected 410 for a second use; found another status")
     page.wait_for("failed")
     page.picture(desk.folder.path("8-failed-opened-twice.png"))
-    must("somebody else opened the page" in page.text, f"no cause on the page: {page.text}")
-    must(client.ended() == 77, f"status {client.status}: {client.said}")
-    must("somebody else opened the page with the code" in client.said, f"it said: {client.said}")
+    must("another user opened the page" in page.text, f"expected the cause on the page; found {page.text}")
+    must(client.ended() == 77, f"expected status 77; found {client.status}: {client.said}")
+    must("another user opened the page with the code" in client.said, "expected the cause on standard error; found "
+                                                                      f"{client.said}")
     page.close()
 
 
 def ask(address, **fields):
-    """The status of a GET of the driver's own."""
+    """Sends a GET request of its own; returns the status."""
     _, _, authority, path = address.split("/", 3)
     connection = http.client.HTTPConnection(authority, timeout=30)
     try:
@@ -163,39 +170,40 @@ def ask(address, **fields):
 
 
 def strangers(desk):
-    """Other hosts, origins and pages get nothing, and the ceremony goes on."""
+    """Checks that other hosts, origins and pages get nothing, and that the ceremony goes on."""
     client = desk.client(desk.site.request_options(allow="unknown"))
     page = desk.window.page()
     code = scanned(desk, page, "9-scan")
     desk.window.complaints()
     origin = page.address.rstrip("/")
     port = origin.rsplit(":", 1)[1]
-    must(ask(origin + "/") == 403, "the page without its cookie")
+    must(ask(origin + "/") == 403, "expected 403 for the page without its cookie; found another status")
     for host in (f"localhost:{port}", "127.0.0.1", f"evil.example:{port}"):
-        must(ask(origin + "/", Host=host) == 421, f"Host: {host} is answered")
+        must(ask(origin + "/", Host=host) == 421, f"expected 421 for Host: {host}; found another status")
     for other in ("null", "http://evil.example", f"http://localhost:{port}"):
-        must(ask(origin + "/", Origin=other) == 403, f"Origin: {other} is answered")
+        must(ask(origin + "/", Origin=other) == 403, f"expected 403 for Origin: {other}; found another status")
     rebound = desk.window.open(f"http://rebound.example:{port}/")
     desk.waiting.until("the page under another name to be refused",
-                       lambda: "not the host you asked for" in rebound.text, 60)
+                       lambda: "not the requested host" in rebound.text, 60)
     rebound.close()
     with Elsewhere(origin) as elsewhere:
         other = desk.window.open(elsewhere)
-        said = desk.waiting.until("another page to have tried", lambda: other.value("tried"), 60)
-        must(said == ["refused"] * 3, f"another page could: {said}")
+        said = desk.waiting.until("another page to finish its attempts", lambda: other.value("tried"), 60)
+        must(said == ["refused"] * 3, f"expected three refusals for another page; found {said}")
         must(not other.value("frames[0].length") and "QR code" not in (other.value(
-            "(() => { try { return frames[0].document.body.innerText } catch { return '' } })()") or ""), "it is framed")
+            "(() => { try { return frames[0].document.body.innerText } catch { return '' } })()") or ""),
+             "expected no content in a frame; found some")
         other.picture(desk.folder.path("9-framed.png"))
         other.close()
-    desk.window.complaints()  # Chromium says much of what these tried.
-    must(client.status is None, f"strangers ended it: {client.said}")
-    must(scanned(desk, page, "9-scan-after") == code, "the code has changed")
+    desk.window.complaints()  # Chromium reports many of these attempts.
+    must(client.status is None, f"expected hybrid-client to survive foreign requests; it ended: {client.said}")
+    must(scanned(desk, page, "9-scan-after") == code, "expected the same code; found another")
     page.close()
-    must(client.ended() == 130, f"status {client.status}: {client.said}")
+    must(client.ended() == 130, f"expected status 130; found {client.status}: {client.said}")
 
 
 class Elsewhere:
-    """A page of another origin on this device, which frames the code's page and asks it in three ways."""
+    """A page of another origin on this device, which frames the code's page and requests it in three ways."""
 
     def __init__(self, origin):
         page = f"""<!doctype html><iframe src="{origin}/"></iframe><script>
@@ -230,13 +238,13 @@ class Elsewhere:
 
 
 def no_browser(desk):
-    """Without a browser the code is drawn in the terminal, and a line says what to do."""
+    """Checks that without a browser the code is drawn in the terminal, with a line that explains the alternatives."""
     client = desk.client(desk.site.request_options(allow="unknown"), browser="/there/is/no/browser")
     desk.waiting.until("hybrid-client to draw the code itself", lambda: "▀" in client.said, 60)
     must(re.search(r"^hybrid-client: no browser could be opened \(/there/is/no/browser: No such file or directory\); "
-                   r"name one by BROWSER, open http://127\.0\.0\.1:\d+/open/[0-9a-f]{32} yourself, or scan the code here$",
-                   client.said, re.MULTILINE), f"it said: {client.said}")
-    must("▀" in client.said and client.status is None, "no code is drawn")
+                   r"set BROWSER, open http://127\.0\.0\.1:\d+/open/[0-9a-f]{32} yourself, or scan the code here$",
+                   client.said, re.MULTILINE), f"expected the cause and its remedies; found {client.said}")
+    must("▀" in client.said and client.status is None, "expected a code from a running program; found none")
 
 
 SCENARIOS = {

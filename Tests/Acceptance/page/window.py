@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Chromium, unmodified, with a window, in which hybrid-client opens its page as in any running browser."""
+"""Debian's Chromium, unmodified, with a window; hybrid-client opens its page in it as in any running browser."""
 import base64
 import json
 import os
@@ -14,9 +14,9 @@ class Window:
     def __init__(self, folder, screen, waiting):
         self._waiting, self._tools, self._strange = waiting, None, []
         profile = folder.scratch / "profile"
-        # Chromium's sandbox refuses to work for root, and for root alone.
+        # Chromium's sandbox does not work for root.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        # A second start hands the address to the Chromium that runs with this profile, and ends.
+        # A second start passes the address to the Chromium that runs with this profile, and ends.
         self.opener = folder.scratch / "open-page"
         self.opener.write_text(f"#!/bin/sh\nexec chromium {' '.join(sandbox)} --user-data-dir='{profile}' \"$1\"\n")
         self.opener.chmod(0o700)
@@ -30,7 +30,7 @@ class Window:
                  "--no-default-browser-check", "--password-store=basic", "--lang=en-US", "--disable-gpu",
                  "--disable-background-networking", "--disable-component-update", "--disable-sync",
                  "--window-position=20,20", "--window-size=1200,900", "--no-proxy-server",
-                 # A name that was made to lead here, as DNS rebinding does; no other leads anywhere.
+                 # A name that resolves to this device, as with DNS rebinding; no other name resolves.
                  "--host-resolver-rules=MAP rebound.example 127.0.0.1,MAP * ~NOTFOUND,EXCLUDE localhost,"
                  "EXCLUDE 127.0.0.1", "about:blank"],
                 log=folder.path("chromium.log"), pass_fds=(commands, answers), environment=screen.environment)
@@ -41,21 +41,21 @@ class Window:
             waiting.watch(self.program)
             self._tools = DevTools(from_browser, to_browser, waiting)
             self.version = self._tools.call("Browser.getVersion")["product"]
-            # New pages wait until what they say is listened to, from their first word on.
+            # New pages wait until their events are enabled, so that none is lost.
             self._tools.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         except BaseException:
             self.stop()
             raise
 
     def page(self, what="hybrid-client to open its page", address="http://127.0.0.1:"):
-        """The page that is opened next, listened to from the beginning."""
+        """Returns the page that is opened next, with its events from the beginning."""
         def opened():
             for event in self._tools.events("Target.attachedToTarget"):
                 if event["targetInfo"]["type"] == "page":
                     page = Page(self._tools, self._waiting, event["sessionId"], event["targetInfo"]["targetId"])
                     page.begin()
                     self._strange.append(page)
-            # A new page does not always know its address from the beginning.
+            # A new page may have no address at first.
             page = next((page for page in self._strange if page.target_address.startswith(address)), None)
             if page:
                 self._strange.remove(page)
@@ -64,12 +64,12 @@ class Window:
         return self._waiting.until(what, opened, 60)
 
     def open(self, address):
-        """Opens a page of the driver's own."""
+        """Opens a page of the test itself."""
         self._tools.call("Target.createTarget", url=address)
         return self.page(f"Chromium to open {address}", address)
 
     def complaints(self):
-        """What Chromium has said against pages: of refused scripts, styles and addresses, and errors in scripts."""
+        """Returns Chromium's complaints about pages: blocked scripts, styles and addresses, and errors in scripts."""
         said = [entry["entry"] for entry in self._tools.events("Log.entryAdded")]
         thrown = [event["exceptionDetails"] for event in self._tools.events("Runtime.exceptionThrown")]
         return [f"{entry['source']}: {entry['text']}" for entry in said if entry["level"] in ("warning", "error")] + [
@@ -96,7 +96,7 @@ class Page:
         return self._tools.call("Target.getTargetInfo", targetId=self._target)["targetInfo"]["url"]
 
     def value(self, expression):
-        """What a piece of JavaScript gives, promises included; None while the page is between two documents."""
+        """Evaluates JavaScript and awaits promises; returns None while the page is between two documents."""
         try:
             result = self._tools.call("Runtime.evaluate", self._session, expression=expression, returnByValue=True,
                                       awaitPromise=True)
@@ -124,7 +124,7 @@ class Page:
         def shown():
             now = self.stage
             if now == "failed" != stage:
-                raise Failed(f"the page failed while {stage} was waited for: {self.text}")
+                raise Failed(f"the page failed during the wait for {stage}: {self.text}")
             return now == stage
 
         self._waiting.until(f"the page to show the stage {stage}", shown, seconds)
@@ -150,7 +150,7 @@ class Page:
         self._tools.call("Target.closeTarget", targetId=self._target)
 
     def accessible(self):
-        """(role, name) of all that assistive technology is told."""
+        """Returns (role, name, properties) of everything that assistive technology can read."""
         nodes = self._tools.call("Accessibility.getFullAXTree", self._session)["nodes"]
         return [(node["role"]["value"], node.get("name", {}).get("value", ""), json.dumps(node.get("properties", [])))
                 for node in nodes if not node.get("ignored") and "role" in node]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the README's pictures of the real programs: demo, code on a terminal, code on a page, doctor.
+"""Takes the README's pictures of the real programs: demo, code in a terminal, code on a page, doctor.
 
 Screen, folders and waiting are those of ../chromium; radio and relay are `hybrid-lab run`.
 """
@@ -22,7 +22,7 @@ TOOLS = ("setpriv", "xterm", "chromium", "Xvfb", "openbox", "xdotool", "import",
 UNAVAILABLE = 69
 REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
 ORIGIN = "https://example.com"
-# So that a shell reads the detour and the certificates from the lab's variables.
+# The shell reads certificates and address override from the lab's variables.
 ROUTE = '--cacert "$HYBRID_LAB_CACERT" --connect-to "$HYBRID_LAB_CONNECT_TO"'
 
 
@@ -39,11 +39,12 @@ class Studio:
         self._environment = {**self.screen.environment, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
 
     def terminal(self, picture, command, size, until, lines=""):
-        """A picture of a terminal in which a command was typed, once it has said something."""
+        """Takes a picture of a terminal with a command, once its output contains `until`."""
         said = self._folder.path(picture + ".said")
         script = self._folder.scratch / f"{picture}.sh"
         shown = command.replace(ROUTE, "").replace("  ", " ").strip()
-        script.write_text(f"cd {shlex.quote(str(self._folder.scratch))}\nprintf '$ %s\\n' {shlex.quote(shown)}\n{command}\n{lines}sleep 600\n")
+        script.write_text(f"cd {shlex.quote(str(self._folder.scratch))}\nprintf '$ %s\\n' "
+                          f"{shlex.quote(shown)}\n{command}\n{lines}sleep 600\n")
         terminal = Program(
             "xterm", ["xterm", "-fa", "DejaVu Sans Mono", "-fs", "11", "-fg", "#e0e0e0", "-bg", "#16181d", "-b", "12", "-geometry",
                       f"{size}+40+40", "-T", picture, "-e", "script", "-qfec",
@@ -55,17 +56,18 @@ class Studio:
                     raise Failed(f"xterm {terminal.ending}: {terminal.said().strip()}")
                 return said.exists() and until in said.read_text(encoding="utf-8", errors="replace")
 
-            self._waiting.until(f"{picture} to say {until!r}", is_said, 60)
+            self._waiting.until(f"{picture} to print {until!r}", is_said, 60)
             return self._take("--name", picture)
         finally:
             terminal.stop()
 
     def page(self):
-        """A picture of the page that `show-qr --open` opens."""
+        """Takes a picture of the page that `show-qr --open` opens."""
         browser = self._folder.scratch / "browser"
         sandbox = "--no-sandbox" if os.geteuid() == 0 else ""
         browser.write_text(
-            f"#!/bin/sh\nexec chromium {sandbox} --user-data-dir={self._folder.scratch}/profile --no-first-run --disable-gpu "
+            f"#!/bin/sh\nexec chromium {sandbox} --user-data-dir={self._folder.scratch}/profile --no-first-run "
+            "--disable-gpu "
             '--password-store=basic --lang=en-US --test-type --window-size=720,900 --app="$1"\n')
         browser.chmod(0o700)
         command = f"hybrid-client show-qr --request request.json --origin {ORIGIN} --open {ROUTE}"
@@ -81,7 +83,7 @@ class Studio:
             program.stop()
 
     def _take(self, kind, name):
-        """The window's picture, once it looks the same twice."""
+        """Returns a picture of the window, once two successive ones are equal."""
         window = brief(["xdotool", "search", "--onlyvisible", kind, name], environment=self._environment).stdout.split()[-1]
         looks = []
 
@@ -127,7 +129,7 @@ def main():
         finally:
             studio.stop()
         for name, path in taken.items():
-            # Few colours: the files stay small.
+            # Few colors keep the files small.
             brief(["convert", str(path), "-strip", "-colors", "64", "-define", "png:compression-level=9",
                    f"PNG8:{options.out / name}.png"], environment=folder.environment())
             print(f"{options.out / name}.png: {(options.out / (name + '.png')).stat().st_size} bytes")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples of docs/testing-your-site.md as a web developer would: a copy of them, Debian's Chromium, and
-hybrid-lab on the path. scripts/acceptance starts this with all that it needs."""
+"""Runs the examples of docs/testing-your-site.md like a web developer: a copy of them, Debian's Chromium, and
+hybrid-lab on the path. scripts/acceptance starts this program with its dependencies.
+"""
 import argparse
 import os
 import re
@@ -26,10 +27,10 @@ class Arguments(argparse.ArgumentParser):
 
 
 def arguments():
-    parser = Arguments(prog="acceptance site", description="The examples of docs/testing-your-site.md, for real.")
-    parser.add_argument("--keep", action="store_true", help="keep the copy and its evidence if nothing failed, too")
+    parser = Arguments(prog="acceptance site", description="The examples of docs/testing-your-site.md.")
+    parser.add_argument("--keep", action="store_true", help="keep the copy and its evidence even if everything passed")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="where hybrid-lab is; default $HYBRID_BIN, else .build/debug of this repository")
+                        help="folder of hybrid-lab; default $HYBRID_BIN, else .build/debug of this repository")
     return parser.parse_args()
 
 
@@ -39,7 +40,9 @@ def unavailable(sentence):
 
 
 def environment(folder, copy):
-    """Ours with hybrid-lab and the examples' Python in front, and without a screen or a bus of this machine."""
+    """Returns this process's environment with hybrid-lab and the examples' Python first, without this machine's
+    screen or bus.
+    """
     strange = ("DBUS_", "HYBRID_", "DISPLAY", "WAYLAND_", "XAUTHORITY", "PYTEST_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     return {**kept, "HOME": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "",
@@ -48,8 +51,10 @@ def environment(folder, copy):
 
 
 def run(command, copy, variables):
-    """Runs it with its output on ours; returns its status, what it said, and the signal that ended it, if one did."""
-    # A group of its own, so that what it has started can be ended with it.
+    """Runs a command and prints its output; returns its status, its output, and the signal that interrupted it, if
+    any.
+    """
+    # A process group of its own, so that all its processes can be ended.
     process = subprocess.Popen(command, cwd=copy, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, errors="replace", start_new_session=True)
 
@@ -78,7 +83,7 @@ def main():
         unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium site installs what is needed")
     folder = Path(options.bin_dir or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
     if not os.access(folder / "hybrid-lab", os.X_OK):
-        unavailable(f"hybrid-lab not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+        unavailable(f"hybrid-lab not in {folder}; build with 'swift build', or set --bin-dir")
     parent = Path(tempfile.mkdtemp(prefix="hybrid-site-"))
     copy = parent / "tests"
     shutil.copytree(EXAMPLES, copy, ignore=shutil.ignore_patterns("__pycache__", "evidence", ".*"))
@@ -87,13 +92,13 @@ def main():
     seconds = time.monotonic() - began
     ran = {file: len(set(re.findall(rf"{re.escape(file)}::(\w+) PASSED", said)))
            for file in ("test_playwright.py", "test_selenium.py", "test_suite.py")}
-    wrong = [f"the tests ended with status {status}"] if status else []
+    wrong = [f"expected status 0 of the tests; found {status}"] if status else []
     if caught is signal.SIGALRM:
-        wrong.append(f"the tests were not done after {SECONDS} s")
+        wrong.append(f"the tests timed out after {SECONDS} s")
     for file, passed in ran.items():
         wanted = len(re.findall(r"^def test_", (copy / file).read_text(encoding="utf-8"), re.MULTILINE))
         if passed != wanted:
-            wrong.append(f"{passed} of {wanted} tests of {file} passed")
+            wrong.append(f"expected {wanted} passed tests of {file}; found {passed}")
     print(", ".join(f"{file}: {passed}" for file, passed in ran.items()) + f" passed; {seconds:.0f} s")
     for sentence in wrong:
         print(f"acceptance site: {sentence}", file=sys.stderr)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One relay, thousands of tunnels, well and badly behaved ends; then: what stayed behind?
+"""Runs thousands of tunnels through one relay, with correct and faulty ends, and checks for leaks.
 
-Every ceremony's bytes must arrive whole and in order. When all ends have left, the relay must hold no more sockets
-than at the start, and its memory must not grow with the number of tunnels: the run is cut into ten parts, and of the
-later ones neither half may be larger than the other by more than half a kilobyte a tunnel.
+Every ceremony's bytes must arrive complete and in order. When all ends have left, the relay must hold no more sockets
+than at the start, and its memory must not grow with the number of tunnels: the run has ten parts, and the two halves of
+the later ones may differ by half a kilobyte per tunnel at most.
 """
 import argparse
 import asyncio
@@ -25,16 +25,16 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 PARTS = 10
-# Bytes a tunnel; less can't be told from an allocator's habits in a run of some minutes.
+# Bytes per tunnel; less cannot be told from the allocator's variation in a run of some minutes.
 LEAK = 512
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# What a sign-in's messages weigh: handshake, getInfo, request, response; and one that is large.
+# Message sizes of a sign-in: handshake, getInfo, request, response; and a large one.
 SIZES = (81, 81, 400, 300, 900, 60_000)
-PHONE_LEAVES, CLIENT_LEAVES, SOCKET_CUT, NOBODY_CAME = "phone leaves", "client leaves", "socket cut", "nobody came"
+PHONE_LEAVES, CLIENT_LEAVES, SOCKET_CUT, NOBODY_CAME = "phone leaves", "client leaves", "socket cut", "no client"
 
 
 class Relay:
-    """The relay process, with a certificate of its own."""
+    """The relay process, with its own certificate."""
 
     def __init__(self, program, folder):
         self.folder = folder
@@ -83,7 +83,7 @@ class Relay:
         return count
 
     def processor(self):
-        """Seconds of processor time so far."""
+        """Processor time so far, in seconds."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -97,7 +97,7 @@ class Relay:
 
 
 async def tunnel(relay, ending):
-    """One tunnel from open to closed."""
+    """Runs one tunnel from opening to close."""
     tunnel_id = secrets.token_hex(16)
     async with relay.connect(f"/cable/new/{tunnel_id}") as phone:
         routing = phone.response.headers["X-caBLE-Routing-ID"]
@@ -106,12 +106,12 @@ async def tunnel(relay, ending):
         early = secrets.token_bytes(100)
         await phone.send(early)
         async with relay.connect(f"/cable/connect/{routing}/{tunnel_id}") as client:
-            assert await client.recv() == early, "what was said early is not what arrived"
+            assert await client.recv() == early, "expected the early message of the authenticator; found another"
             for number, size in enumerate(SIZES):
                 sender, receiver = (client, phone) if number % 2 == 0 else (phone, client)
                 message = secrets.token_bytes(size)
                 await sender.send(message)
-                assert await receiver.recv() == message, "a message is not what was sent"
+                assert await receiver.recv() == message, "expected the message that was sent; found another"
             first, other = (phone, client) if ending == PHONE_LEAVES else (client, phone)
             if ending == SOCKET_CUT:
                 first.transport.abort()
@@ -119,10 +119,10 @@ async def tunnel(relay, ending):
                 await first.close(1000)
             try:
                 await other.recv()
-                raise AssertionError("something arrived after the end")
+                raise AssertionError("expected no message after the end; found one")
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else None
-                assert ending == SOCKET_CUT or code == 1000, f"the other end was told {code}, not 1000"
+                assert ending == SOCKET_CUT or code == 1000, f"expected close code 1000 at the other end; found {code}"
 
 
 async def soak(relay, tunnels, at_once, seed):
@@ -140,11 +140,11 @@ async def soak(relay, tunnels, at_once, seed):
     async with asyncio.TaskGroup() as group:
         for _ in range(at_once):
             group.create_task(worker())
-    assert finished == tunnels, f"{finished} tunnels were used, not {tunnels}"
+    assert finished == tunnels, f"expected {tunnels} finished tunnels; found {finished}"
 
 
 async def settled(relay, sockets):
-    """Waits until the relay has noticed that everybody is gone."""
+    """Waits until the relay has closed all sockets of the load."""
     end = time.monotonic() + 60
     while relay.sockets() > sockets and time.monotonic() < end:
         await asyncio.sleep(0.05)
@@ -161,14 +161,14 @@ def positive(text):
 async def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", default=ROOT / ".build/debug", type=pathlib.Path)
-    parser.add_argument("--tunnels", default=1000, type=positive, help="in each of ten parts")
+    parser.add_argument("--tunnels", default=1000, type=positive, help="tunnels in each of ten parts")
     parser.add_argument("--at-once", default=50, type=positive)
     options = parser.parse_args()
     program = options.bin_dir / "hybrid-relay"
     if not os.access(program, os.X_OK):
         sys.exit(f"soak: there is no {program}; build it first")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hybrid-soak-"))
-    # A signal must not leave the relay behind.
+    # The relay must not survive a signal.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     relay = Relay(program.resolve(), folder)
     problems, memory, left = [], [], []
@@ -186,19 +186,19 @@ async def main():
     finally:
         status = relay.stop()
     if status != 0:
-        problems.append(f"the relay ended with {status} on SIGTERM")
+        problems.append(f"expected exit status 0 after SIGTERM; found {status}")
     if len(memory) == PARTS:
         if max(left) > idle:
-            problems.append(f"{max(left) - idle} sockets stayed open")
-        # The first parts warm the allocator up. A median of each half, so that one odd part does not decide.
+            problems.append(f"expected no open sockets; found {max(left) - idle}")
+        # The first parts warm up the allocator. Medians of each half, so that a single outlier has no effect.
         early, late = statistics.median(memory[2:6]), statistics.median(memory[6:])
         growth = (late - early) * 1024 / (4 * options.tunnels)
         if growth > LEAK:
-            problems.append(f"memory grows by {growth:.0f} bytes a tunnel: {memory} KiB")
+            problems.append(f"memory grows by {growth:.0f} bytes per tunnel: {memory} KiB")
         total = PARTS * options.tunnels
         print(f"soak: {total} tunnels, {options.at_once} at once, {total / seconds:.0f} a second; "
-              f"{processor / total * 1e3:.2f} ms of relay CPU a tunnel; memory {memory[0]} -> {memory[-1]} KiB "
-              f"({growth:+.0f} bytes a tunnel); sockets {idle} -> {left[-1]}")
+              f"{processor / total * 1e3:.2f} ms of relay CPU time per tunnel; memory {memory[0]} -> {memory[-1]} KiB "
+              f"({growth:+.0f} bytes per tunnel); sockets {idle} -> {left[-1]}")
     for problem in problems:
         print(f"soak: {problem}; the relay's log is in {folder}", file=sys.stderr)
     if not problems:

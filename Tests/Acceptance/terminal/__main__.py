@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the code in a real terminal emulator, takes a picture of its window and lets zbar read it.
+"""Shows the code in a real terminal emulator, takes a picture of its window and reads it with zbar.
 
-See ../README.md; scripts/acceptance starts this with all that it needs. Screen and radio are those of ../chromium.
+See ../README.md; scripts/acceptance starts this program with its dependencies. Screen and radio are those of
+../chromium.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ FONT = "DejaVu Sans Mono"
 
 @dataclass(frozen=True)
 class Case:
-    """A terminal; it shows the code, or else says the sentence."""
+    """A terminal, which shows the code, or the sentence if there is one."""
     colours: tuple
     size: str = "80x24"
     points: int = 11
@@ -41,7 +42,7 @@ class Case:
     sentence: str | None = None
 
 
-# What terminals set that tell their colours: those of text and background, as numbers.
+# Variables that some terminals set: no colors, or text and background color as numbers.
 NO_COLOUR = {"NO_COLOR": "1"}
 CASES = {
     "dark": Case(DARK),
@@ -54,8 +55,10 @@ CASES = {
     "dark-smallest": Case(DARK, size="41x22"),
     "light-smallest": Case(LIGHT, size="41x22"),
     "large": Case(DARK, size="120x40"),
-    "too-narrow": Case(DARK, size="40x24", sentence="the code needs a terminal of 41 × 22 characters and this one has 40 × 24"),
-    "too-low": Case(LIGHT, size="80x21", sentence="the code needs a terminal of 41 × 22 characters and this one has 80 × 21"),
+    "too-narrow": Case(DARK, size="40x24", sentence="the code needs a terminal of 41 × 22 characters and this one has "
+                                                    "40 × 24"),
+    "too-low": Case(LIGHT, size="80x21", sentence="the code needs a terminal of 41 × 22 characters and this one has "
+                                                  "80 × 21"),
 }
 
 
@@ -67,10 +70,11 @@ class Arguments(argparse.ArgumentParser):
 
 def arguments():
     parser = Arguments(prog="acceptance terminal", description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B", help=f"of {', '.join(CASES)}")
-    parser.add_argument("--keep", action="store_true", help="keep all pictures, also when every case passed")
+    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B",
+                        help=f"cases, of {', '.join(CASES)}")
+    parser.add_argument("--keep", action="store_true", help="keep all pictures even if everything passed")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="where our programs are; default $HYBRID_BIN, else .build/debug of this repository")
+                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
     return parser.parse_args()
 
 
@@ -78,7 +82,7 @@ def _cases(text):
     names = tuple(text.split(","))
     for name in names:
         if name not in CASES:
-            raise argparse.ArgumentTypeError(f"there is no case {name!r}; there are {', '.join(CASES)}")
+            raise argparse.ArgumentTypeError(f"there is no case {name!r}; the cases are {', '.join(CASES)}")
     return names
 
 
@@ -92,7 +96,7 @@ def our_programs(folder):
     programs = {name: folder / f"hybrid-{name}" for name in ("client", "lab")}
     missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or name a folder by --bin-dir")
+        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
     return SimpleNamespace(**programs)
 
 
@@ -114,15 +118,15 @@ class Stage:
         return self.screen.stop() + self.air.stop()
 
     def perform(self, name, case):
-        """What was wrong with a case, as sentences."""
+        """Returns the errors of a case, as sentences."""
         said = self.folder.path(f"{name}.said")
         client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
                                       "https://example.com", "--timeout", "300")))
         foreground, background = case.colours
         environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address}
-        # Set behind xterm, which keeps some of it from what it starts.
+        # Set inside xterm, which changes some variables for its child.
         variables = [f"{name}={value}" for name, value in case.environment.items()]
-        # Between terminal and program, `script` keeps a record of what is written.
+        # Between terminal and program, `script` records the output.
         terminal = Program(
             "xterm", ["xterm", "-fa", FONT, "-fs", case.points, "-fg", foreground, "-bg", background, "-geometry", f"{case.size}+40+40",
                       "-e", "env", *variables, "script", "-qfec", client, said],
@@ -143,16 +147,16 @@ class Stage:
         def is_said():
             if terminal.status is not None:
                 raise Failed(f"xterm {terminal.ending}: {terminal.said().strip()}")
-            # The terminal breaks lines that are longer than itself, which the record does not show.
+            # The terminal wraps long lines; the recording does not contain these breaks.
             return wanted in written()
 
-        self.waiting.until(f"hybrid-client to say {wanted!r}", is_said, 60)
+        self.waiting.until(f"hybrid-client to print {wanted!r}", is_said, 60)
         if case.sentence:
             self.screen.picture(picture)
-            return ["a code is drawn although it does not fit"] if set("▀▄") & set(written()) else []
-        code = self.waiting.until("a picture of the terminal with a code that zbar reads",
+            return ["expected no code, as it does not fit; found one"] if set("▀▄") & set(written()) else []
+        code = self.waiting.until("a picture of the terminal with a code that zbar can read",
                                   lambda: self.screen.code(picture), 60)
-        return [] if CODE.fullmatch(code) else [f"zbar read something else: {code!r}"]
+        return [] if CODE.fullmatch(code) else [f"expected a sign-in code; zbar read {code!r}"]
 
 
 def main():
@@ -186,7 +190,7 @@ def main():
         interrupted = error
     folder.remove_sockets()
     if failed or options.keep:
-        print(f"pictures and records: {folder.root}")
+        print(f"pictures and recordings: {folder.root}")
     else:
         shutil.rmtree(folder.root.parent, ignore_errors=True)
     if interrupted:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceremonies over a real BlueZ, in a small guest with a stock kernel and virtual radios that hear each other.
+"""Runs ceremonies with a real BlueZ, in a small guest with a stock kernel and virtual controllers.
 
-See ../README.md; scripts/acceptance starts this with all that it needs.
+See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import argparse
 import fcntl
@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
 PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth")
 USAGE, UNAVAILABLE = 64, 69
-# What inside/channels.py has, each in a guest of its own.
+# Cases of inside/channels.py, each in its own guest.
 ALONE = tuple(f"ble-{name}" for name in (
     "channel", "offline", "stranger", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
     "rubbish"))
@@ -43,18 +43,19 @@ def arguments():
     parser = Arguments(prog="acceptance vm", description=__doc__.splitlines()[0])
     parser.add_argument("--suite", type=_suites, default=("trixie",), metavar="A,B",
                         help="; ".join(f"{name}: {what}" for name, what in SUITES.items()) + "; default trixie")
-    parser.add_argument("--cases", metavar="A,B", help="only these; `help` lists them")
+    parser.add_argument("--cases", metavar="A,B", help="run only these cases; `help` lists them")
     parser.add_argument("--bin-dir", type=Path, metavar="DIR", default=REPOSITORY / ".build" / "release",
-                        help="where our programs are, built with --static-swift-stdlib; default .build/release")
-    parser.add_argument("--keep", action="store_true", help="keep logs, also when all passed")
-    parser.add_argument("--cold", action="store_true", help="boot, and do not take up the guest where it stood")
-    parser.add_argument("--prepare", action="store_true", help="make the guest, and run nothing")
+                        help="folder of our programs, built with --static-swift-stdlib; default .build/release")
+    parser.add_argument("--keep", action="store_true", help="keep logs even if everything passed")
+    parser.add_argument("--cold", action="store_true", help="boot the guest instead of restoring its saved state")
+    parser.add_argument("--prepare", action="store_true", help="build the guest and run nothing")
     parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND",
-                        help="run this as root in the guest instead, and end with its status; our programs are in "
+                        help="run this command as root in the guest instead, and exit with its status; our programs "
+                             "are in "
                              "/mnt/programs, Tests is /mnt/tests, /mnt/results is the folder that is kept")
     options = parser.parse_args()
     if options.run is not None and (not options.run or len(options.suite) > 1):
-        parser.error("--run takes a command, and one suite")
+        parser.error("--run takes a command and one suite")
     return options
 
 
@@ -62,12 +63,12 @@ def _suites(text):
     names = tuple(text.split(","))
     for name in names:
         if name not in SUITES:
-            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; there are {', '.join(SUITES)}")
+            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
     return names
 
 
 def checked_programs(folder):
-    """The folder of our programs, which must not need a Swift runtime: the guest has none."""
+    """Returns the folder of our programs, which must not need a Swift runtime: the guest has none."""
     folder = folder.resolve()
     for name in PROGRAMS:
         if not os.access(folder / name, os.X_OK):
@@ -84,7 +85,7 @@ def cache():
 
 @contextmanager
 def alone(folder):
-    """While the cache is filled, others wait."""
+    """Locks the cache while it is filled."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -92,24 +93,24 @@ def alone(folder):
 
 
 def prepared(suite, machine_for):
-    """An image with the state after its boot, made now if need be; tells what that took."""
+    """Returns an image with the state after its boot, built now if necessary; prints the time for that."""
     image = Image(cache(), suite)
     with alone(cache()):
         if not image.exists:
             begun = time.monotonic()
             image.build(cache() / f"{suite}.log")
-            print(f"{suite}: made of Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
+            print(f"{suite}: built from Debian's packages in {time.monotonic() - begun:.0f} s", flush=True)
         if not machine_for(image).is_prepared:
             begun = time.monotonic()
             machine_for(image).prepare()
             size = sum(path.stat().st_blocks * 512 for path in image.folder.iterdir()) >> 20
-            print(f"{suite}: booted and kept in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
+            print(f"{suite}: booted and saved in {time.monotonic() - begun:.0f} s; {size} MiB in {image.folder}",
                   flush=True)
     return image
 
 
 def perform(suite, options, programs, results):
-    """Runs the cases in one suite; returns its exit status, which tells of refused answers, too."""
+    """Runs the cases in one suite; returns its exit status, which includes rejected responses."""
     def machine_for(image):
         return Machine(image, programs, REPOSITORY / "Tests", results, options.cold)
 
@@ -130,7 +131,7 @@ def perform(suite, options, programs, results):
 
 
 def guests(cases):
-    """What is run in one guest after the other: the names of cases, or None for all that share one."""
+    """Returns the groups of cases that run in one guest each: names, or None for all that share one."""
     if cases is None:
         return [None, *ALONE]
     names = cases.split(",")
@@ -149,7 +150,7 @@ def perform_inside(suite, cases, machine):
 
 
 def judged(suite, path):
-    """Two libraries that are not ours judge what the site got in each ceremony."""
+    """Checks every response that the site got with two independent libraries."""
     judge, refused = Judge(), 0
     entries = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     for entry in map(json.loads, entries):
@@ -165,7 +166,7 @@ def judged(suite, path):
 def main():
     options = arguments()
     if platform.machine() != "x86_64":
-        raise Unavailable("the guest is made for x86_64 alone")
+        raise Unavailable("the guest exists for x86_64 only")
     tools = TOOLS if os.geteuid() == 0 else (*TOOLS, "fakeroot")
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     os.environ["PATH"] = path
@@ -190,7 +191,7 @@ def main():
 
 
 def interrupt(number, _frame):
-    """Raises wherever we are; QEMU, should nobody remember it yet, ends with us."""
+    """Raises at any point; if QEMU has no owner yet, it ends with this process."""
     raise Interrupted(number)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the guest can't be had."""
+"""Reasons for which the guest is unavailable."""
 
 
 class Unavailable(Exception):
-    """Something that the guest needs is missing, or does not work; the text says what."""
+    """A prerequisite of the guest is missing or does not work; the text says which."""

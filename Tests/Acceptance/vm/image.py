@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's kernel and disk, made of Debian packages once and kept in the cache.
+"""The guest's kernel and disk, built from Debian packages once and kept in the cache.
 
-mmdebstrap unpacks the packages of guest/packages by the host's own way to Debian's archive. The suite's kernel is
-downloaded and unpacked, not installed: the guest has the few modules of guest/modules, decompressed, for its processor
-is emulated and slow.
+mmdebstrap unpacks the packages of guest/packages with the host's configuration for Debian's archive. The suite's kernel
+is downloaded and unpacked, not installed: the guest needs only the modules of guest/modules, decompressed, because its
+processor is emulated and slow.
 """
 import hashlib
 import os
@@ -17,9 +17,9 @@ from failure import Unavailable
 
 GUEST = Path(__file__).with_name("guest")
 SUITES = {"trixie": "Debian 13, BlueZ 5.82", "bookworm": "Debian 12, BlueZ 5.66"}
-# The user without rights for whom everything is done.
+# The unprivileged user that runs everything.
 USER = "ada"
-# Run by mmdebstrap in the new root; the host's apt settings are in effect there.
+# Run by mmdebstrap in the new root; the host's apt settings apply there.
 KERNEL_HOOK = r"""chroot "$1" sh -ec '
     kernel=$(apt-cache depends linux-image-amd64 | sed -n "s/.*Depends: \(linux-image-[0-9]\)/\1/p" | head -n 1)
     mkdir /kernel
@@ -33,12 +33,12 @@ LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr
 
 
 def words(path):
-    """The lines of a list without comments, each as its words."""
+    """Returns the lines of a list without comments, each split into words."""
     return [line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
 
 
 def key(suite):
-    """Names everything that the image is made of but Debian's updates."""
+    """Returns a key of all inputs of the image except Debian's updates."""
     digest = hashlib.sha256(suite.encode())
     for path in [Path(__file__), *sorted(GUEST.iterdir())]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -58,7 +58,9 @@ class Image:
         return self.folder.is_dir()
 
     def build(self, log):
-        """Makes the image; a folder appears only when it is whole. What the tools say goes to the file `log`."""
+        """Builds the image; the folder appears only when it is complete. Output of the tools goes to the file
+        `log`.
+        """
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as work:
             work = Path(work)
@@ -72,13 +74,13 @@ class Image:
                      f"--customize-hook={KERNEL_HOOK}", self.suite, "-"],
                     stdin=subprocess.DEVNULL, stdout=tar, stderr=said, check=False)
                 if done.returncode:
-                    raise Unavailable(f"mmdebstrap could not make a root of {self.suite}; see {log}")
-                # Whoever is not root gets files of root's only in fakeroot's eyes, which see to the end of one program.
+                    raise Unavailable(f"mmdebstrap could not build a root of {self.suite}; see {log}")
+                # Without root, root's files exist only within one run of fakeroot, so a single program does everything.
                 pretend = [] if os.geteuid() == 0 else ["fakeroot", "--"]
                 done = subprocess.run([*pretend, sys.executable, __file__, str(work)], stdin=subprocess.DEVNULL,
                                       stdout=said, stderr=said, check=False)
                 if done.returncode:
-                    raise Unavailable(f"the disk of {self.suite} could not be made; see {log}")
+                    raise Unavailable(f"the disk of {self.suite} could not be built; see {log}")
             (work / "image").rename(self.folder)
 
 
@@ -95,7 +97,7 @@ class Kernel:
         subprocess.run(["depmod", "-b", folder, self.version], check=True)
 
     def needed_for(self, modules):
-        """The files of modules and of what they depend on, in the order in which they can be loaded."""
+        """Returns the files of modules and their dependencies, in an order in which they can be loaded."""
         files = {}
         for module in modules:
             shown = subprocess.run(["modprobe", "-d", self._folder, "-S", self.version, "--show-depends", module],
@@ -107,7 +109,7 @@ class Kernel:
         return list(files)
 
     def place(self, files, target, flat=False):
-        """Puts module files below a folder, decompressed; returns where they are, relative to it."""
+        """Copies module files below a folder, decompressed; returns their relative paths."""
         placed = []
         for file in files:
             name = file.name if flat else file.relative_to(self._modules)
@@ -122,12 +124,12 @@ class Kernel:
         return placed
 
     def lists(self):
-        """What depmod wants to read besides the modules."""
+        """depmod reads these files besides the modules."""
         return [self._modules / name for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo")]
 
 
 def assemble(work):
-    """Makes the three files of the root that mmdebstrap has packed; runs as root, or as what fakeroot takes for it."""
+    """Builds the three files from the root that mmdebstrap has packed; runs as root or under fakeroot."""
     root, image = work / "root", work / "image"
     root.mkdir()
     image.mkdir()
@@ -166,7 +168,7 @@ def assemble(work):
         subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=first, input=names.encode(), stdout=archive,
                        check=True)
 
-    # Written once, so there is no journal, and hardly any room to spare.
+    # Written once, so there is no journal and almost no free space.
     used = int(subprocess.run(["du", "-sm", root], check=True, capture_output=True, text=True).stdout.split()[0])
     subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", root, image / "disk",
                     f"{used * 5 // 4 + 32}M"], check=True)

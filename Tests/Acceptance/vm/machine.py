@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One guest: booted, or taken up again where it stood after its boot; commands in it; its end.
+"""One guest: booted, or restored from its state after a boot; commands in it; its end.
 
-Software emulation alone, so that it is the same everywhere and needs no rights. No network device: commands go over a
-virtio port, folders of the host are mounted by 9p.
+Software emulation only, so that it is the same everywhere and needs no privileges. No network device: commands use a
+virtio port, and the host's folders are mounted with 9p.
 """
 import hashlib
 import json
@@ -24,17 +24,17 @@ from waiting import poll
 
 EMULATOR = "qemu-system-x86_64"
 MEMORY_MIB = 1024
-# 141 is CMPXCHG16B: emulated, it now and then left flags behind in the kernel that nobody had set, and the kernel panicked.
-# It does without; programs don't.
+# 141 is CMPXCHG16B: when emulated, it sometimes left wrong flags in the kernel, which then panicked. With it cleared
+# the kernel does not use it; programs still may.
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off audit=0 apparmor=0 init_on_alloc=0 "
                     "no_timer_check tsc=reliable random.trust_cpu=on clearcpuid=141")
 
 
 class Machine:
-    """A guest that runs from `__enter__` to `__exit__`; all that it wrote but in `results` is gone then.
+    """A guest that runs from `__enter__` to `__exit__`; everything that it writes outside `results` is lost then.
 
-    - `programs`, `tests`: folders of the host, to be read at /mnt/programs and /mnt/tests.
-    - `results`: a folder of the host, at /mnt/results, to be written as well.
+    - `programs`, `tests`: folders of the host, read-only at /mnt/programs and /mnt/tests.
+    - `results`: a folder of the host, writable at /mnt/results.
     """
 
     def __init__(self, image, programs, tests, results, cold=False):
@@ -56,7 +56,7 @@ class Machine:
             "-smp", "2", "-m", str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-nic", "none", "-rtc", "base=utc", "-serial", f"file:{folder}/console",
             "-qmp", f"unix:{folder}/qmp,server=on,wait=off",
-            # Tells the guest's kernel that it was taken up again, so that its random numbers are new each time.
+            # Notifies the guest's kernel of the restore, so that its random numbers are new each time.
             "-device", "vmgenid,guid=auto", "-device", "virtio-rng-pci",
             "-kernel", str(self._image.kernel), "-initrd", str(self._image.initramfs), "-append", KERNEL_ARGUMENTS,
             "-drive", f"file={self._image.disk},if=virtio,format=raw,readonly=on",
@@ -65,7 +65,7 @@ class Machine:
 
     @property
     def _state(self):
-        """Where the guest's state after its boot is kept: what it depends on is in the name."""
+        """Path of the guest's saved state; the name contains what it depends on."""
         version = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True).stdout
         digest = hashlib.sha256((version + Path(__file__).read_text()).encode()).hexdigest()[:16]
         return self._image.folder / f"state-{digest}"
@@ -75,7 +75,7 @@ class Machine:
         return self._state.exists()
 
     def prepare(self):
-        """Boots the guest and keeps its state."""
+        """Boots the guest and saves its state."""
         self._start([])
         try:
             self.run(["true"])
@@ -131,9 +131,9 @@ class Machine:
             self._port = None
 
     def run(self, command, seconds=300, quiet=False):
-        """Runs a command as root; what it writes is passed on, its exit status returned.
+        """Runs a command as root; prints its output and returns its exit status.
 
-        - `quiet`: it must succeed and is not heard.
+        - `quiet`: the command must succeed, and its output is not printed.
         """
         port = self._connect()
         data = json.dumps({"run": ["timeout", "--kill-after=5", str(seconds), *map(str, command)]}).encode()
@@ -156,7 +156,7 @@ class Machine:
             length, = struct.unpack(">I", self._read(port, 4))
             return json.loads(self._read(port, length))
         except TimeoutError:
-            raise Unavailable(f"the guest said nothing for {seconds} s; its console ends: {self.console()}") from None
+            raise Unavailable(f"no output of the guest for {seconds} s; its console ends: {self.console()}") from None
 
     def _read(self, port, count):
         data = b""
@@ -168,7 +168,7 @@ class Machine:
         return data
 
     def console(self):
-        """The last lines of the guest's console."""
+        """Returns the last lines of the guest's console."""
         try:
             lines = (self._folder / "console").read_text(errors="replace").splitlines()
         except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's own control socket (QMP): whether the guest runs, and its whole state into a file."""
+"""QEMU's control socket (QMP): the guest's run state, and its complete state in a file."""
 import json
 import socket
 
@@ -8,7 +8,7 @@ from waiting import poll
 
 
 class Monitor:
-    """A connection to QEMU; `is_alive` tells whether its process runs."""
+    """A connection to QEMU; `is_alive` returns True while its process runs."""
 
     def __init__(self, path, is_alive):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -33,15 +33,15 @@ class Monitor:
             if "return" in answer:
                 return answer["return"]
             if "error" in answer:
-                raise Unavailable(f"QEMU refuses {command}: {answer['error']['desc']}")
+                raise Unavailable(f"QEMU rejects {command}: {answer['error']['desc']}")
         raise Unavailable("QEMU ended")
 
     def wait_until_running(self):
         if not poll(lambda: self._ask("query-status")["status"] == "running", 60):
-            raise Unavailable("the guest did not begin to run")
+            raise Unavailable("the guest did not start to run")
 
     def save(self, command):
-        """Writes the guest's state to the standard input of a shell command; the guest stands still afterwards."""
+        """Writes the guest's state to the standard input of a shell command; the guest is paused afterwards."""
         self._ask("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
         self._ask("migrate", uri=f"exec:{command}")
 

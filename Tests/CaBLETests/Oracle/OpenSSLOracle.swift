@@ -2,17 +2,16 @@
 
 import CHybridOpenSSL
 
-/// The primitives once more, from another code base than the product's.
+/// An independent implementation of the primitives.
 ///
-/// Everything below is written from the protocol's description over libcrypto's calls and shares no line with
-/// the modules under test: what both compute alike is not a slip of one of them.
+/// It is based on the protocol's description and libcrypto, and shares no code with the modules under test.
 enum OpenSSLOracle {
     enum Refusal: Error, Equatable {
-        /// A call of libcrypto failed that can't fail on good input.
+        /// A call of libcrypto failed that cannot fail for valid input.
         case library(String)
-        /// A point that is not on the curve.
+        /// A point is not on the curve.
         case invalidPoint
-        /// A tag that does not verify.
+        /// A tag does not verify.
         case notAuthentic
     }
 
@@ -52,7 +51,7 @@ enum OpenSSLOracle {
         try check(EVP_EncryptInit_ex(context, EVP_aes_256_ecb(), nil, key, nil), "EVP_EncryptInit_ex")
         try check(EVP_CIPHER_CTX_set_padding(context, 0), "EVP_CIPHER_CTX_set_padding")
         try check(EVP_EncryptUpdate(context, &output, &written, block, Int32(block.count)), "EVP_EncryptUpdate")
-        guard written == 16 else { throw Refusal.library("one block in, one block out") }
+        guard written == 16 else { throw Refusal.library("output is not one block") }
         return Array(output.prefix(16))
     }
 

@@ -2,9 +2,9 @@
 
 import CHybridOpenSSL
 
-/// P-256 by plain point multiplication.
+/// P-256 by point multiplication.
 extension OpenSSLOracle {
-    /// The uncompressed public point of a scalar, 65 bytes.
+    /// Returns the uncompressed public point of a scalar, 65 bytes.
     static func publicPoint(_ scalar: [UInt8]) throws -> [UInt8] {
         try withCurve { group, result in
             let number = BN_bin2bn(scalar, Int32(scalar.count), nil)
@@ -19,7 +19,7 @@ extension OpenSSLOracle {
         }
     }
 
-    /// The X coordinate of a scalar times somebody's point, 32 bytes.
+    /// Returns the X coordinate of a scalar times a point, 32 bytes.
     static func sharedX(_ scalar: [UInt8], _ point: [UInt8]) throws -> [UInt8] {
         try withCurve { group, result in
             let number = BN_bin2bn(scalar, Int32(scalar.count), nil)

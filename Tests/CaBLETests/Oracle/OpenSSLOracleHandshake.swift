@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The two Noise handshakes once more, both roles, straight down the table of the protocol.
+/// An independent implementation of both Noise handshakes in both roles.
 struct OpenSSLOracleHandshake {
-    /// What a finished handshake leaves.
+    /// The result of a handshake.
     struct Channel {
         let toResponder: [UInt8]
         let toInitiator: [UInt8]
@@ -54,7 +54,7 @@ struct OpenSSLOracleHandshake {
 
     // MARK: - Initiator
 
-    /// A client between its message and the phone's.
+    /// A client that waits for message 2.
     struct Initiator {
         let message1: [UInt8]
         fileprivate var state: OpenSSLOracleHandshake
@@ -72,7 +72,7 @@ struct OpenSSLOracleHandshake {
         }
     }
 
-    /// KNpsk0: the client's static scalar is that of the QR.
+    /// KNpsk0: the client's static key is that of the QR code.
     static func initiator(clientStatic: [UInt8], psk: [UInt8], ephemeral: [UInt8]) throws -> Initiator {
         let own = try OpenSSLOracle.publicPoint(clientStatic)
         var state = try OpenSSLOracleHandshake("KNpsk0", prologue: 1, staticPoint: own, psk: psk)
@@ -82,7 +82,7 @@ struct OpenSSLOracleHandshake {
         return Initiator(message1: message, state: state, ephemeral: ephemeral, ownStatic: clientStatic)
     }
 
-    /// NKpsk0: the phone's static point is known from the link.
+    /// NKpsk0: the authenticator's static key is known from linking information.
     static func initiator(phoneStatic: [UInt8], psk: [UInt8], ephemeral: [UInt8]) throws -> Initiator {
         var state = try OpenSSLOracleHandshake("NKpsk0", prologue: 0, staticPoint: phoneStatic, psk: psk)
         let point = try OpenSSLOracle.publicPoint(ephemeral)
@@ -94,7 +94,7 @@ struct OpenSSLOracleHandshake {
 
     // MARK: - Responder
 
-    /// KNpsk0 from the phone's side.
+    /// KNpsk0 in the authenticator's role.
     static func answer(
         _ message1: [UInt8],
         clientStatic: [UInt8],
@@ -113,7 +113,7 @@ struct OpenSSLOracleHandshake {
         return (message, try state.split())
     }
 
-    /// NKpsk0 from the phone's side; the phone's static is a scalar here.
+    /// NKpsk0 in the authenticator's role, with its static key as a scalar.
     static func answer(
         _ message1: [UInt8],
         phoneStatic: [UInt8],

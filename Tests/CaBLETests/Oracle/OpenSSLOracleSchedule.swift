@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keys and adverts once more.
+/// An independent implementation of key derivation and adverts.
 extension OpenSSLOracle {
     /// HKDF-SHA256 whose `info` is the purpose as four little-endian bytes.
     static func derive(_ secret: [UInt8], salt: [UInt8] = [], purpose: UInt8, length: Int) throws -> [UInt8] {

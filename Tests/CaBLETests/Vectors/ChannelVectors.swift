@@ -59,7 +59,7 @@ enum ChannelVectors {
         }
     }
 
-    /// Revision 0 put the counter elsewhere and authenticated a byte; nobody may get such a frame past us.
+    /// Rejects frames of revision 0, which had another nonce and authenticated an additional byte.
     private static func legacy(_ vector: JSONValue) throws {
         let key = SymmetricKey(data: try vector.hex("key"))
         let frame = Frame(bytes: try vector.hex("ciphertext"))
@@ -81,7 +81,7 @@ enum ChannelVectors {
         #expect(throws: FrameError.notAuthentic) { try FrameOpener(key: reading, counter: counter).next.open(sealed) }
     }
 
-    // MARK: - The phone's first message
+    // MARK: - The authenticator's first message
 
     static func postHandshake(_ value: JSONValue) throws -> Int {
         var checked = 0
@@ -102,7 +102,7 @@ enum ChannelVectors {
         return checked
     }
 
-    /// Whether JSON says what the CBOR says: byte strings as hexadecimal digits, integer keys as texts.
+    /// Returns true if JSON is equivalent to CBOR: byte strings as hexadecimal digits, integer keys as texts.
     private static func matches(_ json: JSONValue, _ cbor: CBORValue) -> Bool {
         switch (json, cbor) {
         case (.number(let left), _): return cbor.integer == left

@@ -7,7 +7,7 @@ import Testing
 @testable import HybridCaBLE
 
 extension HandshakeVectors {
-    /// Hash, chaining key and key after every single step of the client.
+    /// Checks hash, chaining key and key after every step of the client.
     static func trace(_ vector: JSONValue) throws {
         let linked = vector["link_secret"] != nil
         var state = SymmetricState(

@@ -19,7 +19,7 @@ enum HandshakeVectors {
         return checked
     }
 
-    /// Message 1, keys and hash of the client; message 2 is taken from the vector.
+    /// Checks message 1, keys and hash of the client; message 2 comes from the vector.
     private static func initiator(_ vector: JSONValue) throws {
         let name = Comment(rawValue: try vector.text("name"))
         let handshake = try makeInitiator(vector)
@@ -39,7 +39,7 @@ enum HandshakeVectors {
         #expect(outcome.hash == (try vector.hex("handshake_hash")), name)
     }
 
-    /// What a real iPhone sent, and what it accepted, under the keys of this handshake.
+    /// Checks messages that a real iPhone sent and accepted under the keys of this handshake.
     private static func frames(_ vector: JSONValue) throws {
         let message2 = try #require(HandshakeMessage(bytes: vector.hex("msg2")))
         var crypter = try makeInitiator(vector).finish(message2).open()
@@ -63,16 +63,16 @@ enum HandshakeVectors {
         let eid = try #require(
             EID(
                 nonce: Array(plaintext[1..<11]),
-                routingID: RoutingID(plaintext: Array(plaintext[11..<14])),
+                routingID: RoutingID(checked: Array(plaintext[11..<14])),
                 domain: domain
             )
         )
         #expect(eid.plaintext == plaintext)
         let psk: PSK
         if vector["link_secret"] != nil {
-            psk = try #require(LinkSecret(bytes: vector.hex("link_secret"))).psk(heard: eid)
+            psk = try #require(LinkSecret(bytes: vector.hex("link_secret"))).psk(for: eid)
         } else {
-            psk = try #require(QRSecret(bytes: vector.hex("qr_secret"))).psk(heard: eid)
+            psk = try #require(QRSecret(bytes: vector.hex("qr_secret"))).psk(for: eid)
         }
         #expect(psk.key.testBytes == (try vector.hex("psk")))
         return psk
@@ -105,7 +105,7 @@ enum HandshakeVectors {
         try P256.KeyAgreement.PrivateKey(rawRepresentation: vector.hex(name))
     }
 
-    // MARK: - Refusals
+    // MARK: - Rejections
 
     static func negatives(_ value: JSONValue, bases: [JSONValue]) throws -> Int {
         var checked = 0

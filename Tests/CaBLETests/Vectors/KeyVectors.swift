@@ -95,10 +95,10 @@ enum KeyVectors {
         let advert = try #require(Advert(serviceData: data), name)
         #expect(advert.bytes + (try vector.hex("suffix")) == data, name)
         if vector["advert"] != nil { #expect(advert.bytes == (try vector.hex("advert")), name) }
-        #expect(Advert(bytes: data) == nil, "without a suffix there is no other length; \(name)")
+        #expect(Advert(bytes: data) == nil, "an advert without a suffix has a fixed length; \(name)")
     }
 
-    /// Only keys and advert: the request to a relay that wakes a linked phone is not built.
+    /// Checks keys and advert only: the request to the relay that wakes a linked phone is not implemented.
     static func contact(_ value: JSONValue, handshakes: [JSONValue]) throws -> Int {
         let linked = try #require(handshakes.first { $0["link_secret"] != nil })
         let secret = try #require(LinkSecret(bytes: linked.hex("link_secret")))
@@ -109,7 +109,7 @@ enum KeyVectors {
         let eid = try #require(EID.open(advert, with: key, for: .linked))
         #expect(eid.plaintext == (try linked.hex("eid_plaintext")))
         #expect(eid.sealed(with: key) == advert)
-        #expect(secret.psk(heard: eid).key.testBytes == (try linked.hex("psk")))
+        #expect(secret.psk(for: eid).key.testBytes == (try linked.hex("psk")))
         return 1
     }
 }

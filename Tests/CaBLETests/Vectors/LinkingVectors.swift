@@ -39,7 +39,7 @@ extension ChannelVectors {
         return 1
     }
 
-    /// The padded update by which a phone hides from the relay whether it linked.
+    /// The padded update, whose length does not reveal to the relay if it contains linking information.
     private static func update(_ value: JSONValue, handshakes: [JSONValue], expected: [UInt8]) throws {
         let base = try #require(handshakes.first { $0["name"] == .text("knpsk0_computed") })
         let key = SymmetricKey(data: try base.hex("responder_to_initiator"))
@@ -52,18 +52,18 @@ extension ChannelVectors {
         let sealed = try sealer.seal(plaintext)
         #expect(sealed == frame)
         guard case .update(let linking?) = try ChannelMessage(parsing: plaintext) else {
-            Issue.record("the update carries no link")
+            Issue.record("the update contains no linking information")
             return
         }
         #expect(CBOREncoder.encode(linking.map) == expected)
         guard case .update(let again?) = try ChannelMessage(parsing: ChannelMessage.update(linking).encoded) else {
-            Issue.record("our own update carries no link")
+            Issue.record("our own update contains no linking information")
             return
         }
         #expect(CBOREncoder.encode(again.map) == expected)
     }
 
-    /// Neither another session, nor another client, nor another phone's key passes; nor a turned bit.
+    /// Rejects another session, another client, another authenticator's key, and a flipped bit.
     private static func tampered(_ map: CBORMap, client: P256.KeyAgreement.PrivateKey, hash: HandshakeHash) throws {
         var random = SeededGenerator()
         let genuine = try LinkingInformation(map: map)

@@ -42,7 +42,7 @@ enum QRVectors {
             let cbor = try vector.hex("cbor")
             #expect(DigitCoding.decode(Array(url.utf8.dropFirst(6))) == cbor, name)
             #expect("FIDO:/" + DigitCoding.encode(cbor) == url, name)
-            // A key we don't keep, and key 6 where it says no more than its absence, are not written again.
+            // Unknown keys, and a key 6 with its default value, are not encoded again.
             let ours = try fields.entries.keys.allSatisfy { ("0"..."6").contains($0) && $0.utf8.count == 1 }
             if ours { #expect(offer.text == url, name) }
             let again = try QROffer(parsing: offer.text)
@@ -75,7 +75,7 @@ enum QRVectors {
         return checked
     }
 
-    /// The accepted cases differ in one thing each; everything else keeps its default.
+    /// Checks an accepted case, which differs from the default in one field.
     private static func expectDefaults(_ offer: QROffer, why: String) throws {
         let comment = Comment(rawValue: why)
         #expect(offer.secret.key.testBytes.count == 16, comment)
@@ -90,8 +90,8 @@ enum QRVectors {
         switch error {
         case .notFIDO: "notFIDO"
         case .damaged: "damaged"
-        case .malformed: "malformed"
         case nil: "none"
+        default: "malformed"
         }
     }
 

@@ -42,7 +42,7 @@ enum TunnelDomainVectors {
         return 1
     }
 
-    /// From the published hash to the host, step by step.
+    /// Derives the host from the published hash step by step.
     static func hashInput(_ value: JSONValue) throws -> Int {
         let id = try #require(UInt16(exactly: try value.number("encoded")))
         let input = try value.hex("hash_input")

@@ -3,10 +3,10 @@
 import TestSupport
 import Testing
 
-/// The kinds of vectors in `Tests/Vectors/vectors.json`, each with the check that it undergoes.
+/// A category of vectors in `Tests/Vectors/vectors.json` with its check.
 ///
-/// `check` answers how many vectors it has really compared; that must be as many as the file holds. A kind that
-/// appears in the file without a case here fails the census.
+/// `check` returns the number of compared vectors, which must be the number in the file. A category in the file without
+/// a case here fails a test.
 enum VectorCategory: String, CaseIterable, CustomTestStringConvertible {
     case digits = "base10"
     case qr
@@ -24,18 +24,18 @@ enum VectorCategory: String, CaseIterable, CustomTestStringConvertible {
     case contact
     case postHandshake = "post_handshake"
 
-    /// What is not checked: a note, and the scheme by which Chromium's phone keeps links without storing them,
-    /// which no other implementation needs and this one does not have.
+    /// Parts of the file that are not checked: a note, and Chromium's scheme for deriving linking information, which this
+    /// project does not implement.
     static let unchecked: Set<String> = ["about", "chrome_style_stateless_linking"]
 
     var testDescription: String { rawValue }
 
-    /// How many vectors of this kind the file holds.
+    /// Number of vectors of this category in the file.
     func size(_ value: JSONValue) throws -> Int {
         switch self {
         case .digits: try value.list("valid").count + value.list("invalid").count
         case .qrParserCases: try value.list("cases").count
-        // Besides the lists: the obsolete construction and a published frame.
+        // In addition to the lists: the obsolete construction and a published frame.
         case .transport: try value.list("frames").count + value.list("unpad_rules").count + 2
         case .labelLengths, .domainHash, .linking, .contact: 1
         case .qr, .domains, .shortLabels, .keyDerivation, .eid, .handshake, .handshakeNegative, .postHandshake:
@@ -43,7 +43,7 @@ enum VectorCategory: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Compares every vector of this kind and answers their number.
+    /// Checks every vector of this category, and returns their number.
     func check(_ file: JSONValue) throws -> Int {
         let value = try file.value(rawValue)
         return switch self {
@@ -65,10 +65,10 @@ enum VectorCategory: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Every vector that other implementations and real devices published, and every one computed for this project.
+/// All vectors published by other implementations and recorded from real devices, and those computed for this project.
 @Suite("Vectors")
 struct VectorTests {
-    @Test("All of a kind are checked and hold", arguments: VectorCategory.allCases)
+    @Test("All vectors of a category are checked", arguments: VectorCategory.allCases)
     func category(_ category: VectorCategory) throws {
         let file = try VectorFile.load()
         let expected = try category.size(file.value(category.rawValue))
@@ -76,7 +76,7 @@ struct VectorTests {
         #expect(try category.check(file) == expected)
     }
 
-    @Test("Every kind in the file has a check")
+    @Test("Every category in the file has a check")
     func census() throws {
         let file = try VectorFile.load()
         let kinds = Set(try file.entries.keys).subtracting(VectorCategory.unchecked)

@@ -2,23 +2,23 @@
 
 import HybridCBOR
 
-/// Strict mode takes exactly what is written that way again; what lenient mode takes is the same in canonical form.
+/// Tests that strict mode accepts canonical input only, and that lenient mode gives the same value.
 func fuzzCBOR(_ input: [UInt8]) throws -> Bool {
     let lenient = try? CBORDecoder.decode(input, mode: .lenient)
     let strict = try? CBORDecoder.decode(input, mode: .strict)
     guard let lenient else {
-        try invariant(strict == nil, "lenient mode takes what strict mode takes")
+        try invariant(strict == nil, "lenient mode accepts what strict mode accepts")
         return false
     }
     let canonical = CBOREncoder.encode(lenient)
-    try invariant((strict != nil) == (canonical == input), "strict mode takes canonical input and no other")
-    try invariant(strict == nil || strict == lenient, "both modes mean the same")
+    try invariant((strict != nil) == (canonical == input), "strict mode accepts canonical input only")
+    try invariant(strict == nil || strict == lenient, "both modes give the same value")
     try invariant(canonical.count <= input.count, "the canonical form is the shortest")
-    try invariant(try CBORDecoder.decode(canonical, mode: .strict) == lenient, "the canonical form means the same")
+    try invariant(try CBORDecoder.decode(canonical, mode: .strict) == lenient, "the canonical form has the same value")
     let (prefix, length) = try CBORDecoder.decodePrefix(input + [0xFF, 0x00], mode: .lenient)
-    try invariant(prefix == lenient && length == (input.count, input.count + 2), "an item ends where it ends")
-    try invariant(error(input.dropLast(), CBORLimits()) == .truncated, "an item cut short is cut short")
-    try invariant(error(input + [0xF6], CBORLimits()) == .trailingBytes, "nothing follows an item")
+    try invariant(prefix == lenient && length == (input.count, input.count + 2), "an item has a definite length")
+    try invariant(error(input.dropLast(), CBORLimits()) == .truncated, "a shortened item is truncated")
+    try invariant(error(input + [0xF6], CBORLimits()) == .trailingBytes, "trailing bytes are rejected")
     try limitsAreExact(input, lenient)
     return true
 }
@@ -26,7 +26,7 @@ func fuzzCBOR(_ input: [UInt8]) throws -> Bool {
 private func limitsAreExact(_ input: [UInt8], _ value: CBORValue) throws {
     let (depth, items) = size(of: value)
     let exact = CBORLimits(depth: depth, items: items, bytes: input.count)
-    try invariant(error(input, exact) == nil, "what keeps the limits is taken")
+    try invariant(error(input, exact) == nil, "input within the limits is accepted")
     try invariant(
         error(input, CBORLimits(depth: depth - 1, items: items, bytes: input.count)) == .tooDeep,
         "depth is bounded"
@@ -50,7 +50,7 @@ private func error(_ input: some Sequence<UInt8>, _ limits: CBORLimits) -> CBORE
     }
 }
 
-/// How deep an item is nested, and how many items it is.
+/// Returns the nesting depth and the number of items.
 private func size(of value: CBORValue) -> (depth: Int, items: Int) {
     let parts: [CBORValue] =
         switch value {

@@ -3,19 +3,19 @@
 import HybridCBOR
 import HybridCTAP
 
-/// A request that parses is written as canonical bytes that parse to the same request.
+/// Tests that the canonical encoding of a request decodes to the same request.
 func fuzzCTAPRequest(_ input: [UInt8]) throws -> Bool {
     let request: CTAPRequest
     do throws(CTAPRequestError) {
         request = try CTAPRequest(parsing: input)
     } catch {
-        try invariant(error.status != .success, "a refusal is no success")
+        try invariant(error.status != .success, "an error does not have status success")
         try invariant(error.field?.contains(where: \.isNewline) != true, "a field's name is one line")
         return false
     }
     let encoded = request.encoded
-    try invariant(try CTAPRequest(parsing: encoded) == request, "a request reads back")
-    try invariant(encoded.first == input.first, "as the same command")
+    try invariant(try CTAPRequest(parsing: encoded) == request, "a request survives the round trip")
+    try invariant(encoded.first == input.first, "the command is preserved")
     switch request {
     case .makeCredential(let request):
         try isCanonical(encoded)
@@ -31,5 +31,5 @@ func fuzzCTAPRequest(_ input: [UInt8]) throws -> Bool {
 
 private func isCanonical(_ encoded: [UInt8]) throws {
     let parameters = try? CBORDecoder.decode(encoded.dropFirst(), mode: .strict)
-    try invariant(parameters?.map != nil, "what is written is canonical, since phones end the session otherwise")
+    try invariant(parameters?.map != nil, "the encoding is canonical, because phones end the session otherwise")
 }

@@ -4,11 +4,12 @@ import Crypto
 
 @testable import HybridCaBLE
 
-/// A channel between two ends that somebody in the middle plays with: a frame opens exactly if it is the next one of
-/// its direction, untouched; nothing else moves the counter, and no counter is used twice.
+/// Tests a channel with an attacker between its ends.
+///
+/// Only the next unmodified frame of a direction is decrypted and advances the counter. No counter is used twice.
 func fuzzChannel(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
-    // The last frames of a channel come after 16 million others, so some channels begin near their end.
+    // Some channels begin near the last counter, which is about 16 million.
     let start = choices.flag() ? Limits.frameCounter - 3 : 0
     var there = Direction(key: SymmetricKey(data: [UInt8](repeating: 1, count: 32)), counter: start)
     var back = Direction(key: SymmetricKey(data: [UInt8](repeating: 2, count: 32)), counter: start)
@@ -23,7 +24,7 @@ func fuzzChannel(_ input: [UInt8]) throws -> Bool {
     return there.opened + back.opened > 0
 }
 
-/// One direction with both its ends, and what is known of it.
+/// One direction with both ends and its expected state.
 private struct Direction: ~Copyable {
     private let key: SymmetricKey
     private let start: UInt32
@@ -31,9 +32,9 @@ private struct Direction: ~Copyable {
     private var opener: FrameOpener
     private var messages: [[UInt8]] = []
 
-    /// Every frame that was sealed, in order.
+    /// Encrypted frames in order.
     private(set) var sent: [[UInt8]] = []
-    /// How many of them were opened.
+    /// Number of decrypted frames.
     private(set) var opened = 0
 
     init(key: SymmetricKey, counter: UInt32) {
@@ -45,7 +46,7 @@ private struct Direction: ~Copyable {
 
     private var counter: UInt32 { start + UInt32(opened) }
     private var isUsedUp: Bool { counter > Limits.frameCounter }
-    /// The only frame that may open now.
+    /// The next frame.
     private var next: [UInt8]? { opened < sent.count ? sent[opened] : nil }
 
     mutating func step(_ choices: inout Choices, elsewhere: [[UInt8]]) throws {
@@ -65,7 +66,7 @@ private struct Direction: ~Copyable {
         do throws(FrameError) {
             frame = try sealer.seal(message)
         } catch {
-            try invariant(!mayFit && error == .counterExhausted, "a short message is sealed")
+            try invariant(!mayFit && error == .counterExhausted, "a short message is encrypted")
             return
         }
         try invariant(mayFit, "no counter is used twice")
@@ -80,37 +81,40 @@ private struct Direction: ~Copyable {
         do throws(FrameError) {
             message = try opener.open(Frame(bytes: bytes))
         } catch {
-            try invariant(!isNext, "the next frame opens")
-            try invariant(error == (isUsedUp ? .counterExhausted : .notAuthentic), "nothing is told about the others")
+            try invariant(!isNext, "the next frame is decrypted")
+            try invariant(
+                error == (isUsedUp ? .counterExhausted : .notAuthentic),
+                "other frames are rejected without details"
+            )
             return
         }
-        try invariant(isNext, "only the next frame opens, untouched")
-        try invariant(message == messages[opened], "and gives what was sealed")
+        try invariant(isNext, "only the next unmodified frame is decrypted")
+        try invariant(message == messages[opened], "the message is preserved")
         opened += 1
     }
 
-    /// A stream does not tell where frames end: of all cuts, one opens.
+    /// Tests trial decryption on a stream without frame boundaries: only one length succeeds.
     private mutating func cut(_ place: Int) throws {
         guard let frame = next else { return }
         let stream = frame + (opened + 1 < sent.count ? sent[opened + 1] : [])
         let trial = opener.next
         let piece = Array(stream.prefix(place))
         let message = try? trial.open(Frame(bytes: piece))
-        try invariant((message != nil) == (piece.count == frame.count), "only the right cut opens")
+        try invariant((message != nil) == (piece.count == frame.count), "only the right length is decrypted")
         guard message != nil else { return }
         opener.accept(trial)
         opened += 1
     }
 
-    /// Padding that the other end made as it liked, under the right key.
+    /// Tests arbitrary padding from a peer with the right key.
     private func pad(_ padded: [UInt8]) throws {
-        try invariant(try FramePadding.unpad(FramePadding.pad(padded)) == padded, "padding is stripped as it was put")
+        try invariant(try FramePadding.unpad(FramePadding.pad(padded)) == padded, "padding survives the round trip")
         guard !isUsedUp else { return }
         let nonce = try AES.GCM.Nonce(data: FrameNonce.bytes(counter))
         let box = try AES.GCM.seal(padded, using: key, nonce: nonce)
         let message = try? opener.next.open(Frame(bytes: Array(box.ciphertext) + Array(box.tag)))
         let zeros = Int(padded.last ?? 0)
         let expected = padded.isEmpty || zeros >= padded.count ? nil : Array(padded.prefix(padded.count - 1 - zeros))
-        try invariant(message == expected, "padding tells its own length")
+        try invariant(message == expected, "the last byte is the length of the padding")
     }
 }

@@ -5,25 +5,25 @@ import HybridCBOR
 
 @testable import HybridCaBLE
 
-/// Linking information, in both places where a phone may put it, is taken by the same rule; its signature is true
-/// exactly if another computation of it says so.
+/// Tests linking information in both messages that may contain it, and compares signature verification with an
+/// independent computation.
 ///
-/// The input is the map inside.
+/// The input is the map of linking information.
 func fuzzLinking(_ input: [UInt8]) throws -> Bool {
     let news = try? ChannelMessage(parsing: [2, 0xA1, 0x01] + input)
     let first = try? PostHandshakeMessage(parsing: [0xA2, 0x01, 0x41, 0x00, 0x02] + input)
     let updated: LinkingInformation? = if case .update(let linking) = news { linking } else { nil }
-    try invariant((updated == nil) == (first?.linking == nil), "both places take the same")
+    try invariant((updated == nil) == (first?.linking == nil), "both messages accept the same input")
     guard let linking = updated else { return false }
     let map = try present(try CBORDecoder.decode(input, mode: .lenient).map, "linking information is a map")
-    try invariant(linking.map == first?.linking?.map, "both places read the same")
-    try invariant(linking.map.keys.allSatisfy { linking.map[$0] == map[$0] }, "every member is what was sent")
+    try invariant(linking.map == first?.linking?.map, "both messages give the same value")
+    try invariant(linking.map.keys.allSatisfy { linking.map[$0] == map[$0] }, "every member is preserved")
     try invariant(linking.map.count == 6, "no member is missing")
     let encoded = CBOREncoder.encode(linking.map)
     guard case .update(let again?) = try ChannelMessage(parsing: [2, 0xA1, 0x01] + encoded) else {
         throw BrokenInvariant(description: "broken: it reads back")
     }
-    try invariant(again.map == linking.map, "it reads back")
+    try invariant(again.map == linking.map, "linking information survives the round trip")
     try signature(linking)
     return true
 }
@@ -37,11 +37,11 @@ private func signature(_ linking: LinkingInformation) throws {
     let isSigned = HMAC<SHA256>.isValidAuthenticationCode(linking.signature, authenticating: hash.bytes, using: key)
     try invariant(
         linking.isAuthentic(clientKey: clientKey, handshakeHash: hash) == isSigned,
-        "the signature is over this session"
+        "the signature covers this session"
     )
     let other = try present(HandshakeHash(bytes: [UInt8](repeating: 0x23, count: 32)), "32 bytes are a hash")
     try invariant(
         !isSigned || !linking.isAuthentic(clientKey: clientKey, handshakeHash: other),
-        "a signature is of no use in another session"
+        "a signature is invalid in another session"
     )
 }

@@ -2,10 +2,10 @@
 
 @testable import HybridCaBLE
 
-/// Paths of tunnels are told from others by the letter; IDs are hexadecimal digits of their length and nothing else.
+/// Tests that exactly the paths of tunnels are accepted, with IDs of hexadecimal digits.
 func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {
     let text = String(decoding: input, as: UTF8.self)
-    // What is not UTF-8 was repaired.
+    // The conversion to a string replaced invalid UTF-8.
     let bytes = Array(text.utf8)
     try invariant((RoutingID(hex: text) != nil) == isHex(bytes[...], 6), "a routing ID has 6 digits")
     try invariant((TunnelID(hex: text) != nil) == isHex(bytes[...], 32), "a tunnel ID has 32 digits")
@@ -14,12 +14,12 @@ func fuzzTunnelPath(_ input: [UInt8]) throws -> Bool {
     do throws(TunnelPath.ParseError) {
         path = try TunnelPath(parsing: text)
     } catch {
-        try invariant(!isTunnelPath(bytes), "what has the form of a tunnel's path is one")
-        try invariant((error == .contactNotOffered) == isContact(bytes), "a contact is told from other paths")
+        try invariant(!isTunnelPath(bytes), "tunnel paths are accepted")
+        try invariant((error == .contactNotOffered) == isContact(bytes), "contact paths have their own error")
         return false
     }
-    try invariant(isTunnelPath(bytes), "what has not the form of a tunnel's path is none")
-    try invariant(try TunnelPath(parsing: path.text) == path, "a path reads back")
+    try invariant(isTunnelPath(bytes), "only tunnel paths are accepted")
+    try invariant(try TunnelPath(parsing: path.text) == path, "a path survives the round trip")
     try invariant(path.text == text.lowercased(), "digits are written in lower case")
     return true
 }
@@ -45,20 +45,20 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// Tunnel domains by their number, which an advert carries.
+/// Tests tunnel domains by their numbers.
 private func numbers(_ input: [UInt8]) throws {
     guard input.count >= 2 else { return }
     let id = UInt16(input[0]) | UInt16(input[1]) << 8
     guard let domain = TunnelDomain(id: id) else {
-        try invariant((2..<256).contains(id), "every hashed number names a relay")
+        try invariant((2..<256).contains(id), "every hashed number has a relay")
         return
     }
-    try invariant(domain.id == id && TunnelDomain(argument: "\(id)") == domain, "a number names one relay")
+    try invariant(domain.id == id && TunnelDomain(argument: "\(id)") == domain, "a number identifies one relay")
     try invariant(domain.isAssigned == (id < 256), "numbers below 256 are assigned")
     let labels = domain.host.split(separator: ".", omittingEmptySubsequences: false)
-    try invariant(labels.count == 3 && labels[0] == "cable", "a relay is cable.something.something")
-    try invariant(["com", "org", "net", "info"].contains(labels[2]), "under one of four domains")
+    try invariant(labels.count == 3 && labels[0] == "cable", "a host has three labels, the first being cable")
+    try invariant(["com", "org", "net", "info"].contains(labels[2]), "a host has one of four top-level domains")
     let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
     try invariant(domain.isAssigned || (1...13).contains(labels[1].utf8.count), "a hash has up to 13 letters")
-    try invariant(domain.isAssigned || labels[1].utf8.allSatisfy { letters.contains($0) }, "in base 32")
+    try invariant(domain.isAssigned || labels[1].utf8.allSatisfy { letters.contains($0) }, "a hash is in base 32")
 }

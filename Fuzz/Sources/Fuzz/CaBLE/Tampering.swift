@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What somebody between the two ends may do to a message.
+/// Modifications of messages by an attacker between both ends.
 enum Tampering {
-    /// The message as it arrives; `others` are messages that were seen elsewhere.
+    /// Returns the message after modifications; `others` are other known messages.
     static func delivered(_ message: [UInt8], others: [[UInt8]], _ choices: inout Choices) -> [UInt8] {
         var bytes = message
         for _ in 0..<choices.number(below: 4) {
@@ -18,7 +18,7 @@ enum Tampering {
                 bytes.replaceSubrange(place..<(place + new.count), with: new)
             case 4 where !others.isEmpty: bytes = choices.pick(others)
             case 5 where !others.isEmpty:
-                // The front of one and the end of another.
+                // The beginning of one message and the end of another.
                 let place = choices.number(below: bytes.count + 1)
                 bytes = Array(bytes.prefix(place) + choices.pick(others).dropFirst(place))
             default: break

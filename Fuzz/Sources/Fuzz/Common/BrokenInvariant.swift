@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What must always hold did not; the tests that replay the corpus fail with it, the fuzzer stops.
+/// A violated invariant, which stops the fuzzer and fails tests that replay the corpus.
 struct BrokenInvariant: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Throws unless the condition holds.
+/// Throws an error unless the condition holds.
 func invariant(_ holds: Bool, _ meaning: @autoclosure () -> String) throws(BrokenInvariant) {
     guard holds else { throw BrokenInvariant(description: "broken: \(meaning())") }
 }
 
-/// The value, which must be there.
+/// Returns the value, which must not be `nil`.
 func present<Value>(_ value: Value?, _ meaning: @autoclosure () -> String) throws(BrokenInvariant) -> Value {
     guard let value else { throw BrokenInvariant(description: "broken: \(meaning())") }
     return value

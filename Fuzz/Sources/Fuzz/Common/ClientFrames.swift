@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// WebSocket frames as a client sends them.
+/// WebSocket frames from a client.
 enum ClientFrames {
-    /// A frame with this payload, masked.
+    /// Returns a masked frame with this payload.
     static func frame(
         _ opcode: UInt8,
         _ payload: [UInt8],
@@ -13,12 +13,12 @@ enum ClientFrames {
             + payload.enumerated().map { $1 ^ key[$0 % 4] }
     }
 
-    /// A frame with a payload of some length; masking one of many bytes would take longer than all the rest.
+    /// Returns a frame with a payload of this length, without the cost of masking.
     static func filled(_ opcode: UInt8, length: Int, from offset: Int, isFinal: Bool, key: [UInt8]) -> [UInt8] {
         header(opcode, isFinal: isFinal, length: length) + key + filling[offset..<(offset + length)]
     }
 
-    /// The longest payload of ``filled(_:length:from:isFinal:key:)``, in bytes, together with its offset.
+    /// Maximum length of the payload of ``filled(_:length:from:isFinal:key:)`` in bytes, including its offset.
     static let mostFilling = 160_000
 
     private static let filling = (0..<mostFilling).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// WebSocket frames read all at once, byte after byte, with no thought of speed: what faster code is compared with.
+/// A simple reference parser of WebSocket frames for comparison with the optimized one.
 struct ReferenceFrames: Equatable {
-    /// One whole frame, unmasked.
+    /// A complete frame, unmasked.
     struct Frame: Equatable {
         let isFinal: Bool
         let opcode: UInt8
@@ -11,22 +11,22 @@ struct ReferenceFrames: Equatable {
         var isControl: Bool { opcode >= 8 }
     }
 
-    /// Why the bytes end to mean anything.
+    /// The reason why parsing ended.
     enum End: Equatable {
-        /// A frame is not complete, or nothing follows.
+        /// The input ended, possibly inside a frame.
         case open
-        /// A close frame; nothing behind it counts.
+        /// A close frame; later bytes are ignored.
         case closed
-        /// A rule of RFC 6455 or of tunnels is broken.
+        /// A violation of RFC 6455 or of the rules for tunnels.
         case broken
     }
 
     private(set) var frames: [Frame] = []
     private(set) var end = End.open
-    /// What follows the last whole frame; empty unless the end is open.
+    /// Bytes after the last complete frame; empty unless the input ended inside a frame.
     private(set) var rest: [UInt8] = []
 
-    /// Reads what a client (`masked`) or a server sent; lengths must have their shortest form unless any will do.
+    /// Parses frames of a client (`masked`) or a server; lengths must have their shortest form unless any is accepted.
     init(_ bytes: [UInt8], masked: Bool, anyLength: Bool = false, maximumMessage: Int = .max) {
         var position = 0
         var inside: Int?
@@ -64,7 +64,7 @@ struct ReferenceFrames: Equatable {
         rest = end == .open ? Array(bytes[position...]) : []
     }
 
-    /// The data frames as they are, control frames with no more of their payload than the relay looks at.
+    /// Frames with control payloads truncated to the part that the relay inspects.
     var relayed: [Frame] {
         frames.map { frame in
             switch frame.opcode {
@@ -75,7 +75,7 @@ struct ReferenceFrames: Equatable {
         }
     }
 
-    /// The whole messages; control frames are left out, and so is a message that is not complete.
+    /// Complete messages, without control frames.
     var messages: [[UInt8]] {
         var messages: [[UInt8]] = []
         var message: [UInt8] = []
@@ -89,9 +89,9 @@ struct ReferenceFrames: Equatable {
         return messages
     }
 
-    /// The frames that a server wrote, whole ones one after the other; `nil` if they are anything else.
+    /// Parses complete frames of a server; `nil` for anything else.
     ///
-    /// Whether they make up messages is not asked: this may be a part of what it wrote.
+    /// The frames need not form complete messages.
     static func written(_ bytes: [UInt8]) -> [Frame]? {
         var frames: [Frame] = []
         var position = 0
@@ -111,7 +111,7 @@ struct ReferenceFrames: Equatable {
         return frames
     }
 
-    /// Lengths of header and payload, once the header is complete.
+    /// Lengths of header and payload, if the header is complete.
     private static func header(_ bytes: ArraySlice<UInt8>, masked: Bool) -> (header: Int, payload: Int)? {
         let bytes = Array(bytes.prefix(14))
         guard bytes.count >= 2 else { return nil }
@@ -137,12 +137,12 @@ struct ReferenceFrames: Equatable {
         }
     }
 
-    /// Whether there is nothing to repair.
+    /// Returns true if the text is valid UTF-8.
     private static func isUTF8(_ text: ArraySlice<UInt8>) -> Bool {
         String(decoding: text, as: UTF8.self).utf8.elementsEqual(text)
     }
 
-    /// Whether a close frame's payload begins with a code that may be sent (RFC 6455 §7.4 and IANA's registry).
+    /// Returns true if a close frame's payload begins with a valid code (RFC 6455 §7.4 and IANA's registry).
     private static func isCloseCode(_ payload: [UInt8]) -> Bool {
         guard payload.count >= 2 else { return false }
         let code = Int(payload[0]) << 8 | Int(payload[1])

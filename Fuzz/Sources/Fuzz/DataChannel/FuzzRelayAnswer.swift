@@ -4,11 +4,11 @@ import HybridCaBLE
 
 @testable import HybridDataChannel
 
-/// What a relay answers and sends then, read alike in one piece and in pieces; nothing opens a tunnel but the answer
-/// that was asked for, and nothing comes through but whole messages and allowed control frames.
+/// Checks a relay's response and the frames behind it: the result does not depend on how the bytes are split, only a
+/// correct response opens a tunnel, and only whole messages and allowed control frames are delivered.
 ///
-/// The first byte says how large the pieces are. The second says what was asked for, and whether an answer that opens
-/// the tunnel stands before the bytes.
+/// The first byte is the size of the pieces. The second selects the request, and whether a response that opens the
+/// tunnel precedes the bytes.
 func fuzzRelayAnswer(_ input: [UInt8]) throws -> Bool {
     guard input.count >= 2 else { return false }
     let (size, kind) = (Int(input[0]) + 1, input[1])
@@ -18,20 +18,20 @@ func fuzzRelayAnswer(_ input: [UInt8]) throws -> Bool {
     let bytes = (kind & 2 == 0 ? RelayConversation.answer : []) + input.dropFirst(2)
     let whole = try RelayConversation(path, bytes, pieces: bytes.count + 1)
     let pieces = try RelayConversation(path, bytes, pieces: size)
-    // Two reasons to refuse may come in another order: what stands behind a bad answer is looked at, or not yet.
-    try invariant(pieces == whole || pieces.isRefused && whole.isRefused, "pieces don't matter")
+    // Of two reasons to reject, either may come first: bytes behind a bad response may not have arrived yet.
+    try invariant(pieces == whole || pieces.isRefused && whole.isRefused, "the pieces make no difference")
     switch whole.opening {
     case .opened(let routingID)?:
-        try invariant((routingID != nil) == isNew, "a phone is told its routing ID")
+        try invariant((routingID != nil) == isNew, "an authenticator receives its routing ID")
         let text = String(decoding: bytes, as: UTF8.self)
         for needed in [RelayConversation.accept, TunnelPath.subprotocol] {
-            try invariant(text.contains(needed), "an answer that opens a tunnel says \(needed)")
+            try invariant(text.contains(needed), "a response that opens a tunnel contains \(needed)")
         }
         try messages(whole, bytes)
         return !whole.messages.isEmpty
     case .refused(let error)?:
-        if case .refused(let status) = error {
-            try invariant(![101, 401, 404, 429, 503].contains(status), "known statuses have their own words")
+        for status in [101, 401, 404, 429, 503] {
+            try invariant(error != .refused(status: status), "known statuses have their own sentences")
         }
     case .nonsense?, nil: break
     }
@@ -41,16 +41,16 @@ func fuzzRelayAnswer(_ input: [UInt8]) throws -> Bool {
 
 private func messages(_ conversation: RelayConversation, _ bytes: [UInt8]) throws {
     for message in conversation.messages {
-        try invariant([2, 8, 9, 10].contains(message.opcode), "only messages and control frames come through")
+        try invariant([2, 8, 9, 10].contains(message.opcode), "only messages and control frames are delivered")
         try invariant(message.opcode == 2 || message.payload.count <= 125, "control frames are short")
     }
-    // The known answer has a known length, so what follows it can be read by somebody else, too. NIO also takes
-    // lengths that are longer than they need be, which means no harm.
+    // The known response has a known length, so a reference reader can read the rest. NIO also accepts lengths that are
+    // not in their shortest form, which is harmless.
     guard bytes.starts(with: RelayConversation.answer) else { return }
     let behind = Array(bytes.dropFirst(RelayConversation.answer.count))
     let reference = ReferenceFrames(behind, masked: false, anyLength: true, maximumMessage: Limits.messageBytes)
     let data = conversation.messages.filter { $0.opcode == 2 }.map(\.payload)
-    try invariant(reference.messages.starts(with: data), "messages are those that a slow reader finds")
+    try invariant(reference.messages.starts(with: data), "messages are those of the reference reader")
     if reference.end != .broken, !conversation.isBroken {
         try invariant(data == reference.messages, "and all of them")
     }

@@ -6,39 +6,39 @@ import NIOCore
 
 @testable import HybridDataChannel
 
-/// What one end sends and the relay passes on, the other end reads: the same messages, none lost and none refused.
+/// Checks that the other end reads the same messages that one end sends and the relay forwards.
 func fuzzRelayedFrames(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     let (relaySize, clientSize) = (choices.pick(sizes), choices.pick(sizes))
     let sent = frames(&choices)
     var reader = FrameReader(maximumMessage: Limits.messageBytes)
-    var passedOn: [UInt8] = []
+    var forwarded: [UInt8] = []
     var isBroken = false
     for piece in sent.pieces(of: relaySize) where !isBroken {
         reader.append(ByteBuffer(bytes: piece))
         do throws(FrameViolation) {
             while let event = try reader.next() {
-                if case .data(let buffer, _) = event { passedOn += buffer.readableBytesView }
+                if case .data(let buffer, _) = event { forwarded += buffer.readableBytesView }
             }
         } catch {
             isBroken = true
         }
     }
     let reference = ReferenceFrames(sent, masked: true, maximumMessage: Limits.messageBytes)
-    try invariant(isBroken || reference.end != .broken, "the relay and a slow reader refuse the same")
+    try invariant(isBroken || reference.end != .broken, "the relay and the reference reader reject the same")
     let tunnel = try present(TunnelID(bytes: [UInt8](repeating: 0x11, count: 16)), "16 bytes are an ID")
-    let bytes = RelayConversation.answer + passedOn
+    let bytes = RelayConversation.answer + forwarded
     let conversation = try RelayConversation(.new(tunnel), bytes, pieces: clientSize)
-    try invariant(!conversation.isBroken, "a client takes what the relay passes on")
-    try invariant(conversation.messages.allSatisfy { $0.opcode == 2 }, "no control frame is passed on")
-    try invariant(conversation.messages.map(\.payload) == reference.messages, "messages arrive as they were sent")
+    try invariant(!conversation.isBroken, "a client accepts the forwarded bytes")
+    try invariant(conversation.messages.allSatisfy { $0.opcode == 2 }, "no control frame is forwarded")
+    try invariant(conversation.messages.map(\.payload) == reference.messages, "messages arrive unchanged")
     return !reference.messages.isEmpty
 }
 
-/// Pieces in which a network may deliver; small ones of large messages would take too long.
+/// Sizes of pieces in which a network may deliver; small pieces of large messages would take too long.
 private let sizes = [1 << 21, 100_000, 65_536, 16_384, 4096, 1500]
 
-/// Some frames of lengths around every limit, and some bytes as they are.
+/// Returns frames of lengths around every limit, and some raw bytes.
 private func frames(_ choices: inout Choices) -> [UInt8] {
     let lengths = [0, 1, 31, 125, 126, 127, 1000, 2000, 4000, 65_535, 65_536, 65_537, 131_072]
     var bytes: [UInt8] = []

@@ -7,30 +7,30 @@ import NIOWebSocket
 
 @testable import HybridDataChannel
 
-/// A client's connection without a socket: what a relay sends it, and what it makes of that.
+/// A client's connection without a socket, and its reaction to a relay's bytes.
 struct RelayConversation: Equatable {
-    /// With this key `accept` is the answer that RFC 6455 §1.3 gives.
+    /// The key of RFC 6455 §1.3, to which `accept` is the response.
     private static let requestKey = "dGhlIHNhbXBsZSBub25jZQ=="
     static let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
-    /// An answer that opens the tunnel.
+    /// A response that opens the tunnel.
     static let answer = Array(
         ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: fido.cable\r\n"
             + "X-caBLE-Routing-ID: 010203\r\n\r\n").utf8
     )
 
-    /// How the opening ended; `nil` while the answer goes on.
+    /// Result of the opening; `nil` while the response is incomplete.
     private(set) var opening: Opening?
-    /// What was read, until something forbidden came.
+    /// Messages before the first violation.
     private(set) var messages: [Message] = []
-    /// Whether something forbidden came.
+    /// True after a violation of the protocol.
     private(set) var isBroken = false
 
     enum Opening: Equatable {
         case opened(RoutingID?)
         case refused(TunnelError)
-        /// Not an answer at all.
+        /// The bytes are no response.
         case nonsense
     }
 
@@ -39,9 +39,9 @@ struct RelayConversation: Equatable {
         let payload: [UInt8]
     }
 
-    /// Keeps what comes out of the pipeline.
+    /// Records the output of the pipeline.
     private final class Record: ChannelInboundHandler, @unchecked Sendable {
-        // SAFETY of @unchecked: an embedded event loop runs on the one thread that there is.
+        // SAFETY of @unchecked: an embedded event loop runs on the current thread.
         typealias InboundIn = WebSocketFrame
 
         var conversation = RelayConversation()
@@ -63,7 +63,7 @@ struct RelayConversation: Equatable {
         }
     }
 
-    /// Whether there is no tunnel, for whatever reason, and nothing came through.
+    /// True if no tunnel was opened and no message was delivered.
     var isRefused: Bool {
         switch opening {
         case .refused?, .nonsense?: messages.isEmpty
@@ -73,12 +73,18 @@ struct RelayConversation: Equatable {
 
     private init() {}
 
-    /// What a client with this path makes of bytes in pieces of this size.
+    /// Feeds bytes in pieces of a given size to a client with this path.
     init(_ path: TunnelPath, _ bytes: [UInt8], pieces size: Int) throws {
         let record = Record()
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish() }
-        let upgrade = WebSocketUpgrade(host: "cable.example", uri: path.text, path: path, bearerToken: nil)
+        let upgrade = WebSocketUpgrade(
+            host: "cable.example",
+            displayName: "cable.example",
+            uri: path.text,
+            path: path,
+            bearerToken: nil
+        )
         let result = try upgrade.start(on: channel, requestKey: Self.requestKey) { channel, routingID in
             try channel.pipeline.syncOperations.addHandler(record)
             return routingID
@@ -94,7 +100,7 @@ struct RelayConversation: Equatable {
         for piece in bytes.pieces(of: size) {
             if case .refused? = record.conversation.opening { break }
             guard channel.isActive, record.conversation.opening != .nonsense else { break }
-            // What the pipeline refuses is in the record.
+            // Violations are in the record.
             _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
             channel.embeddedEventLoop.run()
         }

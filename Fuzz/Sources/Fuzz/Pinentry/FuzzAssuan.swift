@@ -4,9 +4,9 @@ import Glibc
 
 @testable import HybridPinentry
 
-/// The dialogue with pinentry: names that strangers chose, lines that are sent, and lines that come back.
+/// Fuzzes the conversation with pinentry: untrusted names, commands, received lines and percent escapes.
 ///
-/// The first byte says which.
+/// The first byte selects one of them.
 func fuzzAssuan(_ input: [UInt8]) throws -> Bool {
     guard let kind = input.first else { return false }
     let body = Array(input.dropFirst())
@@ -26,10 +26,10 @@ private func name(_ bytes: [UInt8]) throws -> Bool {
     try invariant(inside.unicodeScalars.count <= SafeText.maximumLength, "a name is bounded")
     try invariant(inside.utf8.count <= SafeText.maximumBytes, "a name is bounded")
     let isSeen = inside.unicodeScalars.allSatisfy { SafeText.shown($0) == $0 && $0 != "\"" && $0 != "\n" }
-    try invariant(isSeen, "only what is seen is shown")
-    try invariant(SafeText(quoting: inside).description == shown, "what is safe stays as it is")
+    try invariant(isSeen, "only visible characters are shown")
+    try invariant(SafeText(quoting: inside).description == shown, "a safe name does not change")
     let line = try present(AssuanLine.command("SETDESC", shown), "a name fits a line")
-    try invariant(line.filter { $0 == UInt8(ascii: "\n") }.count == 1, "a name is no second command")
+    try invariant(line.filter { $0 == UInt8(ascii: "\n") }.count == 1, "a name is not a second command")
     return inside.unicodeScalars.count > 0
 }
 
@@ -45,11 +45,11 @@ private func command(_ bytes: [UInt8]) throws -> Bool {
     try invariant(argument.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "without control characters")
     let kept = text.unicodeScalars.filter { $0 == "\n" || $0.properties.generalCategory != .control }
     let expected = Array(String(String.UnicodeScalarView(kept)).utf8)
-    try invariant(decoded(Array(argument)) == expected, "and means the text")
+    try invariant(decoded(Array(argument)) == expected, "and decodes to the text")
     return true
 }
 
-/// What a program writes, in pieces: runs of bytes, so that lines can be long.
+/// Output of a program in pieces; runs of bytes make long lines.
 private func lines(_ bytes: [UInt8]) throws -> Bool {
     var choices = Choices(bytes)
     let size = choices.pick([1 << 16, 1000, 100])
@@ -70,18 +70,18 @@ private func lines(_ bytes: [UInt8]) throws -> Bool {
     }
     let isTooLong = rest.count > AssuanLine.maximumReceived
     let (found, failure) = try read(stream, in: size)
-    try invariant(found == expected, "lines are those that were written")
-    try invariant(failure == (isTooLong ? .tooLong : .ended), "a line that does not end is refused")
+    try invariant(found == expected, "lines are read as they were written")
+    try invariant(failure == (isTooLong ? .tooLong : .ended), "a line without an end is rejected")
     for line in found {
         let reply = line.withUnsafeBytes { AssuanLine.parse($0) }
         if case .error(let code) = reply { try invariant((0...0xFFFF).contains(code), "a code has 16 bits") }
         try invariant((reply == .ok) == (line == Array("OK".utf8) || line.starts(with: "OK ".utf8)), "OK is one word")
-        try invariant((reply == .data) == line.starts(with: "D ".utf8), "data come in lines of their own")
+        try invariant((reply == .data) == line.starts(with: "D ".utf8), "data has lines of its own")
     }
     return !found.isEmpty
 }
 
-/// Everything that a reader finds in a stream that comes in pieces.
+/// Returns the lines that a reader finds in a stream of pieces.
 private func read(_ stream: [UInt8], in size: Int) throws -> ([[UInt8]], LineReader.Failure?) {
     var ends: [Int32] = [0, 0]
     try invariant(pipe(&ends) == 0, "there is a pipe")
@@ -117,13 +117,13 @@ private func percent(_ bytes: [UInt8]) throws -> Bool {
     try invariant(bytes.withUnsafeBytes { secret.append($0) } == isShort, "a secret is bounded")
     guard isShort else { return false }
     let expected = decoded(bytes)
-    try invariant(secret.decodePercent() == (expected != nil), "half an escape is refused")
+    try invariant(secret.decodePercent() == (expected != nil), "an incomplete escape is rejected")
     guard let expected else { return false }
     try invariant(secret.withUnsafeBytes { Array($0) } == expected, "escapes are decoded once")
     return !bytes.isEmpty
 }
 
-/// Percent escapes, decoded by somebody else; `nil` if one is not whole.
+/// Decodes percent escapes independently; `nil` if one is incomplete.
 private func decoded(_ bytes: [UInt8]) -> [UInt8]? {
     var decoded: [UInt8] = []
     var rest = bytes[...]

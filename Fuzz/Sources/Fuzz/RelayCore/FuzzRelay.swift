@@ -7,8 +7,9 @@ import NIOEmbedded
 
 @testable import HybridRelayCore
 
-/// Phones and clients that come, speak, break rules and go in any order, at the relay's real connections: each end
-/// gets an answer, then what its peer sent, in order and unchanged, then one close frame and nothing more.
+/// Runs phones and clients that connect, send, violate rules and leave in any order, with the relay's real handlers.
+///
+/// Each end must get a response, then its peer's messages in order and unchanged, then one close frame and nothing more.
 func fuzzRelay(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     let relay = RelayUnderTest()
@@ -21,7 +22,8 @@ private final class RelayUnderTest {
     private let loop = EmbeddedEventLoop()
     private let log = EndLog()
     private let registry: TunnelRegistry
-    private let watch: ConnectionTimers
+    private let admission: AdmissionControl
+    private let timers: ConnectionTimers
     private var limits = RelayLimits()
     private var ends: [RelayEnd] = []
 
@@ -32,13 +34,14 @@ private final class RelayUnderTest {
         let log = log
         let logger = Logger(label: "fuzz") { _ in CountingHandler(log: log) }
         registry = TunnelRegistry(node: 0x0A0B, limits: limits, logger: logger)
-        watch = ConnectionTimers(registry: registry, eventLoop: loop)
+        admission = AdmissionControl(limits: limits, logger: logger)
+        timers = ConnectionTimers(registry: registry, admission: admission, eventLoop: loop)
     }
 
     func step(_ choices: inout Choices) throws {
         let kind = choices.number(below: 12)
         if kind < 3 || ends.isEmpty {
-            try arrive(isPhone: kind != 1, &choices)
+            try connect(isPhone: kind != 1, &choices)
             return
         }
         let end = choices.pick(ends)
@@ -55,13 +58,15 @@ private final class RelayUnderTest {
         case 9: try end.send(choices.bytes(choices.number(below: 64)), in: 1 + choices.number(below: 64))
         case 10: end.toggleWritability()
         default:
-            if choices.flag() { watch.sweep() } else { end.hangUp() }
+            if choices.flag() { timers.sweep() } else { end.close() }
         }
         loop.run()
     }
 
-    /// A connection; a client asks for the tunnel of a phone that came before, or for none there is.
-    private func arrive(isPhone: Bool, _ choices: inout Choices) throws {
+    /// Opens a connection.
+    ///
+    /// A client requests the tunnel of an earlier phone, or one that does not exist.
+    private func connect(isPhone: Bool, _ choices: inout Choices) throws {
         guard ends.count < 12 else { return }
         let tunnel = String(repeating: choices.flag() ? "1" : "2", count: 32)
         let phones = ends.filter { $0.routing != nil }
@@ -69,35 +74,37 @@ private final class RelayUnderTest {
         let path =
             isPhone
             ? "/cable/new/\(tunnel)" : "/cable/connect/\(phone?.routing ?? "0a0c77")/\(phone?.tunnel ?? tunnel)"
-        let handler = TunnelHandler(registry: registry, limits: limits, watch: watch)
+        let handler = TunnelHandler(registry: registry, admission: admission, limits: limits, timers: timers)
         let end = try RelayEnd(handler, loop: loop, tunnel: phone?.tunnel ?? tunnel)
         ends.append(end)
         let isDamaged = choices.number(below: 8) == 7
         let head = Array(RelayEnd.head(path: path, key: isDamaged ? "x" : "dGhlIHNhbXBsZSBub25jZQ==").utf8)
-        // An end need not wait for the answer.
-        let eager = choices.flag() ? Self.message(&choices) : []
-        try end.ask(head, eager, in: choices.pick([1 << 20, 1 << 20, 50, 7]))
+        // An end need not wait for the response.
+        let early = choices.flag() ? Self.message(&choices) : []
+        try end.request(head, early, in: choices.pick([1 << 20, 1 << 20, 50, 7]))
         if !isPhone, let phone, end.isAccepted {
-            // The random byte of a phone that is gone may be another's later: who waits now is the one that came last.
+            // The random byte of a phone that has left may be reused. The waiting phone is the latest one.
             let joined = ends.last { $0.routing == phone.routing && $0.tunnel == phone.tunnel } ?? phone
-            try invariant(joined.peer == nil, "a phone is joined once")
+            try invariant(joined.peer == nil, "a phone is joined at most once")
             (joined.peer, end.peer) = (end, joined)
         }
         loop.run()
     }
 
-    /// All hang up; whether two ends met.
+    /// Closes all connections.
+    ///
+    /// Returns true if two ends were paired.
     func close() throws -> Bool {
-        for end in ends { try end.checkBeforeHangingUp() }
-        for end in ends { end.hangUp() }
+        for end in ends { try end.checkBeforeClosing() }
+        for end in ends { end.close() }
         loop.run()
         for end in ends { try end.check() }
         let opened = ends.count { $0.routing != nil }
-        try invariant(log.ended == opened, "every tunnel that was opened ends once")
+        try invariant(log.ended == opened, "every opened tunnel ends once")
         return ends.contains { $0.peer != nil }
     }
 
-    /// A message of a client of some length, whole or in two frames.
+    /// Returns a client's message in one or two frames.
     private static func message(_ choices: inout Choices) -> [UInt8] {
         let length = choices.pick([0, 1, 5, 20, 125, 126, 127, 300, 1000, 2000, 5000, 9000, 40_000, 70_000, 100_001])
         let (offset, key) = (choices.number(below: 256), [7, 1, 2, 255] as [UInt8])
@@ -110,9 +117,9 @@ private final class RelayUnderTest {
     }
 }
 
-/// How many tunnels the relay said have ended.
+/// Number of ended tunnels in the relay's log.
 private final class EndLog: @unchecked Sendable {
-    // SAFETY of @unchecked: an embedded event loop runs on the one thread that there is.
+    // SAFETY of @unchecked: an embedded event loop runs on the only thread.
     var ended = 0
 }
 

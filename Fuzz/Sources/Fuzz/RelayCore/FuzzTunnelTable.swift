@@ -4,7 +4,7 @@ import HybridCaBLE
 import HybridRelayCore
 import NIOCore
 
-/// Any order of calls: the table does what a list of tunnels, searched from end to end, says it must.
+/// Makes calls in any order and compares the table with a reference implementation that searches a list.
 func fuzzTunnelTable(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     var world = TableWorld()
@@ -12,7 +12,9 @@ func fuzzTunnelTable(_ input: [UInt8]) throws -> Bool {
     return try world.close()
 }
 
-/// The table, the list, and members that are numbers.
+/// The table and the reference.
+///
+/// Members are numbers.
 private struct TableWorld {
     private static let node: UInt16 = 0x0102
     private static let limits: RelayLimits = {
@@ -27,25 +29,27 @@ private struct TableWorld {
     private var nextMember = 0
     private var opened = 0
     private var records = 0
-    private var told: [Int: Int] = [:]
-    /// Every key there ever was, in order.
+    private var closed: [Int: Int] = [:]
+    /// All keys in the order of opening.
     private var keys: [TunnelKey] = []
 
     mutating func step(_ choices: inout Choices) throws {
         switch choices.number(below: 8) {
         case 0, 1: try open(&choices)
         case 2: try join(&choices)
-        case 3: if let key = key(&choices) { noteData(key) }
+        case 3: if let key = key(&choices) { recordData(key) }
         case 4: if let key = key(&choices) { try end(key, &choices) }
         case 5, 6: try leave(&choices)
         default:
             now = now + .seconds(choices.pick([0, 1, 59, 60, 119, 120, 299, 300, 600]))
             try take(table.sweep(now: now), reference.sweep(now: now))
         }
-        try invariant(table.count == reference.tunnels.count, "both count the same tunnels")
+        try invariant(table.count == reference.tunnels.count, "both tables have the same number of tunnels")
     }
 
-    /// Everybody leaves; whether there was a tunnel that a client joined.
+    /// Removes all ends.
+    ///
+    /// Returns true if a client joined any tunnel.
     mutating func close() throws -> Bool {
         let wasPaired = reference.wasPaired
         for tunnel in reference.tunnels {
@@ -53,16 +57,16 @@ private struct TableWorld {
             if tunnel.client != nil { try leave(tunnel.key, .client, bytes: 1) }
         }
         try invariant(table.count == 0 && records == opened, "every tunnel ends once")
-        try invariant(told.values.allSatisfy { $0 == 1 }, "every end is told once at most")
+        try invariant(closed.values.allSatisfy { $0 == 1 }, "every end is closed at most once")
         let kept = Mirror(reflecting: table).children.filter { $0.label == "entries" || $0.label == "waiting" }
-        try invariant(kept.count == 2, "the table keeps what it keeps under the names that are looked for")
+        try invariant(kept.count == 2, "the table stores its state in entries and waiting")
         for child in kept {
             try invariant(Mirror(reflecting: child.value).children.isEmpty, "nothing is left in \(child.label ?? "")")
         }
         return wasPaired
     }
 
-    /// A key that was given out, or one that never was.
+    /// Returns an assigned key, or an unknown one.
     private func key(_ choices: inout Choices) -> TunnelKey? {
         let number = choices.number(below: keys.count + 1)
         guard number < keys.count else {
@@ -103,9 +107,9 @@ private struct TableWorld {
         try invariant(phone == reference.join(key, by: client, now: now), "both tables join the same ends")
     }
 
-    private mutating func noteData(_ key: TunnelKey) {
-        table.noteData(key, now: now)
-        reference.noteData(key, now: now)
+    private mutating func recordData(_ key: TunnelKey) {
+        table.recordData(key, now: now)
+        reference.recordData(key, now: now)
     }
 
     private mutating func end(_ key: TunnelKey, _ choices: inout Choices) throws {
@@ -124,7 +128,7 @@ private struct TableWorld {
         guard reference.holds(key, side) else {
             guard reference.tunnels.allSatisfy({ $0.key != key }) else { return }
             let left = table.leave(key, side, bytes: 5, now: now)
-            try invariant(left.closeInstructions.isEmpty && left.record == nil, "who was not there can't leave")
+            try invariant(left.closeInstructions.isEmpty && left.record == nil, "removing an unknown end has no effect")
             return
         }
         try leave(key, side, bytes: choices.number(below: 256))
@@ -134,7 +138,7 @@ private struct TableWorld {
         let left = table.leave(key, side, bytes: bytes, now: now)
         let expected = reference.leave(key, side, bytes: bytes, now: now)
         try take(left.closeInstructions, expected.closeInstructions)
-        try invariant(left.record == expected.record, "both tables keep the same record")
+        try invariant(left.record == expected.record, "both tables return the same record")
         if left.record != nil { records += 1 }
     }
 
@@ -145,8 +149,8 @@ private struct TableWorld {
         let found = Dictionary(closeInstructions.map { ($0.member, $0.code) }) { first, _ in first }
         try invariant(
             found.count == closeInstructions.count && found == expected,
-            "both tables tell the same ends the same"
+            "both tables close the same ends with the same codes"
         )
-        for closeTimeout in closeInstructions { told[closeTimeout.member, default: 0] += 1 }
+        for instruction in closeInstructions { closed[instruction.member, default: 0] += 1 }
     }
 }

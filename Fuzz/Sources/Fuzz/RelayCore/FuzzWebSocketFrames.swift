@@ -3,7 +3,7 @@
 import HybridRelayCore
 import NIOCore
 
-/// Frames give the same in one piece and in pieces, whose size the first byte says, and the same as a slow reader.
+/// Checks that frames are read the same in one piece, in pieces of the first byte's size, and by a reference reader.
 func fuzzWebSocketFrames(_ input: [UInt8]) throws -> Bool {
     guard let size = input.first.map({ Int($0) + 1 }) else { return false }
     let bytes = Array(input.dropFirst())
@@ -16,20 +16,23 @@ func fuzzWebSocketFrames(_ input: [UInt8]) throws -> Bool {
         }
     }
     let whole = try FrameOutcome(bytes, pieces: bytes.count + 1)
-    try invariant(try FrameOutcome(bytes, pieces: size) == whole, "pieces don't matter")
+    try invariant(try FrameOutcome(bytes, pieces: size) == whole, "pieces must not matter")
     let reference = ReferenceFrames(bytes, masked: true, maximumMessage: FrameOutcome.maximumMessage)
     try invariant(whole.frames == reference.relayed, "both readers find the same frames")
     switch reference.end {
     case .open:
         // A violation shows before its header is complete.
-        try invariant(whole.violation == nil || reference.rest.count < FrameHeader.maximumLength, "nothing is broken")
-    case .closed: try invariant(whole.violation == nil, "a close frame ends all")
-    case .broken: try invariant(whole.violation != nil, "what is broken is refused")
+        try invariant(
+            whole.violation == nil || reference.rest.count < FrameHeader.maximumLength,
+            "valid frames are accepted"
+        )
+    case .closed: try invariant(whole.violation == nil, "nothing after a close frame is read")
+    case .broken: try invariant(whole.violation != nil, "invalid frames are rejected")
     }
     return !whole.frames.isEmpty
 }
 
-/// All that comes out of a reader: frames as the other end gets them, control frames in their places.
+/// All results of a reader: frames for the other end and control frames, in order.
 private struct FrameOutcome: Equatable {
     static let maximumMessage = 4096
 
@@ -51,11 +54,11 @@ private struct FrameOutcome: Equatable {
     }
 
     private mutating func take(_ event: FrameEvent) throws {
-        try invariant(event.cost >= FrameEvent.minimumCost, "nothing is free")
+        try invariant(event.cost >= FrameEvent.minimumCost, "every event has a cost")
         switch event {
         case .data(let buffer, _):
             let written = ReferenceFrames.written(Array(buffer.readableBytesView))
-            frames += try present(written, "what is passed on are a server's frames, whole")
+            frames += try present(written, "forwarded bytes are complete frames of a server")
         case .ping(let payload): frames.append(.init(isFinal: true, opcode: 9, payload: payload))
         case .pong: frames.append(.init(isFinal: true, opcode: 10, payload: []))
         case .close(let code):

@@ -6,31 +6,35 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 
-/// A request head is read alike in one piece and in pieces, whose size the first byte says; and what is taken another
-/// parser understands alike, so that nothing in front of the relay sees another request.
+/// Checks that a request head is read the same in one piece and in pieces of the first byte's size.
+///
+/// Another parser must understand an accepted request in the same way, so that a proxy cannot see another request.
 func fuzzWebSocketRequest(_ input: [UInt8]) throws -> Bool {
     guard let size = input.first.map({ Int($0) + 1 }) else { return false }
     let bytes = Array(input.dropFirst())
     let whole = Outcome(bytes, pieces: bytes.count + 1)
-    try invariant(Outcome(bytes, pieces: size) == whole, "pieces don't matter")
+    try invariant(Outcome(bytes, pieces: size) == whole, "pieces must not matter")
     switch whole {
-    case .goesOn: return false
+    case .incomplete: return false
     case .refused(let refusal):
-        try invariant(refusal.response.hasSuffix("\n") && (400..<600).contains(refusal.status), "a refusal is told")
+        try invariant(
+            refusal.response.hasSuffix("\n") && (400..<600).contains(refusal.status),
+            "a refusal is an HTTP response"
+        )
         return false
-    case .taken(let request, let behind):
+    case .accepted(let request, let behind):
         let head = Array(bytes.dropLast(behind))
-        try invariant(try UpgradeRequest(parsing: head) == request, "a head stands for itself")
-        try secondOpinion(head, request)
+        try invariant(try UpgradeRequest(parsing: head) == request, "a head can be read without the bytes after it")
+        try checkWithOtherParser(head, request)
         return true
     }
 }
 
-/// The request and the number of bytes behind it, or the refusal, or that the head goes on.
+/// The request and the number of bytes after it, the refusal, or an incomplete head.
 private enum Outcome: Equatable {
-    case taken(UpgradeRequest, behind: Int)
+    case accepted(UpgradeRequest, behind: Int)
     case refused(UpgradeRefusal)
-    case goesOn
+    case incomplete
 
     init(_ bytes: [UInt8], pieces size: Int) {
         var reader = RequestHeadReader(maximumLength: 8192)
@@ -39,7 +43,7 @@ private enum Outcome: Equatable {
             read += piece.count
             do throws(UpgradeRefusal) {
                 if let (request, behind) = try reader.receive(ByteBuffer(bytes: piece)) {
-                    self = .taken(request, behind: behind.readableBytes + bytes.count - read)
+                    self = .accepted(request, behind: behind.readableBytes + bytes.count - read)
                     return
                 }
             } catch {
@@ -47,17 +51,17 @@ private enum Outcome: Equatable {
                 return
             }
         }
-        self = .goesOn
+        self = .incomplete
     }
 }
 
-private func secondOpinion(_ head: [UInt8], _ request: UpgradeRequest) throws {
+private func checkWithOtherParser(_ head: [UInt8], _ request: UpgradeRequest) throws {
     let channel = EmbeddedChannel(handler: ByteToMessageHandler(HTTPRequestDecoder()))
     defer { _ = try? channel.finish() }
     do {
         try channel.writeInbound(ByteBuffer(bytes: head))
     } catch HTTPParserError.invalidContentLength {
-        // It does not take the tab that may stand behind the number.
+        // That parser rejects a tab after the number, which is valid.
         return
     }
     guard case .head(let other)? = try channel.readInbound(as: HTTPServerRequestPart.self) else {
@@ -75,9 +79,9 @@ private func secondOpinion(_ head: [UInt8], _ request: UpgradeRequest) throws {
 }
 
 extension HTTPHeaders {
-    /// The items of a field's lists without the blanks around them, which are left to whoever asks.
+    /// Returns the items of a field's lists without surrounding blanks.
     ///
-    /// By bytes: a comma with a combining mark behind it is another character than a comma.
+    /// It splits by bytes, since a comma followed by a combining mark is another character.
     fileprivate func items(of name: String) -> [String] {
         self[name].flatMap { $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) }
             .map { item in

@@ -5,7 +5,7 @@ import NIOCore
 
 @testable import HybridRelayCore
 
-/// Tunnels in a list that is searched from end to end: slow, and easy to see that it is right.
+/// Reference implementation of the tunnel table: a list that is searched linearly.
 struct ReferenceTable {
     enum Phase: Equatable {
         case waiting
@@ -23,13 +23,13 @@ struct ReferenceTable {
         var bytes = 0
     }
 
-    typealias Farewells = [Int: CloseCode?]
+    typealias CloseCodes = [Int: CloseCode?]
 
     let limits: RelayLimits
     let node: UInt16
-    /// In the order they were opened.
+    /// Tunnels in the order of opening.
     private(set) var tunnels: [Tunnel] = []
-    /// Whether any tunnel ever was.
+    /// True if any tunnel was paired.
     private(set) var wasPaired = false
 
     init(limits: RelayLimits, node: UInt16) {
@@ -46,13 +46,13 @@ struct ReferenceTable {
         by phone: Int,
         check: UInt8,
         now: NIODeadline
-    ) -> (key: TunnelKey, closeInstructions: Farewells)? {
+    ) -> (key: TunnelKey, closeInstructions: CloseCodes)? {
         guard tunnels.count < limits.tunnels else { return nil }
         var free = check
         while index(TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)) != nil { free &+= 1 }
         let key = TunnelKey(routing: RoutingID(node: node, check: free), tunnel: tunnel)
         let waiting = tunnels.filter { $0.key.tunnel == tunnel && $0.phase == .waiting }
-        var closeInstructions: Farewells = [:]
+        var closeInstructions: CloseCodes = [:]
         if waiting.count == limits.waitingPerTunnelID { closeInstructions = end(waiting[0].key, .superseded) }
         tunnels.append(Tunnel(key: key, opened: now, phone: phone))
         return (key, closeInstructions)
@@ -67,18 +67,18 @@ struct ReferenceTable {
         return tunnels[index].phone
     }
 
-    mutating func noteData(_ key: TunnelKey, now: NIODeadline) {
+    mutating func recordData(_ key: TunnelKey, now: NIODeadline) {
         guard let index = index(key), case .paired = tunnels[index].phase else { return }
         tunnels[index].phase = .paired(lastData: now)
     }
 
-    mutating func end(_ key: TunnelKey, _ end: TunnelEndReason) -> Farewells {
+    mutating func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> CloseCodes {
         guard let index = index(key) else { return [:] }
         if case .closing = tunnels[index].phase { return [:] }
-        tunnels[index].phase = .closing(end)
-        var closeInstructions: Farewells = [:]
-        if let phone = tunnels[index].phone { closeInstructions[phone] = .some(end.closeCode(for: .phone)) }
-        if let client = tunnels[index].client { closeInstructions[client] = .some(end.closeCode(for: .client)) }
+        tunnels[index].phase = .closing(reason)
+        var closeInstructions: CloseCodes = [:]
+        if let phone = tunnels[index].phone { closeInstructions[phone] = .some(reason.closeCode(for: .phone)) }
+        if let client = tunnels[index].client { closeInstructions[client] = .some(reason.closeCode(for: .client)) }
         return closeInstructions
     }
 
@@ -87,19 +87,19 @@ struct ReferenceTable {
         _ side: TunnelSide,
         bytes: Int,
         now: NIODeadline
-    ) -> (closeInstructions: Farewells, record: TunnelRecord?) {
+    ) -> (closeInstructions: CloseCodes, record: TunnelRecord?) {
         guard let index = index(key) else { return ([:], nil) }
         if side == .phone { tunnels[index].phone = nil } else { tunnels[index].client = nil }
         tunnels[index].bytes += bytes
         let isPaired = tunnels[index].wasPaired
         let closeInstructions = end(key, isPaired ? .vanished(side) : .abandoned)
         let tunnel = tunnels[index]
-        guard tunnel.phone == nil, tunnel.client == nil, case .closing(let end) = tunnel.phase else {
+        guard tunnel.phone == nil, tunnel.client == nil, case .closing(let reason) = tunnel.phase else {
             return (closeInstructions, nil)
         }
         tunnels.remove(at: index)
         let record = TunnelRecord(
-            end: end,
+            reason: reason,
             wasPaired: tunnel.wasPaired,
             lifetime: now - tunnel.opened,
             bytes: tunnel.bytes
@@ -107,8 +107,8 @@ struct ReferenceTable {
         return (closeInstructions, record)
     }
 
-    mutating func sweep(now: NIODeadline) -> Farewells {
-        var closeInstructions: Farewells = [:]
+    mutating func sweep(now: NIODeadline) -> CloseCodes {
+        var closeInstructions: CloseCodes = [:]
         for tunnel in tunnels {
             let tooOld = now >= tunnel.opened + limits.lifetime
             let tooQuiet: (Bool, TunnelEndReason)
@@ -117,7 +117,7 @@ struct ReferenceTable {
             case .paired(let lastData): tooQuiet = (now >= lastData + limits.idle, .idle)
             case .closing: continue
             }
-            // Whichever was due first is the reason.
+            // The earlier deadline is the reason.
             let isQuietFirst = tooQuiet.0 && quietDeadline(tunnel) <= tunnel.opened + limits.lifetime
             guard tooOld || tooQuiet.0 else { continue }
             closeInstructions.merge(end(tunnel.key, isQuietFirst ? tooQuiet.1 : .outlived)) { first, _ in first }

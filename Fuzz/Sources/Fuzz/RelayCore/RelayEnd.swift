@@ -5,19 +5,19 @@ import NIOEmbedded
 
 @testable import HybridRelayCore
 
-/// A phone or a client of a relay without sockets, and what it sent and got.
+/// A phone or client of a relay without sockets, with the bytes it sent and received.
 final class RelayEnd {
     private let channel: EmbeddedChannel
-    /// The tunnel it asked for.
+    /// The requested tunnel ID.
     let tunnel: String
-    /// The other end, once both have met.
+    /// The other end, once they are paired.
     weak var peer: RelayEnd?
-    /// The routing ID that a phone was given.
+    /// The routing ID assigned to a phone.
     private(set) var routing: String?
 
-    /// What it sent behind its request.
+    /// Bytes sent after the request.
     private var sent: [UInt8] = []
-    /// What it got, its answer included.
+    /// Received bytes, including the response.
     private var received: [UInt8] = []
     private var isOpen = true
 
@@ -32,10 +32,10 @@ final class RelayEnd {
             + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: \(key)\r\nSec-WebSocket-Protocol: fido.cable\r\n\r\n"
     }
 
-    /// Sends the request and what follows at once.
-    func ask(_ head: [UInt8], _ eager: [UInt8], in size: Int) throws {
-        sent = eager
-        try write(head + eager, in: size)
+    /// Sends the request and the first frames at once.
+    func request(_ head: [UInt8], _ early: [UInt8], in size: Int) throws {
+        sent = early
+        try write(head + early, in: size)
     }
 
     func send(_ bytes: [UInt8], in size: Int) throws {
@@ -57,36 +57,38 @@ final class RelayEnd {
         channel.pipeline.fireChannelWritabilityChanged()
     }
 
-    func hangUp() {
+    func close() {
         if channel.isActive { channel.close(promise: nil) }
     }
 
-    /// Takes what the relay has written.
+    /// Reads the bytes that the relay has written.
     private func read() throws {
         while let buffer = try channel.readOutbound(as: ByteBuffer.self) { received += buffer.readableBytesView }
-        guard routing == nil, isAccepted, let answer else { return }
-        let lines = String(decoding: answer, as: UTF8.self).split(separator: "\r\n")
+        guard routing == nil, isAccepted, let response else { return }
+        let lines = String(decoding: response, as: UTF8.self).split(separator: "\r\n")
         routing = lines.first { $0.hasPrefix("X-caBLE-Routing-ID: ") }.map { String($0.dropFirst(20)) }
     }
 
-    /// The answer up to its empty line, once there is one; refusals have a body behind it.
-    private var answer: ArraySlice<UInt8>? {
+    /// The response head including its empty line, once it is complete.
+    ///
+    /// Refusals have a body after it.
+    private var response: ArraySlice<UInt8>? {
         let end = Array("\r\n\r\n".utf8)
         guard received.count >= end.count else { return nil }
-        // No answer of the relay is longer.
+        // No response of the relay is longer.
         let places = 0...(min(received.count, 1000) - end.count)
         return places.first { received[$0...].starts(with: end) }.map { received[..<($0 + end.count)] }
     }
 
-    /// Whether it became the end of a tunnel.
+    /// True if it became the end of a tunnel.
     var isAccepted: Bool { received.starts(with: "HTTP/1.1 101 ".utf8) }
 
-    /// While both ends are there and neither has ended the tunnel, everything has arrived.
-    func checkBeforeHangingUp() throws {
+    /// Checks that all messages have arrived while both ends are connected.
+    func checkBeforeClosing() throws {
         try read()
         guard let peer, channel.isActive, peer.channel.isActive else { return }
         try peer.read()
-        try invariant(try peer.arrived() == outgoing().messages, "a tunnel that is open loses nothing")
+        try invariant(try peer.receivedMessages() == sentFrames().messages, "an open tunnel loses nothing")
     }
 
     func check() throws {
@@ -94,24 +96,29 @@ final class RelayEnd {
         guard !received.isEmpty else { return }
         guard isAccepted else {
             let text = String(decoding: received, as: UTF8.self)
-            try invariant(text.hasPrefix("HTTP/1.1 4") || text.hasPrefix("HTTP/1.1 503 "), "a refusal is an answer")
+            try invariant(
+                text.hasPrefix("HTTP/1.1 4") || text.hasPrefix("HTTP/1.1 503 "),
+                "a refusal is an HTTP response"
+            )
             return
         }
-        let messages = try arrived()
-        let expected = peer?.outgoing().messages ?? []
+        let messages = try receivedMessages()
+        let expected = peer?.sentFrames().messages ?? []
         try invariant(expected.starts(with: messages), "messages arrive in order and unchanged")
     }
 
-    /// What it sent, as a slow reader finds it.
-    private func outgoing() -> ReferenceFrames { ReferenceFrames(sent, masked: true, maximumMessage: 100_000) }
+    /// Returns the sent frames, parsed by the reference implementation.
+    private func sentFrames() -> ReferenceFrames { ReferenceFrames(sent, masked: true, maximumMessage: 100_000) }
 
-    /// The messages it got; frames must be a server's and nothing may follow a close frame.
-    private func arrived() throws -> [[UInt8]] {
+    /// Returns the received messages.
+    ///
+    /// Frames must be a server's, and nothing may follow a close frame.
+    private func receivedMessages() throws -> [[UInt8]] {
         let frames = try present(
-            ReferenceFrames.written(Array(received.dropFirst(answer?.count ?? 0))),
-            "behind the answer are a server's frames, whole"
+            ReferenceFrames.written(Array(received.dropFirst(response?.count ?? 0))),
+            "after the response there are complete frames of a server"
         )
-        let read = ReferenceFrames(Array(received.dropFirst(answer?.count ?? 0)), masked: false)
+        let read = ReferenceFrames(Array(received.dropFirst(response?.count ?? 0)), masked: false)
         try invariant(read.frames == frames && read.end != .broken, "nothing follows a close frame")
         return read.messages
     }

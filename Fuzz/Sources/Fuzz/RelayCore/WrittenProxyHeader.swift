@@ -2,7 +2,7 @@
 
 import NIOCore
 
-/// A PROXY header as a balancer writes it, made byte by byte and apart from the code that reads it.
+/// A balancer's PROXY header, written byte by byte and independently of the reader's code.
 struct WrittenProxyHeader {
     static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]
 
@@ -11,7 +11,7 @@ struct WrittenProxyHeader {
         let address: [UInt8]
         let port: UInt16
 
-        /// The text, with all its zeros.
+        /// The text with all zeros.
         var text: String {
             guard address.count == 16 else { return address.map(String.init).joined(separator: ".") }
             return stride(from: 0, to: 16, by: 2).map { index in
@@ -20,20 +20,20 @@ struct WrittenProxyHeader {
             }.joined(separator: ":")
         }
 
-        /// What somebody else makes of the text.
+        /// Returns the address that another parser reads from the text.
         func socketAddress() throws -> SocketAddress { try SocketAddress(ipAddress: text, port: Int(port)) }
 
         fileprivate var portBytes: [UInt8] { [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)] }
     }
 
-    /// A line of version 1.
+    /// Returns a line of version 1.
     static func version1(_ source: Endpoint, _ destination: Endpoint, upperCase: Bool = false) -> [UInt8] {
         let family = source.address.count == 4 ? "TCP4" : "TCP6"
         let texts = [source, destination].map { upperCase ? $0.text.uppercased() : $0.text }
         return Array("PROXY \(family) \(texts[0]) \(texts[1]) \(source.port) \(destination.port)\r\n".utf8)
     }
 
-    /// What follows the addresses of version 2.
+    /// Extension of version 2, after the addresses.
     struct Extension {
         let type: UInt8
         let value: [UInt8]
@@ -43,7 +43,7 @@ struct WrittenProxyHeader {
         }
     }
 
-    /// A header of version 2; with a checksum, if wanted, in front of the extensions.
+    /// Returns a header of version 2, optionally with a checksum before the extensions.
     static func version2(
         _ source: Endpoint,
         _ destination: Endpoint,
@@ -59,7 +59,7 @@ struct WrittenProxyHeader {
         )
     }
 
-    /// A header of version 2 from its parts, whatever they are.
+    /// Returns a header of version 2 from any parts.
     static func version2(
         command: UInt8,
         family: UInt8,
@@ -79,7 +79,7 @@ struct WrittenProxyHeader {
         return header
     }
 
-    /// CRC-32C bit by bit, as a remainder of polynomials with the bits of each byte turned round.
+    /// Computes CRC-32C bit by bit, as a polynomial remainder with the bits of each byte reversed.
     static func castagnoli(_ bytes: [UInt8]) -> UInt32 {
         var remainder: UInt64 = 0xFFFF_FFFF
         for byte in bytes {
@@ -89,8 +89,8 @@ struct WrittenProxyHeader {
                 if next == 1 { remainder ^= 0x1EDC_6F41 }
             }
         }
-        var turned: UInt32 = 0
-        for bit in 0..<32 where remainder >> bit & 1 == 1 { turned |= 1 << (31 - bit) }
-        return ~turned
+        var reversed: UInt32 = 0
+        for bit in 0..<32 where remainder >> bit & 1 == 1 { reversed |= 1 << (31 - bit) }
+        return ~reversed
     }
 }

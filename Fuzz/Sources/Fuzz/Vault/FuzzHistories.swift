@@ -6,10 +6,10 @@ import HybridCTAP
 
 @testable import HybridVault
 
-/// Histories of use.
+/// Fuzzes usage histories.
 ///
-/// The first byte says whether the file is the fuzzer's (even), or its plaintexts are, sealed as
-/// this device would (odd).
+/// An even first byte: the rest is the file. An odd one: the rest holds plaintexts, which are sealed as this device
+/// would.
 func fuzzVaultUses(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     return choices.flag() ? try sealedUses(&choices) : try usesFile(choices.remaining())
@@ -18,10 +18,10 @@ func fuzzVaultUses(_ input: [UInt8]) throws -> Bool {
 private func usesFile(_ bytes: [UInt8]) throws -> Bool {
     guard let file = UsageHistoryFile(bytes: bytes) else { return false }
     let whole = file.bytes
-    try invariant(bytes.starts(with: whole), "a history is kept byte for byte")
-    try invariant(bytes.count - whole.count < UsageHistoryFile.entryLength, "but for an entry that is not whole")
-    try invariant(file.entries.count <= UsageHistoryFile.maximumEntries, "it is bounded")
-    try invariant(UsageHistoryFile(bytes: whole) == file, "and reads back")
+    try invariant(bytes.starts(with: whole), "a history is written back byte for byte")
+    try invariant(bytes.count - whole.count < UsageHistoryFile.entryLength, "only an incomplete last entry is dropped")
+    try invariant(file.entries.count <= UsageHistoryFile.maximumEntries, "the number of entries is bounded")
+    try invariant(UsageHistoryFile(bytes: whole) == file, "the history reads back")
     var genuine = 0
     for index in file.entries.indices {
         if try use(file, index) != nil { genuine += 1 }
@@ -29,7 +29,7 @@ private func usesFile(_ bytes: [UInt8]) throws -> Bool {
     return file.entries.isEmpty || genuine > 0
 }
 
-/// Entries as a later version, or a bug, may have sealed them.
+/// Fuzzes entries that a later version, or a bug, may have sealed.
 private func sealedUses(_ choices: inout Choices) throws -> Bool {
     let device = try present(DeviceID(bytes: Array(0x40..<0x48)), "8 bytes are a device")
     let segment = UInt32(choices.byte())
@@ -42,39 +42,48 @@ private func sealedUses(_ choices: inout Choices) throws -> Bool {
         plaintext.append(bigEndian: UInt32(cbor.count) + (lie == 255 ? 1 : 0))
         plaintext += cbor
         plaintext += [UInt8](repeating: lie == 254 ? 1 : 0, count: 512 - plaintext.count)
-        var place = Array("use v1".utf8) + FuzzedVault.identity.associatedData + device.bytes
-        place.append(bigEndian: segment)
-        place.append(bigEndian: UInt32(plaintexts.count))
+        var position = Array("use v1".utf8) + FuzzedVault.identity.associatedData + device.bytes
+        position.append(bigEndian: segment)
+        position.append(bigEndian: UInt32(plaintexts.count))
         bytes += try Sealing.seal(
             plaintext,
             key: Sealing.derive(FuzzedVault.key, identity: FuzzedVault.identity, info: Array("use v1".utf8)),
-            associatedData: place,
+            associatedData: position,
             nonce: FuzzedVault.nonce
         )
         plaintexts.append(plaintext)
     }
-    let file = try present(UsageHistoryFile(bytes: bytes), "whole entries are a history")
-    try invariant(file.entries.count == plaintexts.count && file.bytes == bytes, "as it was written")
+    let file = try present(UsageHistoryFile(bytes: bytes), "complete entries form a history")
+    try invariant(
+        file.entries.count == plaintexts.count && file.bytes == bytes,
+        "the history is read as it was written"
+    )
     var uses: [PasskeyUse] = []
     for index in file.entries.indices {
         guard let use = try use(file, index) else { continue }
         uses.append(use)
-        try invariant(file.use(at: index, key: FuzzedVault.old, identity: FuzzedVault.identity) == nil, "under one key")
+        try invariant(
+            file.use(at: index, key: FuzzedVault.old, identity: FuzzedVault.identity) == nil,
+            "an entry opens under one key only"
+        )
         let resealed = file.resealed(from: [FuzzedVault.key], to: FuzzedVault.old, identity: FuzzedVault.identity)
         let again = resealed.use(at: index, key: FuzzedVault.old, identity: FuzzedVault.identity)
-        try invariant(again == use, "another key changes no use")
+        try invariant(again == use, "resealing changes no use")
     }
     for use in uses {
         guard let longer = file.adding(use, key: FuzzedVault.key, identity: FuzzedVault.identity) else { continue }
         let last = longer.entries.count - 1
         try invariant(try present(UsageHistoryFile(bytes: longer.bytes), "reads back") == longer, "a use can be added")
-        try invariant(longer.use(at: last, key: FuzzedVault.key, identity: FuzzedVault.identity) == use, "and is there")
-        try invariant(longer.bytes.starts(with: file.bytes), "behind all others")
+        try invariant(
+            longer.use(at: last, key: FuzzedVault.key, identity: FuzzedVault.identity) == use,
+            "the added use can be read"
+        )
+        try invariant(longer.bytes.starts(with: file.bytes), "a use is appended")
     }
     if file.entries.count > 1, uses.count > 1 {
         let pieces = (bytes.prefix(22), bytes.dropFirst(22).prefix(540), bytes.dropFirst(562).prefix(540))
         let swapped = try present(UsageHistoryFile(bytes: Array(pieces.0 + pieces.2 + pieces.1)), "reads")
-        for index in 0..<2 { try invariant(try use(swapped, index) == nil, "an entry has one place") }
+        for index in 0..<2 { try invariant(try use(swapped, index) == nil, "an entry is valid at one position only") }
     }
     return !uses.isEmpty
 }
@@ -85,16 +94,15 @@ private func use(_ file: UsageHistoryFile, _ index: Int) throws -> PasskeyUse? {
     return use
 }
 
-/// Backups.
+/// Fuzzes backups.
 ///
-/// The first byte says whether the file is the fuzzer's (even), or what is in it is, sealed as this vault
-/// would (odd).
+/// An even first byte: the rest is the file. An odd one: the rest is its content, sealed as this vault would.
 func fuzzVaultBackup(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
     return choices.flag() ? try sealedBackup(&choices) : try backupFile(choices.remaining())
 }
 
-/// No fuzzer makes checksums of slots, so they are put right here.
+/// Corrects the checksums of slots, which no fuzzer can guess.
 private func backupFile(_ bytes: [UInt8]) throws -> Bool {
     var bytes = bytes
     if bytes.count > 44 {
@@ -108,9 +116,9 @@ private func backupFile(_ bytes: [UInt8]) throws -> Bool {
     guard let file = BackupFile(bytes: bytes) else { return false }
     try invariant((1...32).contains(file.slots.count), "the slots are bounded")
     let header = bytes.prefix(44) + file.slots.flatMap(\.bytes)
-    try invariant(bytes.starts(with: header) && bytes.count > header.count, "and kept byte for byte")
+    try invariant(bytes.starts(with: header) && bytes.count > header.count, "the header is written back byte for byte")
     for slot in file.slots {
-        try invariant(slot.identity == file.identity && slot.keyID == file.keyID, "they are this backup's")
+        try invariant(slot.identity == file.identity && slot.keyID == file.keyID, "the slots belong to this backup")
     }
     if let entries = file.open(key: FuzzedVault.key) { try paths(entries) }
     return true
@@ -136,28 +144,40 @@ private func sealedBackup(_ choices: inout Choices) throws -> Bool {
         nonce: FuzzedVault.nonce
     )
     let file = try present(BackupFile(bytes: header + sealed), "a backup is read")
-    try invariant(file.slots.count == count && file.open(key: FuzzedVault.old) == nil, "and opens under one key")
+    try invariant(
+        file.slots.count == count && file.open(key: FuzzedVault.old) == nil,
+        "a backup opens under one key only"
+    )
     let damaged = try present(BackupFile(bytes: header + FuzzedVault.damaged(sealed, &flips)), "read without a key")
-    try invariant(damaged.open(key: key) == nil, "every bit of it counts")
+    try invariant(damaged.open(key: key) == nil, "every bit is authenticated")
     guard let entries = file.open(key: key) else { return false }
     try paths(entries)
-    // What is not text was mended on the way in.
+    // Invalid UTF-8 in paths was repaired when they were read.
     let bytes = try BackupFile.seal(entries, slots: file.slots, key: key, identity: identity)
-    let again = try present(BackupFile(bytes: bytes), "what was opened is sealed")
-    try invariant(again.open(key: key) == entries, "and opens to the same")
+    let again = try present(BackupFile(bytes: bytes), "opened entries can be sealed")
+    try invariant(again.open(key: key) == entries, "resealed entries are unchanged")
     return !entries.isEmpty
 }
 
-/// Where a backup may write.
+/// Checks the paths to which a backup may write.
 private func paths(_ entries: [BackupFile.Entry]) throws {
     for entry in entries {
         guard let path = VaultPath(entry.path) else { continue }
         let parts = path.folders + [path.name]
-        try invariant(parts.joined(separator: "/") == entry.path && (2...3).contains(parts.count), "a path is itself")
-        try invariant(["records", "slots", "keys", "uses"].contains(path.folders[0]), "in a folder of the vault")
+        try invariant(
+            parts.joined(separator: "/") == entry.path && (2...3).contains(parts.count),
+            "an accepted path is unchanged"
+        )
+        try invariant(
+            ["records", "slots", "keys", "uses"].contains(path.folders[0]),
+            "a path is in a folder of the vault"
+        )
         for part in parts {
             let isPlain = part.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
-            try invariant(!part.isEmpty && isPlain && !part.hasPrefix("."), "and has a name as we write them")
+            try invariant(
+                !part.isEmpty && isPlain && !part.hasPrefix("."),
+                "a path has only names that the program writes"
+            )
         }
     }
 }

@@ -7,9 +7,11 @@ import HybridCTAP
 
 @testable import HybridVault
 
-/// Files of a vault, which a hostile file sync may have written, and of the local state; the first byte says which.
+/// Fuzzes files of a vault, which a hostile file sync may have written, and of the local state.
 ///
-/// No fuzzer guesses a tag or a checksum, so some are made here over what the fuzzer chose.
+/// The first byte selects the kind.
+///
+/// No fuzzer can guess a tag or a checksum, so some are computed here over the fuzzer's choices.
 func fuzzVault(_ input: [UInt8]) throws -> Bool {
     guard let kind = input.first else { return false }
     let body = Array(input.dropFirst())
@@ -29,9 +31,9 @@ private let (key, vault, nonce) = (FuzzedVault.key, FuzzedVault.identity, Fuzzed
 
 private func record(_ bytes: [UInt8]) throws -> Bool {
     guard let file = RecordFile(bytes: bytes) else { return false }
-    try invariant(file.bytes == bytes && file.revision.counter > 0, "a record is kept byte for byte")
-    try invariant(Revision.nameKind(file.revision.fileName) == .proper, "its revision has a name")
-    let other = VaultIdentity(id: vault.id, test: true)
+    try invariant(file.bytes == bytes && file.revision.counter > 0, "a record is written back byte for byte")
+    try invariant(Revision.nameKind(file.revision.fileName) == .proper, "a revision has a valid file name")
+    let other = VaultIdentity(id: vault.id, isTest: true)
     try invariant(file.open(key: key, identity: other) == nil, "a record opens in no other vault")
     guard let body = file.open(key: key, identity: vault) else { return false }
     let again = RecordFile(
@@ -42,11 +44,11 @@ private func record(_ bytes: [UInt8]) throws -> Bool {
         identity: vault,
         nonce: Array(file.nonce)
     )
-    try invariant(again == file, "what was opened is sealed to the same bytes")
+    try invariant(again == file, "an opened record is sealed to the same bytes")
     return true
 }
 
-/// A plaintext: kind, what is said of the length, and CBOR; the padding is as it should be unless it is damaged.
+/// Fuzzes plaintexts: kind, claimed length, CBOR, and padding that is correct unless it is damaged on purpose.
 private func recordBody(_ bytes: [UInt8]) throws -> Bool {
     var choices = Choices(bytes)
     let (kind, lie, dirt) = (choices.byte(), choices.number(below: 16), choices.number(below: 16))
@@ -59,7 +61,7 @@ private func recordBody(_ bytes: [UInt8]) throws -> Bool {
     let isFull = 5 + cbor.count == padded.count
     if dirt == 15 { padded[padded.count - 1] ^= 1 }
     guard let body = padded.withUnsafeBytes({ RecordBody(padded: $0) }) else {
-        try invariant(lie == 15 || dirt == 15, "what is padded well is read")
+        try invariant(lie == 15 || dirt == 15, "a correct padding is accepted")
         return false
     }
     try invariant(dirt != 15 || isFull || claimed > cbor.count, "the padding is zeros")
@@ -71,7 +73,7 @@ private func recordBody(_ bytes: [UInt8]) throws -> Bool {
         RecordFile(sealing: body, id: id, revision: revision, key: key, identity: vault, nonce: nonce),
         "a short body is sealed"
     )
-    try invariant(try record(file.bytes), "and opens")
+    try invariant(try record(file.bytes), "a sealed record opens")
     try passkey(members)
     return true
 }
@@ -81,25 +83,30 @@ private func passkey(_ members: CBORMap) throws {
     if let passkey = body.passkey {
         let again = PasskeyBody(passkey, order: body.order, created: body.created)
         let read = try present(again.passkey, "a passkey reads back")
-        try invariant(read.id == passkey.id && read.relyingParty == passkey.relyingParty, "with its names")
-        try invariant(read.user == passkey.user && read.isBackupEligible == passkey.isBackupEligible, "and its account")
+        try invariant(read.id == passkey.id && read.relyingParty == passkey.relyingParty, "a passkey keeps its IDs")
+        try invariant(
+            read.user == passkey.user && read.isBackupEligible == passkey.isBackupEligible,
+            "a passkey keeps its account"
+        )
         let keys = (read.privateKey.rawRepresentation, passkey.privateKey.rawRepresentation)
-        try invariant(keys.0 == keys.1, "and its key")
-        try invariant(read.isDiscoverable == passkey.isDiscoverable, "and what it answers")
+        try invariant(keys.0 == keys.1, "a passkey keeps its private key")
+        try invariant(read.isDiscoverable == passkey.isDiscoverable, "a passkey keeps its options")
         let secrets = [read, passkey].map { $0.prfSecret?.withUnsafeBytes { Array($0) } }
-        try invariant(secrets[0] == secrets[1], "and its secret")
+        try invariant(secrets[0] == secrets[1], "a passkey keeps its secret")
     }
     let before = body
     body.rename(name: "new", displayName: "New")
     let kept = members.keys.filter { $0 != "user" }.allSatisfy { body.members[$0] == members[$0] }
     try invariant(kept, "renaming changes nothing else")
-    try invariant((body.passkey == nil) == (before.passkey == nil), "and breaks nothing")
-    if let user = body.user { try invariant(user.name == "new" && user.id == before.user?.id, "but the names") }
+    try invariant((body.passkey == nil) == (before.passkey == nil), "renaming keeps a passkey usable")
+    if let user = body.user {
+        try invariant(user.name == "new" && user.id == before.user?.id, "renaming changes the names only")
+    }
 }
 
 private func identity(_ bytes: [UInt8]) throws -> Bool {
     let identity: VaultIdentity
-    do throws(VaultIdentity.Refusal) {
+    do throws(VaultIdentity.ParseError) {
         identity = try VaultIdentity.read(bytes)
     } catch {
         if case .otherFormat(let format) = error { try invariant(format != 1, "format 1 is this one") }
@@ -118,31 +125,31 @@ private func revisionName(_ bytes: [UInt8]) throws -> Bool {
     let device = parts.count == 2 ? Array(parts[1]) : []
     let isDevice = device.count >= 16 && device.prefix(16).allSatisfy { "0123456789abcdef".utf8.contains($0) }
     try invariant((kind != nil) == (isNumber && isDevice), "a revision is number, hyphen and device")
-    try invariant((kind == .proper) == (isNumber && isDevice && device.count == 16), "and nothing behind")
+    try invariant((kind == .proper) == (isNumber && isDevice && device.count == 16), "a proper name has no suffix")
     return kind != nil
 }
 
 private func slot(_ bytes: [UInt8]) throws -> Bool {
     let file = bytes + Sealing.checksum(bytes)
     guard let slot = PINSlot(bytes: file) else { return false }
-    try invariant(slot.bytes == file, "a slot is kept byte for byte")
+    try invariant(slot.bytes == file, "a slot is written back byte for byte")
     try invariant((15...20).contains(slot.scrypt.logN) && slot.scrypt.r == 8, "its cost is bounded")
     try invariant((1...4).contains(slot.scrypt.p), "its cost is bounded")
-    try invariant(PINSlot(bytes: bytes + [UInt8](repeating: 0, count: 32)) == nil, "its checksum is looked at")
+    try invariant(PINSlot(bytes: bytes + [UInt8](repeating: 0, count: 32)) == nil, "the checksum is verified")
     return true
 }
 
-/// Counter, then what the clock says now.
+/// Fuzzes an attempt counter, followed by the present time.
 private func attempts(_ bytes: [UInt8]) throws -> Bool {
     let content = Array(bytes.prefix(22))
     let file = content + Sealing.checksum(content)
     guard var counter = AttemptCounter(bytes: file) else { return false }
-    try invariant(counter.bytes == file, "a counter is kept byte for byte")
+    try invariant(counter.bytes == file, "a counter is written back byte for byte")
     let now = bytes.dropFirst(22).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let (wait, wrong) = (counter.wait, counter.wrong)
     try invariant(wait <= AttemptCounter.longestWait && (0...5).contains(counter.left), "a wait is bounded")
-    try invariant(counter.remaining(now: now) <= wait, "no clock makes it longer")
-    try invariant(counter.remaining(now: .max) == 0 || counter.last > .max - wait, "and it ends")
+    try invariant(counter.remaining(now: now) <= wait, "no clock extends the wait")
+    try invariant(counter.remaining(now: .max) == 0 || counter.last > .max - wait, "the wait ends")
     counter.begin(now: now)
     try invariant(counter.wrong == (wrong == .max ? .max : wrong + 1) && counter.wait >= wait, "attempts are counted")
     return true
@@ -163,12 +170,12 @@ private func seen(_ plaintext: [UInt8]) throws -> Bool {
     }
     try invariant(plaintext.count % 33 == 0, "half an entry is refused")
     let again = SeenRevisions(bytes: try seen.bytes(key: key, identity: vault), key: key, identity: vault)
-    try invariant(again == seen, "what was seen reads back")
+    try invariant(again == seen, "the seen revisions read back")
     for (id, entry) in seen.entries {
-        var noted = seen
-        noted.note(id, newest: Revision(counter: 5, device: entry.newest.device), isDeleted: false)
-        let after = try present(noted.entries[id], "nothing is forgotten")
-        try invariant(after.newest >= entry.newest && (after.isDeleted || !entry.isDeleted), "nothing goes back")
+        var extended = seen
+        extended.insert(id, newest: Revision(counter: 5, device: entry.newest.device), isDeleted: false)
+        let after = try present(extended.entries[id], "nothing is forgotten")
+        try invariant(after.newest >= entry.newest && (after.isDeleted || !entry.isDeleted), "no revision is undone")
     }
     return !seen.entries.isEmpty
 }
@@ -176,6 +183,6 @@ private func seen(_ plaintext: [UInt8]) throws -> Bool {
 private func device(_ bytes: [UInt8]) throws -> Bool {
     let file = bytes + Sealing.checksum(bytes)
     guard let device = Device(bytes: file) else { return false }
-    try invariant(device.bytes == file, "a device is kept byte for byte")
+    try invariant(device.bytes == file, "a device is written back byte for byte")
     return true
 }

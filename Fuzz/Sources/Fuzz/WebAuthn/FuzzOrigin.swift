@@ -5,7 +5,7 @@ import Glibc
 import HybridCTAP
 import HybridWebAuthn
 
-/// An origin and, on a second line, the relying party ID that it claims: who may speak for whom.
+/// Tests an origin and, on the second line, a relying party ID.
 func fuzzOrigin(_ input: [UInt8]) throws -> Bool {
     let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
     let text = String(decoding: lines[0], as: UTF8.self)
@@ -26,23 +26,29 @@ func fuzzOrigin(_ input: [UInt8]) throws -> Bool {
         id = try origin.relyingPartyID(claimed: claimed)
     } catch {
         try isOneLine(error.sentence)
-        try invariant(claimed != nil && claimed != origin.host.text, "a host may speak for itself")
+        try invariant(claimed != nil && claimed != origin.host.text, "a host is a valid relying party ID of its origin")
         return false
     }
-    try invariant(id.text == claimed ?? origin.host.text, "what is allowed is what was claimed")
-    try invariant(id == origin.host || origin.host.text.hasSuffix("." + id.text), "no site speaks for another")
-    try invariant(id == origin.host || !suffixes.contains(id.text), "nobody speaks for a public suffix")
+    try invariant(id.text == claimed ?? origin.host.text, "the result is the requested ID")
+    try invariant(
+        id == origin.host || origin.host.text.hasSuffix("." + id.text),
+        "the ID is the host or a parent of it"
+    )
+    try invariant(id == origin.host || !suffixes.contains(id.text), "the ID is not a public suffix")
     return claimed != nil
 }
 
-/// Some domains under which strangers register theirs.
+/// Some public suffixes.
 private let suffixes: Set = ["com", "org", "net", "uk", "co.uk", "jp", "co.jp", "github.io", "dev"]
 
-/// Names that are taken are plain ones that nobody reads as an address.
+/// Tests that accepted names are plain and are not parsed as addresses.
 private func relyingPartyID(_ text: String) throws {
     guard let id = RelyingPartyID(text) else { return }
-    try invariant(id.text.utf8.elementsEqual(text.utf8), "a name is kept as it is")
-    try invariant(text.utf8.count <= 253 && RelyingPartyID(text + ".") == nil, "a name is bounded and ends")
+    try invariant(id.text.utf8.elementsEqual(text.utf8), "a name is preserved")
+    try invariant(
+        text.utf8.count <= 253 && RelyingPartyID(text + ".") == nil,
+        "a name is bounded and has no trailing dot"
+    )
     let isPlain = text.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-.".utf8.contains($0) }
     try invariant(isPlain, "a name is lower-case ASCII")
     try invariant(inet_addr(text) == INADDR_NONE, "no name is an IPv4 address")
@@ -52,12 +58,12 @@ private func relyingPartyID(_ text: String) throws {
     try invariant(!isIPv6, "no name is an IPv6 address")
 }
 
-/// A parser of URLs finds the same host and port.
+/// Compares the result with a URL parser.
 private func secondOpinion(_ origin: Origin, _ text: String) throws {
     let url = try present(URL(string: text), "an origin is a URL")
     let port = url.port.map { $0 == (origin.text.hasPrefix("https") ? 443 : 80) ? "" : ":\($0)" } ?? ""
     let serialized = "\(url.scheme?.lowercased() ?? "")://\(url.host()?.lowercased() ?? "")\(port)"
     try invariant(serialized == origin.text, "another parser finds \(serialized) instead of \(origin.text)")
     try invariant(url.path().isEmpty && url.query() == nil && url.fragment() == nil, "nothing follows an origin")
-    try invariant(url.user() == nil && url.password() == nil, "nobody logs in to an origin")
+    try invariant(url.user() == nil && url.password() == nil, "an origin has no credentials")
 }

@@ -6,7 +6,7 @@ import HybridCTAP
 import HybridPrimitives
 import HybridWebAuthn
 
-/// The names are what a phone may say of itself.
+/// A phone with known and unknown transports.
 private let phone = AuthenticatorInfo(
     versions: ["FIDO_2_0"],
     aaguid: .zero,
@@ -14,9 +14,9 @@ private let phone = AuthenticatorInfo(
     transports: ["internal", "cable", "usb", "\"", ""]
 )
 
-/// A phone's answer: what is passed on to the website is for it, says what the phone said, and is JSON.
+/// Tests a phone's response: the result is JSON, is for this website, and matches the phone's response.
 ///
-/// The first byte says which question was asked.
+/// The first byte selects the request.
 func fuzzWebAuthnAnswer(_ input: [UInt8]) throws -> Bool {
     guard let kind = input.first else { return false }
     let body = Array(input.dropFirst())
@@ -30,49 +30,63 @@ func fuzzWebAuthnAnswer(_ input: [UInt8]) throws -> Bool {
         return false
     }
     let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
-    try invariant(answer.id == answer.rawId && answer.type == "public-key", "the answer names its credential")
+    try invariant(answer.id == answer.rawId && answer.type == "public-key", "the response contains the credential ID")
     let data = try AuthenticatorData(parsing: try answer.response.authenticatorData.bytes())
-    try invariant(data.relyingPartyIDHash.bytes == Array(SHA256.hash(data: Array("example.com".utf8))), "for this site")
-    try invariant(data.flags.contains(.userPresent), "its user was there")
+    try invariant(
+        data.relyingPartyIDHash.bytes == Array(SHA256.hash(data: Array("example.com".utf8))),
+        "the response is for this website"
+    )
+    try invariant(data.flags.contains(.userPresent), "the user was present")
     if let results = answer.clientExtensionResults.prf?.results {
         let lengths = try results.values.map { try $0.bytes().count }
         try invariant((1...2).contains(lengths.count) && lengths.allSatisfy { $0 == 32 }, "prf gives 32 bytes each")
     }
     switch question {
     case .creation(let ceremony):
-        try invariant(try answer.response.clientDataJSON.bytes() == ceremony.clientData.json, "it was this question")
+        try invariant(
+            try answer.response.clientDataJSON.bytes() == ceremony.clientData.json,
+            "the client data is that of the request"
+        )
         try creation(answer, data, try MakeCredentialResponse(parsing: body))
     case .request(let ceremony):
-        try invariant(try answer.response.clientDataJSON.bytes() == ceremony.clientData.json, "it was this question")
+        try invariant(
+            try answer.response.clientDataJSON.bytes() == ceremony.clientData.json,
+            "the client data is that of the request"
+        )
         try request(answer, ceremony.ctapRequest, try GetAssertionResponse(parsing: body))
     }
     return true
 }
 
 private func creation(_ answer: Answer, _ data: AuthenticatorData, _ response: MakeCredentialResponse) throws {
-    try invariant(data.encoded == response.authenticatorData.encoded, "what is signed is passed on byte for byte")
-    let credential = try present(data.attestedCredential, "a registration makes a credential")
-    try invariant(try answer.id.bytes() == credential.id.bytes, "the answer names its credential")
-    let object = try AttestationObject(parsing: try present(answer.response.attestationObject, "there is one").bytes())
-    try invariant(object.authenticatorData == data, "the attestation object says the same")
-    try invariant(answer.response.transports == ["hybrid", "internal", "usb"], "known words only")
-    try invariant(answer.response.publicKeyAlgorithm == credential.publicKey.algorithm.rawValue, "the key is told")
+    try invariant(data.encoded == response.authenticatorData.encoded, "signed data is preserved byte for byte")
+    let credential = try present(data.attestedCredential, "a registration contains a credential")
+    try invariant(try answer.id.bytes() == credential.id.bytes, "the response contains the credential ID")
+    let object = try AttestationObject(
+        parsing: try present(answer.response.attestationObject, "there is an attestation object").bytes()
+    )
+    try invariant(object.authenticatorData == data, "the attestation object has the same authenticator data")
+    try invariant(answer.response.transports == ["hybrid", "internal", "usb"], "transports have plain names")
+    try invariant(
+        answer.response.publicKeyAlgorithm == credential.publicKey.algorithm.rawValue,
+        "the algorithm is included"
+    )
     guard let key = credential.publicKey.p256 else { return }
-    let der = try present(answer.response.publicKey, "an ES256 key is told").bytes()
-    try invariant(der == Array(key.derRepresentation), "in the form of another library")
+    let der = try present(answer.response.publicKey, "an ES256 key is included").bytes()
+    try invariant(der == Array(key.derRepresentation), "the key is the same as from another library")
 }
 
 private func request(_ answer: Answer, _ request: GetAssertionRequest, _ response: GetAssertionResponse) throws {
     let allowed = request.allowList.map(\.id.bytes)
-    try invariant(allowed.isEmpty || allowed.contains(try answer.id.bytes()), "only who may answer does")
-    let signature = try present(answer.response.signature, "an answer is signed").bytes()
-    try invariant(!signature.isEmpty && signature == response.signature, "an answer is signed")
-    try invariant(try answer.response.userHandle?.bytes() == response.user?.id.bytes, "the account is told")
-    try invariant(!allowed.isEmpty || response.user != nil, "who chose says whom")
+    try invariant(allowed.isEmpty || allowed.contains(try answer.id.bytes()), "the credential is allowed")
+    let signature = try present(answer.response.signature, "the response is signed").bytes()
+    try invariant(!signature.isEmpty && signature == response.signature, "the response is signed")
+    try invariant(try answer.response.userHandle?.bytes() == response.user?.id.bytes, "the user handle is included")
+    try invariant(!allowed.isEmpty || response.user != nil, "a response without an allow list has a user handle")
 }
 
-/// What was asked: a registration, one that wants to see everything, a sign-in with a list and one without, and both
-/// kinds with the extensions that a phone answers.
+/// Requests: registrations with few and many options, sign-ins with and without an allow list, and both types with
+/// extensions.
 private let questions = Result {
     let user = #""user":{"id":"CQgH","name":"ada","displayName":"Ada"}"#
     let site = #""rp":{"id":"example.com","name":"Example"}"#

@@ -5,7 +5,7 @@ import HybridCTAP
 import HybridPrimitives
 import HybridWebAuthn
 
-/// A website's JSON: what is taken makes a request that an authenticator can read and that says what was asked.
+/// Tests that accepted options give a valid request with the same contents.
 func fuzzWebAuthnOptions(_ input: [UInt8]) throws -> Bool {
     try base64URL(input)
     let options: PublicKeyOptions
@@ -24,30 +24,44 @@ func fuzzWebAuthnOptions(_ input: [UInt8]) throws -> Bool {
         return false
     }
     let id = ceremony.relyingPartyID.text
-    try invariant(["login.example.com", "example.com"].contains(id), "no site speaks for another")
+    try invariant(
+        ["login.example.com", "example.com"].contains(id),
+        "the relying party ID is the host or a parent of it"
+    )
     let read = try CTAPRequest(parsing: ceremony.ctapRequest.encoded)
-    try invariant(read.command == ceremony.ctapRequest.command, "an authenticator reads what was asked")
+    try invariant(read.command == ceremony.ctapRequest.command, "the command is preserved")
     switch (options, ceremony, read) {
     case (.creation(let options), .creation(let ceremony), .makeCredential(let request)):
         try clientData(ceremony.clientData, "webauthn.create", options.challenge)
-        try invariant(request.clientDataHash == ceremony.clientData.hash, "the hash goes to the phone")
-        try invariant(request.user.id == options.user.id, "the account is the one that was named")
-        try invariant(request.algorithms == options.algorithms && !request.algorithms.isEmpty, "algorithms are kept")
-        try invariant(request.excludeList == options.excludeCredentials, "so is the list of what exists")
-        try invariant(request.residentKey == (options.residentKey != .discouraged), "and what is to be made")
+        try invariant(
+            request.clientDataHash == ceremony.clientData.hash,
+            "the request contains the hash of the client data"
+        )
+        try invariant(request.user.id == options.user.id, "the user ID is preserved")
+        try invariant(
+            request.algorithms == options.algorithms && !request.algorithms.isEmpty,
+            "algorithms are preserved"
+        )
+        try invariant(request.excludeList == options.excludeCredentials, "the exclude list is preserved")
+        try invariant(request.residentKey == (options.residentKey != .discouraged), "the resident key option matches")
     case (.request(let options), .request(let ceremony), .getAssertion(let request)):
         try clientData(ceremony.clientData, "webauthn.get", options.challenge)
-        try invariant(request.clientDataHash == ceremony.clientData.hash, "the hash goes to the phone")
-        try invariant(request.allowList == options.allowCredentials, "the list of who may answer is kept")
-    default: throw BrokenInvariant(description: "broken: a creation stays one, and a sign-in too")
+        try invariant(
+            request.clientDataHash == ceremony.clientData.hash,
+            "the request contains the hash of the client data"
+        )
+        try invariant(request.allowList == options.allowCredentials, "the allow list is preserved")
+    default: throw BrokenInvariant(description: "broken: the type of the request is preserved")
     }
     return true
 }
 
 private func base64URL(_ input: [UInt8]) throws {
-    try invariant(Base64URL.decode(Base64URL.encode(input)) == input, "base64url reads back")
+    try invariant(Base64URL.decode(Base64URL.encode(input)) == input, "base64url survives the round trip")
     let text = String(decoding: input, as: UTF8.self)
-    if let bytes = Base64URL.decode(text) { try invariant(Base64URL.encode(bytes) == text, "bytes have one text") }
+    if let bytes = Base64URL.decode(text) {
+        try invariant(Base64URL.encode(bytes) == text, "bytes have a single encoding")
+    }
 }
 
 private func clientData(_ data: ClientData, _ type: String, _ challenge: [UInt8]) throws {
@@ -58,12 +72,15 @@ private func clientData(_ data: ClientData, _ type: String, _ challenge: [UInt8]
         let crossOrigin: Bool
     }
     let members = try JSONDecoder().decode(Members.self, from: Data(data.json))
-    try invariant(members.type == type && !members.crossOrigin, "client data says what is done")
-    try invariant(Base64URL.decode(members.challenge) == challenge && !challenge.isEmpty, "with the challenge")
-    try invariant(members.origin == "https://login.example.com", "and the origin")
+    try invariant(members.type == type && !members.crossOrigin, "client data has the type")
+    try invariant(
+        Base64URL.decode(members.challenge) == challenge && !challenge.isEmpty,
+        "client data has the challenge"
+    )
+    try invariant(members.origin == "https://login.example.com", "client data has the origin")
 }
 
-/// A sentence for people has no control characters, whatever a website wrote.
+/// Tests that a sentence for users has no control characters.
 func isOneLine(_ sentence: String) throws {
     let isPlain = sentence.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && $0 != "\u{2028}" }
     try invariant(isPlain && !sentence.isEmpty, "a sentence is one line")

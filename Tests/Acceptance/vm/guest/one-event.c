@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into btvirt: the main loop gets one event at a time.
-//
-// It asks for ten. When the first of them is a command that takes an advert away, and the second is that advert's timer,
-// the timer has been freed before its turn, and btvirt crashes (BlueZ 5.82; the busier the machine, the more often).
+// Preloaded into btvirt: limits its main loop to one event at a time. It requests ten. If the first is a command that
+// removes an advert, and the second is that advert's timer, the timer is freed before its turn and btvirt crashes
+// (BlueZ 5.82; more often on a busy machine).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/epoll.h>

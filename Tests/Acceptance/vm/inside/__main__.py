@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the cases in the guest: one line for each, `ok` or `FAILED`; ends with 1 if one failed."""
+"""Runs the cases in the guest: one line for each, `ok` or `FAILED`; exits with 1 if one failed."""
 import sys
 import time
 import traceback
@@ -19,7 +19,7 @@ USAGE = 64
 
 
 def perform(stage, name):
-    """Whether a case was in order; nothing may be left on the air after it."""
+    """Returns True if a case passed; no advert and no scan may remain after it."""
     stage.case, begun, complaint, note = name, time.monotonic(), None, ""
     try:
         note = CASES[name](stage)
@@ -29,7 +29,7 @@ def perform(stage, name):
         complaint = str(error)
     except Interrupted:
         raise
-    except Exception:  # A fault of the case's own.
+    except Exception:  # An error of the case itself.
         complaint = traceback.format_exc()
     stage.tidy()
     seconds = time.monotonic() - begun
@@ -56,7 +56,7 @@ def main(arguments):
         return 0
     for name in names:
         if name not in CASES:
-            print(f"there is no case {name}; there are {', '.join(CASES)}", file=sys.stderr)
+            print(f"there is no case {name}; the cases are {', '.join(CASES)}", file=sys.stderr)
             return USAGE
     stage = Stage(Signals(), names[0])
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over the air, as btmon sees it between kernel and controller."""
+"""Radio traffic, as btmon records it between kernel and controller."""
 import os
 import re
 import statistics
@@ -7,14 +7,14 @@ import statistics
 from programs import Program
 from waiting import Failed
 
-# Flags, a name or a second piece of data would make it longer: length, type, UUID, and 20 bytes.
+# Flags, a name or another data field would make it longer: length, type, UUID, and 20 bytes.
 ADVERT_BYTES = 0x18
-# With the four of a suffix: a map from the channel's kind to a number of two bytes, in CBOR.
+# With the four bytes of a suffix: a CBOR map from the channel's kind to its number of two bytes.
 LEADING_BYTES, SUFFIX = 0x1C, b"\xa1\x01\x18"
 OUR_INTERVAL, KERNELS_INTERVAL = "100.000 msec", "1280.000 msec"
-# HCI's commands for it, extended and not, by their numbers, for btmon cuts names.
+# HCI commands for advertising, legacy and extended, by number, because btmon shortens names.
 PARAMETERS = ("(0x08|0x0036)", "(0x08|0x0006)")
-# Well below the 1.28 s that the kernel takes by itself.
+# Well below the kernel's default of 1.28 s.
 LONGEST_MEDIAN = 0.4
 
 
@@ -25,13 +25,13 @@ class Recording:
         self._stage, self._adapter = stage, adapter
 
     def __enter__(self):
-        # Line by line, as it comes.
+        # Line by line, without delay.
         self._program = Program(
             "btmon", ["stdbuf", "--output=L", "btmon", "-i", self._adapter],
             log=self._stage.results / f"{self._stage.case}-{self._adapter}.btmon",
             environment=dict(os.environ))
         try:
-            self._stage.waiting.until("btmon to see its adapter", lambda: "Index Info" in self._program.said(), 30)
+            self._stage.waiting.until("btmon to detect its adapter", lambda: "Index Info" in self._program.said(), 30)
         except BaseException:
             self._program.stop()
             raise
@@ -41,7 +41,7 @@ class Recording:
         self._program.stop()
 
     def _blocks(self, title):
-        """The indented lines below each line that has the title, with the last line at the margin before."""
+        """Returns the indented lines below each line with the title, with the last unindented line before it."""
         blocks, margin, current = [], "", None
         for line in self._program.said().splitlines():
             if not line.startswith(" "):
@@ -57,73 +57,75 @@ class Recording:
         return ["\n".join(block) for block in blocks]
 
     def parameters(self):
-        """What the controller was told last of how to advertise."""
-        told = [block for code in PARAMETERS for block in self._blocks(code) if block.startswith("< HCI Command")]
-        return told[-1] if told else ""
+        """Returns the controller's last advertising parameters."""
+        settings = [block for code in PARAMETERS for block in self._blocks(code) if block.startswith("< HCI Command")]
+        return settings[-1] if settings else ""
 
     def adverts(self):
-        """The reports of passkey adverts."""
+        """Returns the reports of passkey adverts."""
         return [block for block in self._blocks("Advertising Report") if "0xfff9" in block]
 
 
 
 def verdict(sent, received, interval):
-    """Raises Failed if the advert is not what it should be; returns what it is."""
-    _expect_told(sent, interval, "Random")
+    """Checks the advert; returns its description."""
+    _expect_parameters(sent, interval, "Random")
     adverts = received.adverts()
     addresses = set()
     for advert in adverts:
         if "ADV_NONCONN_IND" not in advert and "Non connectable" not in advert:
-            raise Failed(f"not the advert of one that can't be connected to: {advert}")
+            raise Failed(f"expected a non-connectable advert; found {advert}")
         if not re.search(r"Address: \S+ \(Non-Resolvable\)", advert):
-            raise Failed(f"an address by which one is known again: {advert}")
+            raise Failed(f"expected a non-resolvable address; found {advert}")
         _expect_length(advert, ADVERT_BYTES)
         addresses.add(re.search(r"Address: (\S+) ", advert)[1])
     if len(addresses) != 1:
-        raise Failed(f"one advert had {len(addresses)} addresses")
-    return f"ADV_NONCONN_IND, non-resolvable random address, {ADVERT_BYTES} bytes, told {interval}{_pace(adverts, interval)}"
+        raise Failed(f"expected one address for an advert; found {len(addresses)}")
+    return (f"ADV_NONCONN_IND, non-resolvable random address, {ADVERT_BYTES} bytes, set to {interval}"
+            f"{_pace(adverts, interval)}")
 
 
 def connectable_verdict(sent, received, interval, data, address):
-    """The same of an advert that leads to a channel.
+    """Does the same for an advert with a channel suffix.
 
-    - `data`: its service data, as bluetoothd told it.
-    - `address`: the adapter's own, from which alone one that can be connected to comes.
+    - `data`: its service data, as bluetoothd reported it.
+    - `address`: the adapter's own address, the only one for a connectable advert.
     """
-    _expect_told(sent, interval, "Public")
+    _expect_parameters(sent, interval, "Public")
     adverts = received.adverts()
     for advert in adverts:
         if "ADV_IND" not in advert and "Connectable undirected" not in advert:
-            raise Failed(f"not the advert of one that can be connected to: {advert}")
+            raise Failed(f"expected a connectable advert; found {advert}")
         if not re.search(rf"Address type: Public .*Address: {address} ", advert, re.DOTALL):
-            raise Failed(f"not the adapter's own address, {address}: {advert}")
+            raise Failed(f"expected the adapter's own address, {address}; found {advert}")
         _expect_length(advert, LEADING_BYTES)
         if not data.hex() in re.sub(r"\s", "", advert):
-            raise Failed(f"not the service data {data.hex()}: {advert}")
+            raise Failed(f"expected the service data {data.hex()}; found {advert}")
     if not adverts or data[20:23] != SUFFIX or data[23] < 0x80:
-        raise Failed(f"{len(adverts)} adverts with a suffix that leads nowhere: {data[20:].hex()}")
-    return (f"ADV_IND, the adapter's public address, {LEADING_BYTES} bytes, told {interval}{_pace(adverts, interval)}, suffix "
+        raise Failed(f"{len(adverts)} adverts: expected a suffix with a channel; found {data[20:].hex()}")
+    return (f"ADV_IND, the adapter's public address, {LEADING_BYTES} bytes, set to "
+            f"{interval}{_pace(adverts, interval)}, suffix "
             f"{data[20:].hex()} (PSM 0x{data[23]:02x})")
 
 
-def _expect_told(sent, interval, kind):
-    told = sent.parameters()
+def _expect_parameters(sent, interval, kind):
+    settings = sent.parameters()
     for what in (f"Min advertising interval: {interval}", f"Max advertising interval: {interval}",
                  f"Own address type: {kind}"):
-        if what not in told:
-            raise Failed(f"the controller was not told {what!r}: {told}")
+        if what not in settings:
+            raise Failed(f"expected {what!r} in the controller's parameters; found {settings}")
 
 
 def _expect_length(advert, due):
     length = re.search(r"Data length: (0x[0-9a-f]+)", advert)
     if length and int(length[1], 16) != due:
-        raise Failed(f"more in it than the service data: {advert}")
+        raise Failed(f"expected only the service data; found {advert}")
 
 
 def _pace(adverts, interval):
-    """How often they were received, in words; nothing if that says nothing.
+    """Returns the interval of received adverts, in words; empty if it is not meaningful.
 
-    BlueZ 5.66 takes no interval, and its virtual radios send once for each scan that begins.
+    BlueZ 5.66 accepts no interval, and its virtual controllers send once for each scan that begins.
     """
     if interval != OUR_INTERVAL:
         return ""
@@ -132,5 +134,5 @@ def _pace(adverts, interval):
     if not gaps:
         return ""
     if statistics.median(gaps) > LONGEST_MEDIAN:
-        raise Failed(f"received every {statistics.median(gaps):.3f} s: the interval was not taken")
+        raise Failed(f"expected the requested interval; received every {statistics.median(gaps):.3f} s")
     return f", received every {1000 * statistics.median(gaps):.0f} ms ({len(adverts)} times)"

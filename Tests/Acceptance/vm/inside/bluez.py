@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bluetoothd says of its adapters, and what a superuser does to it and to them."""
+"""State of bluetoothd's adapters, and a superuser's operations on the service and on them."""
 import subprocess
 
 import dbus
@@ -10,7 +10,7 @@ SERVICE, ADAPTER, DEVICE = "org.bluez", "org.bluez.Adapter1", "org.bluez.Device1
 ADVERTISING = "org.bluez.LEAdvertisingManager1"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 ADAPTERS = ("hci0", "hci1", "hci2")
-# The service data of an advert of a phone.
+# The service data of a phone's advert.
 PASSKEY_DATA = "0000fff9-0000-1000-8000-00805f9b34fb"
 
 
@@ -25,7 +25,7 @@ class BlueZ:
         return self._bus.call_blocking(SERVICE, path, interface, member, signature, arguments, timeout=10)
 
     def get(self, adapter, interface, name):
-        """A property of an adapter; None while there is no adapter or no bluetoothd."""
+        """Returns a property of an adapter; None while there is no adapter or no bluetoothd."""
         try:
             return self._call(f"/org/bluez/{adapter}", PROPERTIES, "Get", "ss", (interface, name))
         except dbus.DBusException:
@@ -40,12 +40,12 @@ class BlueZ:
         return str(self.get(adapter, ADAPTER, "Address"))
 
     def links(self):
-        """The devices that some adapter has a link to, by their paths."""
+        """Returns the paths of devices with a link to any adapter."""
         objects = self._call("/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
         return [str(path) for path, interfaces in objects.items() if interfaces.get(DEVICE, {}).get("Connected")]
 
     def remembered(self, adapter):
-        """The passkey adverts that bluetoothd keeps from earlier scans of an adapter, by the device's path."""
+        """Returns the passkey adverts that bluetoothd keeps from an adapter's earlier scans, by the device's path."""
         objects = self._call("/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
         kept = {}
         for path, interfaces in objects.items():
@@ -55,12 +55,12 @@ class BlueZ:
         return kept
 
     def adverts(self, adapter):
-        """How many adverts an adapter sends."""
+        """Returns the number of adverts that an adapter sends."""
         count = self.get(adapter, ADVERTISING, "ActiveInstances")
         return None if count is None else int(count)
 
     def slots(self, adapter):
-        """How many adverts it could send besides."""
+        """Returns the number of free advertising slots."""
         return int(self.get(adapter, ADVERTISING, "SupportedInstances"))
 
     def is_scanning(self, adapter):
@@ -68,15 +68,15 @@ class BlueZ:
 
     @property
     def is_old(self):
-        """Whether it is BlueZ 5.66 or older.
+        """True for BlueZ 5.66 or older.
 
-        Its virtual radios do not repeat an advert, and bluetoothd takes no interval for one unless it is started with
-        --experimental.
+        Its virtual controllers do not repeat an advert, and bluetoothd accepts no interval for one unless it is started
+        with --experimental.
         """
         return [int(part) for part in run("bluetoothctl --version").split()[-1].split(".")] <= [5, 66]
 
     def reload_bus(self):
-        """Makes the bus read its policy again."""
+        """Makes the bus reload its policy."""
         self._bus.call_blocking("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
                                 "ReloadConfig", "", ())
 
@@ -85,33 +85,33 @@ class BlueZ:
         return all(self.get(adapter, ADAPTER, "Powered") for adapter in ADAPTERS)
 
     def expect_silence(self):
-        """No advert and no scan may be left; bluetoothd learns of a program's end a moment after it."""
+        """Checks that no advert and no scan is left; bluetoothd detects the end of a program with a short delay."""
         def left():
             return [f"{adapter} sends" for adapter in ADAPTERS if self.adverts(adapter)] + [
                 f"{adapter} scans" for adapter in ADAPTERS if self.is_scanning(adapter)]
 
         try:
-            self._waiting.until("silence on the air", lambda: not left(), 10)
+            self._waiting.until("all adverts and scans to end", lambda: not left(), 10)
         except Failed:
-            raise Failed(f"left on the air: {', '.join(left())}") from None
+            raise Failed(f"expected no adverts and scans; found {', '.join(left())}") from None
 
     def expect_still_scanning(self, adapter):
-        """A scan of another program's goes on after the end of ours, which bluetoothd may take a moment to hear of."""
+        """Checks that another program's scan outlives ours; bluetoothd may detect our end with a short delay."""
         if poll(lambda: not self.is_scanning(adapter), 3, pause=0.1):
-            raise Failed("our end has ended the scan of another program")
+            raise Failed("expected another program's scan to go on; it ended with ours")
 
     def service(self, what):
-        """`start` or `stop`; a stop returns when bluetoothd has gone."""
+        """Runs `start` or `stop`; a stop returns when bluetoothd is gone."""
         run(f"/usr/lib/guest/bluetoothd {what}")
 
     def radios(self, what):
-        """`start` plugs all adapters in, `stop` out."""
+        """Plugs all adapters in with `start`, out with `stop`."""
         run(f"/usr/lib/guest/radios {what}")
         if what == "stop":
             self._waiting.until("all adapters to be gone", lambda: self.get("hci0", ADAPTER, "Powered") is None, 20)
 
     def evidence(self, folder, case):
-        """Keeps what kernel, radios and bluetoothd have said; returns which of the latter two crashed, if one has."""
+        """Saves the logs of kernel, controllers and bluetoothd; returns which of the latter two crashed, if any."""
         run(f"dmesg >{folder}/{case}.dmesg; cat /run/bluetoothd.log >{folder}/{case}.bluetoothd; "
             f"cat /run/radios.log >{folder}/{case}.radios")
         crashes = subprocess.run(["grep", "segfault", f"{folder}/{case}.dmesg"], capture_output=True, text=True,
@@ -119,7 +119,7 @@ class BlueZ:
         return f"; crashed: {crashes.strip()}" if crashes else ""
 
     def recover(self):
-        """Whatever a case did: service, adapters and power as at first."""
+        """Restores service, adapters and power after any case."""
         def is_gone(path):
             with open(path, encoding="ascii") as file:
                 return subprocess.run(["kill", "-0", file.read().strip()], stderr=subprocess.DEVNULL,
@@ -137,14 +137,14 @@ class BlueZ:
                     try:
                         self.switch(adapter, True)
                     except dbus.DBusException:
-                        pass  # Busy; it is looked at again.
+                        pass  # Busy; the next poll tries again.
             return self.are_on
 
         self._waiting.until("all adapters to be on", on, 60, pause=0.2)
 
 
 def run(line):
-    """A line for the shell, which must succeed."""
+    """Runs a line in the shell; it must succeed."""
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         raise Failed(f"{line}: {done.stderr.strip() or done.stdout.strip() or done.returncode}")

@@ -10,7 +10,7 @@ ROW = 50
 
 
 def register(stage):
-    """An ordinary user; the desktop listens before the phone is heard, as it always does at first."""
+    """Runs as an ordinary user; the client scans before the phone advertises, as usual."""
     seconds = stage.ceremony(registration=True)
     stage.has_registered()
     return f"{seconds:.1f} s"
@@ -22,41 +22,41 @@ def sign_in(stage):
 
 
 def advertiser_first(stage):
-    """The advert is on the air before the desktop listens, because its adapter was off meanwhile."""
+    """Starts advertising before the client scans, because the client's adapter was off meanwhile."""
     stage.need_passkey()
-    desktop = stage.desktop()
-    code = stage.code(desktop)
+    client = stage.client()
+    code = stage.code(client)
     stage.bluez.switch("hci0", False)
-    desktop.until("lose its radio", event="notice", notice="radio-lost")
+    client.until("lose its radio", event="notice", notice="radio-lost")
     phone = stage.advertising(code)
     stage.bluez.switch("hci0", True)
-    desktop.until("listen again", event="notice", notice="radio-back")
-    return f"{stage.finish(desktop, phone):.1f} s"
+    client.until("scan again", event="notice", notice="radio-back")
+    return f"{stage.finish(client, phone):.1f} s"
 
 
 def other_way_round(stage):
-    """The adapters' roles exchanged."""
+    """Exchanges the adapters' roles."""
     stage.need_passkey()
-    return f"{stage.ceremony(desktop='hci1', phone='hci0'):.1f} s"
+    return f"{stage.ceremony(client='hci1', phone='hci0'):.1f} s"
 
 
 def chatter(stage):
-    """A third adapter sends passkey adverts of other codes, one after another."""
+    """Sends passkey adverts of other codes from a third adapter, one after another."""
     stage.need_passkey()
     with Stranger(stage, "chatter", "hci2") as stranger:
         seconds = [stage.ceremony() for _ in range(3)]
         count = stranger.count()
     if count < 3:
-        raise Failed(f"the stranger sent {count} adverts only")
+        raise Failed(f"expected more adverts of another device; found only {count}")
     return f"{', '.join(f'{s:.1f}' for s in seconds)} s among {count} foreign adverts"
 
 
 def on_the_air(stage):
-    """What the controllers were told, and what was received."""
+    """Checks the controllers' parameters and the received adverts."""
     stage.need_passkey()
     with air.Recording(stage, "hci1") as sent, air.Recording(stage, "hci0") as received:
         with Stranger(stage, "listen", "hci0"):
-            phone = stage.advertising(stage.deserted_code())
+            phone = stage.advertising(stage.abandoned_code())
             wanted = 1 if stage.bluez.is_old else 20
             stage.waiting.until(f"{wanted} adverts to be received", lambda: len(received.adverts()) >= wanted, 60,
                                 pause=0.5)
@@ -65,7 +65,7 @@ def on_the_air(stage):
 
 
 def row(stage):
-    """Fifty in a row, after each of which nothing may be left on the air."""
+    """Runs fifty in a row; no advert and no scan may remain after any."""
     stage.need_passkey()
     seconds = []
     for _ in range(ROW):

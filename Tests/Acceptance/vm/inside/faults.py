@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong with a real stack: each with its sentence, its exit status, and a ceremony that works afterwards."""
+"""Failures of a real Bluetooth stack: each with its sentence, its exit status, and a working ceremony afterwards."""
 import os
 import signal
 import time
@@ -18,42 +18,45 @@ def _since(begun):
 
 
 def _while_scanning(code, breaks, mends):
-    """The desktop shows its code when it happens: it says so, waits, and the same code is good afterwards."""
+    """Causes the failure while the client shows its code: it reports that, waits, and the same code works
+    afterwards.
+    """
     def case(stage):
         stage.need_passkey()
-        desktop = stage.desktop()
-        text = stage.code(desktop)
+        client = stage.client()
+        text = stage.code(client)
         begun = time.monotonic()
         breaks(stage.bluez)
-        lost = desktop.until("lose its radio", event="notice", notice="radio-lost")
-        told = _since(begun)
+        lost = client.until("lose its radio", event="notice", notice="radio-lost")
+        reported = _since(begun)
         if lost["code"] != code:
-            raise Failed(f"it gave {lost['code']} for the cause and not {code}: {lost['message']}")
+            raise Failed(f"expected the code {code}; found {lost['code']}: {lost['message']}")
         begun = time.monotonic()
         mends(stage.bluez)
-        desktop.until("listen again", event="notice", notice="radio-back")
+        client.until("scan again", event="notice", notice="radio-back")
         back = _since(begun)
         stage.bluez.recover()
-        stage.finish(desktop, stage.phone(text))
-        return f"said after {told}: \"{lost['message']}\"; listened again {back} after it was mended; same code: exit 0"
+        stage.finish(client, stage.phone(text))
+        return f"reported after {reported}: \"{lost['message']}\"; scanning {back} after the repair; same code: exit 0"
     return case
 
 
 def _while_advertising(code, breaks, mends):
-    """The phone's advert is on the air when it happens: the phone ends, and a new ceremony works."""
+    """Causes the failure while the phone advertises: the phone ends, and a new ceremony works."""
     def case(stage):
         stage.need_passkey()
-        phone = stage.advertising(stage.deserted_code())
+        phone = stage.advertising(stage.abandoned_code())
         begun = time.monotonic()
         breaks(stage.bluez)
         sentence = phone.expect_end(69, code)
-        told = _since(begun)
+        reported = _since(begun)
         mends(stage.bluez)
         begun = time.monotonic()
         stage.bluez.recover()
         recovered = _since(begun)
         stage.ceremony()
-        return f"exit 69 after {told}: \"{sentence}\"; adapters on {recovered} after it was mended; then a good ceremony"
+        return (f"exit 69 after {reported}: \"{sentence}\"; adapters on {recovered} after the repair; "
+                "then a good ceremony")
     return case
 
 
@@ -77,40 +80,40 @@ def _switch(bluez, powered):
 
 
 def absent(stage):
-    """There is no bluetoothd when the programs start."""
-    code = stage.deserted_code()
+    """Starts the programs without bluetoothd."""
+    code = stage.abandoned_code()
     stage.bluez.service("stop")
-    desktop, phone = stage.desktop(), stage.phone(code)
-    sentence = desktop.expect_end(69, "no-bluetooth-service")
+    client, phone = stage.client(), stage.phone(code)
+    sentence = client.expect_end(69, "no-bluetooth-service")
     phone.expect_end(69, "no-bluetooth-service")
     stage.bluez.recover()
     return f"exit 69, both: \"{sentence}\""
 
 
 def frozen(stage):
-    """bluetoothd does not answer, neither when asked to scan nor when a scan is to be ended."""
+    """Stops bluetoothd's process, so that it responds to no call, neither at the start nor at the end of a scan."""
     with open("/run/bluetoothd.pid", encoding="ascii") as file:
         service = int(file.read())
     os.kill(service, signal.SIGSTOP)
     try:
         begun = time.monotonic()
-        sentence = stage.desktop().expect_end(75, "bluetooth-timed-out")
-        told = _since(begun)
+        sentence = stage.client().expect_end(75, "bluetooth-timed-out")
+        reported = _since(begun)
     finally:
         os.kill(service, signal.SIGCONT)
     stage.need_passkey()
     stage.ceremony()
-    return f"exit 75 after {told}: \"{sentence}\"; then a good ceremony"
+    return f"exit 75 after {reported}: \"{sentence}\"; then a good ceremony"
 
 
 def slots(stage):
-    """Strangers use every advertising slot."""
-    code = stage.deserted_code()
+    """Occupies every advertising slot with another program."""
+    code = stage.abandoned_code()
     free = stage.bluez.slots("hci1")
     with Stranger(stage, "occupy", "hci1", free):
         sentence = stage.phone(code).expect_end(69, "no-advertising-slot")
         if stage.bluez.adverts("hci1") != free:
-            raise Failed("an advert of theirs is gone")
+            raise Failed("expected the other program's adverts to remain; one is gone")
     stage.bluez.expect_silence()
     stage.need_passkey()
     stage.ceremony()
@@ -118,7 +121,7 @@ def slots(stage):
 
 
 def foreign_filter(stage):
-    """Another program scans before and after, with a filter that lets nothing of ours through, and with our own."""
+    """Scans in another program before and after, with a filter that excludes our adverts, and with ours."""
     stage.need_passkey()
     seconds = []
     for what in ("narrow", "listen"):
@@ -129,19 +132,19 @@ def foreign_filter(stage):
 
 
 def stale(stage):
-    """bluetoothd still tells of an earlier advert when the scan begins, as it does while somebody else scans."""
+    """Has bluetoothd report an earlier advert when the scan begins, as it does while another program scans."""
     stage.need_passkey()
     with Stranger(stage, "listen", "hci0"):
-        earlier = stage.advertising(stage.deserted_code())
+        earlier = stage.advertising(stage.abandoned_code())
         stage.waiting.until("the earlier advert to be known", lambda: stage.bluez.remembered("hci0"), 60, pause=0.2)
         earlier.interrupt()
-        desktop = stage.desktop()
-        code = stage.code(desktop)
+        client = stage.client()
+        code = stage.code(client)
         old = stage.bluez.remembered("hci0")
         if not old:
-            raise Failed("bluetoothd has forgotten the earlier advert; this shows nothing")
-        seconds = stage.finish(desktop, stage.phone(code, name="later"))
-    return f"{seconds:.1f} s with {len(old)} old advert told"
+            raise Failed("expected bluetoothd to remember the earlier advert; it does not, so the case is void")
+        seconds = stage.finish(client, stage.phone(code, name="later"))
+    return f"{seconds:.1f} s with {len(old)} old advert reported"
 
 
 @contextmanager
@@ -159,13 +162,13 @@ def _policy(stage, rule):
 
 
 def policy(stage):
-    """The bus refuses this user bluetoothd, wholly, and then what matters alone."""
-    code = stage.deserted_code()
+    """Denies this user bluetoothd by bus policy, first completely, then only the necessary calls."""
+    code = stage.abandoned_code()
     with _policy(stage, ""):
-        sentence = stage.desktop().expect_end(69, "bluetooth-not-permitted")
+        sentence = stage.client().expect_end(69, "bluetooth-not-permitted")
         stage.phone(code).expect_end(69, "bluetooth-not-permitted")
     with _policy(stage, ' send_interface="org.bluez.Adapter1" send_member="StartDiscovery"'):
-        stage.desktop().expect_end(69, "bluetooth-not-permitted")
+        stage.client().expect_end(69, "bluetooth-not-permitted")
     with _policy(stage, ' send_interface="org.bluez.LEAdvertisingManager1" '
                         'send_member="RegisterAdvertisement"'):
         stage.phone(code, name="refused").expect_end(69, "bluetooth-not-permitted")
@@ -175,13 +178,13 @@ def policy(stage):
 
 
 def two_at_once(stage):
-    """Two desktops on one adapter and two phones on another, at the same time."""
+    """Runs two clients on one adapter and two phones on another, at the same time."""
     stage.need_passkey()
     stage.need_passkey("second")
-    desktops = [stage.desktop(name=f"client-{n}") for n in (1, 2)]
-    codes = [stage.code(desktop) for desktop in desktops]
+    clients = [stage.client(name=f"client-{n}") for n in (1, 2)]
+    codes = [stage.code(client) for client in clients]
     phones = [stage.phone(code, name=f"auth-{vault}", vault=vault) for code, vault in zip(codes, ("vault", "second"))]
-    seconds = [stage.finish(desktop, phone) for desktop, phone in zip(desktops, phones)]
+    seconds = [stage.finish(client, phone) for client, phone in zip(clients, phones)]
     return f"both good, {', '.join(f'{s:.1f}' for s in seconds)} s"
 
 

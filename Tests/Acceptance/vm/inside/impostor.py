@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody near who repeats a phone's advert so that it leads to himself: impostor.py WHAT ADAPTER
-BYTES SECONDS.
+"""An impostor that repeats a phone's advert with its own channel number: impostor.py WHAT ADAPTER BYTES SECONDS.
 
-BYTES are the 20 of the phone, in hexadecimal digits; the number behind them is his own. Every so many SECONDS the advert
-begins again, unless they are 0. It tells on standard output what he does.
+BYTES are the phone's 20 bytes in hexadecimal digits; the impostor's channel number follows them. The advert restarts
+every SECONDS, unless that is 0. Standard output reports the steps.
 
-  nobody      the number is one under which nobody listens
-  closes      takes the channel, and closes it at once
-  silent      takes the channel, and never says anything
-  rubbish     answers the first message with one of the right length that nobody made
+  nobody      no socket listens under the number
+  closes      accepts the channel and closes it at once
+  silent      accepts the channel and sends nothing
+  rubbish     responds to the first message with random bytes of the right length
 """
 import os
 import sys
@@ -17,14 +16,14 @@ import threading
 import radio
 
 FIDO = "0000fff9-0000-1000-8000-00805f9b34fb"
-# CBOR: a map from the channel's kind to its number, which takes two bytes.
+# CBOR: a map from the channel's kind to its number of two bytes.
 SUFFIX = b"\xa1\x01\x18"
-# The answer to a first message: a point of the curve and the tag of an empty message, and what ends it.
+# Length of a response to a first message: a point of the curve and the tag of an empty message, and the framing.
 ANSWER = 65 + 16
 
 
 def receive(listener, what):
-    """Takes whoever comes."""
+    """Accepts any connection."""
     kept = []
     while True:
         channel, _ = listener.accept()

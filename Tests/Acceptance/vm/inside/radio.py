@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Below bluetoothd: channels over Bluetooth LE, and what a superuser can tell kernel and controller.
+"""Below bluetoothd: channels over Bluetooth LE, and a superuser's commands to kernel and controller.
 
-The standard library's own sockets can't name the kind of an address, nor the kernel's side that manages adapters.
+The standard library's sockets support neither address types nor the kernel's management interface.
 """
 import ctypes
 import os
@@ -10,9 +10,9 @@ import struct
 from pathlib import Path
 
 LE_PUBLIC = 1
-# The kernel's side that manages adapters: its channel, "no adapter", its answer, and the command to block a device.
+# Management interface: its channel, "no adapter", its response, and the command to block a device.
 CONTROL, NO_INDEX, COMPLETE, BLOCK_DEVICE = 3, 0xFFFF, 0x0001, 0x0026
-# HCI: a command, its event, and those that end all adverts, extended and not.
+# HCI: a command, its event, and the commands that end all adverts, legacy and extended.
 COMMAND, EVENT, COMMAND_COMPLETE = 1, 4, 0x0E
 END_EXTENDED_ADVERTS, END_ADVERTS = (0x2039, b"\0\0"), (0x200A, b"\0")
 SOL_HCI, HCI_FILTER = 0, 2
@@ -22,7 +22,7 @@ PATIENCE = 60
 
 
 def _call(name, *arguments):
-    """A C function that returns -1 when it fails."""
+    """Returns the result of a C function; raises OSError for -1."""
     result = getattr(LIBC, name)(*arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
@@ -45,7 +45,7 @@ def _channel(own):
 
 
 def connected(own, peer, psm):
-    """A channel from an adapter's address to a device's."""
+    """Opens a channel from an adapter's address to a device's."""
     made = _channel(own)
     name = _le(peer, psm)
     _call("connect", made.fileno(), name, len(name))
@@ -53,7 +53,7 @@ def connected(own, peer, psm):
 
 
 def listening(own):
-    """A socket that takes channels on an adapter, and the number that the kernel gave it."""
+    """Returns a socket that accepts channels on an adapter, and the number that the kernel assigned."""
     made = _channel(own)
     made.listen(4)
     name, length = ctypes.create_string_buffer(14), ctypes.c_uint(14)
@@ -62,14 +62,14 @@ def listening(own):
 
 
 def channels():
-    """The kernel's channels with a number of their own choice, those that are listened for among them."""
+    """Returns the kernel's channels with dynamic numbers, including listening ones."""
     lines = [line.split() for line in Path("/sys/kernel/debug/bluetooth/l2cap").read_text().splitlines()]
-    # Two addresses, each with its kind, and the state stand before the number.
+    # Two addresses, each with its type, and the state precede the number.
     return [line for line in lines if 0x80 <= int(line[5], 0) <= 0xFF]
 
 
-def take_off_the_air(adapter):
-    """Tells the controller to end its adverts, of which bluetoothd and whoever sends them learn nothing."""
+def stop_adverts(adapter):
+    """Orders the controller to stop its adverts, without notice to bluetoothd or the advertising program."""
     with socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI) as control:
         control.bind((int(adapter.removeprefix("hci")),))
         control.setsockopt(SOL_HCI, HCI_FILTER, struct.pack("<IIIHxx", 1 << EVENT, 1 << COMMAND_COMPLETE, 0, 0))
@@ -84,11 +84,11 @@ def take_off_the_air(adapter):
             statuses.append(status)
             if status == 0:
                 return
-    raise OSError(f"{adapter}'s controller goes on advertising: {statuses}")
+    raise OSError(f"expected {adapter}'s controller to stop its adverts; found {statuses}")
 
 
 def block(adapter, address):
-    """The kernel breaks the links that a device makes with an adapter."""
+    """Has the kernel break all links between a device and an adapter."""
     with socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI) as control:
         name = struct.pack("<HHH", socket.AF_BLUETOOTH, NO_INDEX, CONTROL)
         _call("bind", control.fileno(), name, len(name))
@@ -100,12 +100,12 @@ def block(adapter, address):
             event, of, _ = struct.unpack_from("<HHH", answer)
             if of == index and event <= 2 and struct.unpack_from("<H", answer, 6)[0] == BLOCK_DEVICE:
                 if event != COMPLETE or answer[8]:
-                    raise OSError(f"{adapter} does not block {address}: {answer.hex()}")
+                    raise OSError(f"expected {adapter} to block {address}; found {answer.hex()}")
                 return
 
 
-def close_door(process):
-    """Ends the listening of a process that takes channels, as if the kernel had; returns how many sockets listened."""
+def close_listeners(process):
+    """Shuts down a process's listening sockets for channels; returns their number."""
     closed = 0
     handle = os.pidfd_open(process)
     try:
@@ -130,6 +130,6 @@ def _close_if_listening(number):
         try:
             its.getpeername()
         except OSError:
-            its.shutdown(socket.SHUT_RDWR)  # It has no other end: it listens.
+            its.shutdown(socket.SHUT_RDWR)  # A socket without a peer is a listening one.
             return True
         return False

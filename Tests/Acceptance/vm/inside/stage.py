@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Desktop, phone and relay in the guest, all run by a user without rights, and the site's side of ceremonies."""
+"""Client, phone and relay in the guest, run by an unprivileged user, and the site's part of ceremonies."""
 import base64
 import itertools
 import json
@@ -31,12 +31,12 @@ def encode(data):
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-class Told:
-    """A program that tells on standard error what happens, one JSON object a line."""
+class ReportingProgram:
+    """A program that reports events on standard error, one JSON object per line."""
 
     def __init__(self, stage, name, command, text=None):
         self.stage, self.name = stage, name
-        # A case may run a program more than once; each has files of its own.
+        # A case may run a program more than once; each run has its own files.
         stem = f"{stage.case}-{next(stage.numbers):03}-{name}"
         self.output = stage.folder / f"{stem}.out"
         self.program = Program(
@@ -46,7 +46,7 @@ class Told:
 
     @property
     def events(self):
-        """All that it has told; a line that is not whole yet is left out."""
+        """All events so far; an incomplete line is not included."""
         lines = self.program.said().split("\n")[:-1]
         return [json.loads(line) for line in lines if line.startswith("{")]
 
@@ -56,28 +56,28 @@ class Told:
             ended = self.program.status is not None
             found = [event for event in self.events if members.items() <= event.items()]
             if not found and ended:
-                raise Failed(f"{self.name} {self.program.ending} instead of {what}: {self.sentence}")
+                raise Failed(f"expected {self.name} to {what}; it {self.program.ending}: {self.sentence}")
             return found and found[0]
 
         return self.stage.waiting.until(f"{self.name} to {what}", look, 90, pause=0.05)
 
     def ended(self, seconds=120):
-        """Waits for its end; returns the exit status."""
+        """Waits for the end; returns the exit status."""
         self.stage.waiting.until(f"{self.name} to end", lambda: self.program.status is not None, seconds, pause=0.05)
         return self.program.status
 
     def expect_end(self, status, code):
-        """It ends with a status and names the cause; returns the sentence a person is shown."""
+        """Checks exit status and error code; returns the sentence for the user."""
         seen = self.ended()
         named = [event["code"] for event in self.events if event["event"] == "error"]
         if (seen, named) != (status, [code]):
-            raise Failed(f"{self.name} should end with {status} for {code}, and ended with {seen} for {named}: "
+            raise Failed(f"expected {self.name} to end with {status} for {code}; found {seen} for {named}: "
                          f"{self.sentence}")
         return self.sentence
 
     @property
     def sentence(self):
-        """The line that ends it, or what else it said last."""
+        """The error message, or else the last output."""
         for event in reversed(self.events):
             if event["event"] == "error":
                 return f"{event['message']}; {event.get('remedy', '')}"
@@ -93,7 +93,9 @@ class Told:
 
 
 class Stage:
-    """What all cases stand on; `case` is the present one's name, and `name` that of the guest, for the relay's log."""
+    """Environment of all cases; `case` is the name of the current one, and `name` that of the guest, for the
+    relay's log.
+    """
 
     def __init__(self, signals, name):
         self.waiting = Waiting(signals)
@@ -110,24 +112,24 @@ class Stage:
         self._account = encode(secrets.token_bytes(16))
         # Vaults with a passkey.
         self._registered = set()
-        self._told = []
+        self._programs = []
 
     def close(self):
         self.tidy()
         self._relay.stop()
 
     def tidy(self):
-        """Ends whatever a case has left running."""
-        for told in self._told:
-            told.stop()
-        self._told = []
+        """Ends all programs of a case."""
+        for program in self._programs:
+            program.stop()
+        self._programs = []
 
     @property
     def _network(self):
         return ["--cacert", self._certificates.authority, "--connect-to", f"{HOST}:443:127.0.0.1:{self._relay.port}"]
 
-    def desktop(self, registration=False, name="client", adapter="hci0", timeout=120, more=()):
-        """`hybrid-client show-qr`, begun."""
+    def client(self, registration=False, name="client", adapter="hci0", timeout=120, more=()):
+        """Starts `hybrid-client show-qr`."""
         challenge = encode(secrets.token_bytes(32))
         if registration:
             options = {
@@ -139,55 +141,58 @@ class Stage:
             options = {"rpId": RP_ID, "challenge": challenge, "userVerification": "required"}
         command = [PROGRAMS / "hybrid-client", "show-qr", "--request", "-", "--origin", ORIGIN, "--print-url",
                    "--json", "--adapter", adapter, "--timeout", timeout, *self._network, *more]
-        desktop = Told(self, name, command, json.dumps({"publicKey": options}))
-        desktop.challenge, desktop.registration = challenge, registration
-        self._told.append(desktop)
-        return desktop
+        client = ReportingProgram(self, name, command, json.dumps({"publicKey": options}))
+        client.challenge, client.registration = challenge, registration
+        self._programs.append(client)
+        return client
 
-    def code(self, desktop):
-        """The text of the code that it shows."""
-        return desktop.until("show a code", event="qr")["text"]
+    def code(self, client):
+        """Returns the text of the client's code."""
+        return client.until("show a code", event="qr")["text"]
 
     def phone(self, code, name="auth", adapter="hci1", vault="vault", timeout=60, more=()):
-        """`hybrid-auth scan`, begun."""
-        phone = Told(self, name, [
+        """Starts `hybrid-auth scan`."""
+        phone = ReportingProgram(self, name, [
             PROGRAMS / "hybrid-auth", "scan", "--vault", self.folder / vault, "--tunnel-domain", DOMAIN,
             "--pinentry", PINENTRY, "--json", "--adapter", adapter, "--timeout", timeout, *self._network, *more,
             "-"],
             code + "\n")
-        self._told.append(phone)
+        self._programs.append(phone)
         return phone
 
-    def finish(self, desktop, phone):
-        """Both must end well, and the answer goes to the judges; returns the desktop's seconds."""
-        statuses = (desktop.ended(), phone.ended())
+    def finish(self, client, phone):
+        """Checks that both succeed, and stores the response for the judges; returns the client's duration in
+        seconds.
+        """
+        statuses = (client.ended(), phone.ended())
         if statuses != (0, 0):
-            raise Failed(f"client {statuses[0]}: {desktop.sentence}; auth {statuses[1]}: {phone.sentence}")
-        seconds = time.monotonic() - desktop.begun
-        lines = desktop.output.read_text(encoding="utf-8").splitlines()
+            raise Failed(f"client {statuses[0]}: {client.sentence}; auth {statuses[1]}: {phone.sentence}")
+        seconds = time.monotonic() - client.begun
+        lines = client.output.read_text(encoding="utf-8").splitlines()
         if len(lines) != 1:
-            raise Failed(f"standard output has {len(lines)} lines and not the answer alone")
-        entry = {"case": self.case, "rp": RP_ID, "origin": ORIGIN, "challenge": desktop.challenge,
-                 "registration": desktop.registration, "response": json.loads(lines[0])}
+            raise Failed(f"expected one line of standard output, the response; found {len(lines)}")
+        entry = {"case": self.case, "rp": RP_ID, "origin": ORIGIN, "challenge": client.challenge,
+                 "registration": client.registration, "response": json.loads(lines[0])}
         with open(RESULTS / "ceremonies.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        for told in (desktop, phone):
-            if "VIRTUAL RADIO" in told.program.said():
-                raise Failed(f"{told.name} takes the system's own bus for a virtual one")
+        for program in (client, phone):
+            if "VIRTUAL RADIO" in program.program.said():
+                raise Failed(f"expected {program.name} to treat the system bus as a real radio; it reports a virtual "
+                             "one")
         return seconds
 
     def ceremony(self, registration=False, **adapters):
-        """A whole one, from the command to the judged answer; returns its seconds."""
-        desktop = self.desktop(registration, adapter=adapters.get("desktop", "hci0"))
-        phone = self.phone(self.code(desktop), adapter=adapters.get("phone", "hci1"))
-        seconds = self.finish(desktop, phone)
-        self._told.remove(desktop)
-        self._told.remove(phone)
+        """Runs a complete ceremony, from the command to the stored response; returns its duration in seconds."""
+        client = self.client(registration, adapter=adapters.get("client", "hci0"))
+        phone = self.phone(self.code(client), adapter=adapters.get("phone", "hci1"))
+        seconds = self.finish(client, phone)
+        self._programs.remove(client)
+        self._programs.remove(phone)
         return seconds
 
     @property
     def asked(self):
-        """All that the person at the phone was asked."""
+        """All texts of the phone's prompts."""
         return (self.folder / "person.log").read_text(encoding="utf-8")
 
     @property
@@ -197,26 +202,26 @@ class Stage:
     def need_passkey(self, vault="vault"):
         """Registers a passkey if this vault has none."""
         if vault not in self._registered:
-            desktop = self.desktop(registration=True, name=f"register-{vault}")
-            self.finish(desktop, self.phone(self.code(desktop), name=f"registered-{vault}", vault=vault))
+            client = self.client(registration=True, name=f"register-{vault}")
+            self.finish(client, self.phone(self.code(client), name=f"registered-{vault}", vault=vault))
             self._registered.add(vault)
 
     def has_registered(self):
         self._registered.add("vault")
 
-    def deserted_code(self):
-        """The code of a desktop that is gone: nobody will hear the phone that has scanned it."""
-        desktop = self.desktop(name="deserted")
-        code = self.code(desktop)
-        if desktop.interrupt() != 130:
-            raise Failed(f"interrupted, hybrid-client {desktop.program.ending}")
+    def abandoned_code(self):
+        """Returns the code of a client that has ended, so that no client receives the phone's advert."""
+        client = self.client(name="deserted")
+        code = self.code(client)
+        if client.interrupt() != 130:
+            raise Failed(f"expected status 130 of an interrupted hybrid-client; it {client.program.ending}")
         return code
 
     def advertising(self, code, adapter="hci1", **options):
-        """A phone whose advert is on the air."""
+        """Returns a phone that is advertising."""
         phone = self.phone(code, adapter=adapter, **options)
         phone.until("advertise", event="state", state="advertising")
-        self.waiting.until(f"{adapter} to send", lambda: self.bluez.adverts(adapter), 10)
+        self.waiting.until(f"{adapter} to advertise", lambda: self.bluez.adverts(adapter), 10)
         return phone
 
 
@@ -225,13 +230,13 @@ class _RelayProgram:
 
 
 class _RelayFolder:
-    """What the relay wants to know of a run's folder."""
+    """The properties of a run's folder that the relay needs."""
 
     def __init__(self, environment, guest):
         self._environment, self._guest = environment, guest
 
     def path(self, name):
-        # Guests after one another keep theirs in the same folder, and what one relay said does not speak of another.
+        # Successive guests use the same folder; each relay needs its own log.
         return RESULTS / f"{self._guest}-{name}"
 
     def environment(self):

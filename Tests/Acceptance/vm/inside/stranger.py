@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another program that uses Bluetooth: stranger.py WHAT ADAPTER [N]. It tells on standard output what it does.
+"""Another program that uses Bluetooth: stranger.py WHAT ADAPTER [N]. Standard output reports its steps.
 
   chatter     sends one passkey advert of random bytes after another
-  occupy N    keeps N adverts of its own on the air
-  listen      scans for everything, each advert of it
-  narrow      scans with a filter of its own, which lets no passkey advert through
+  occupy N    keeps N adverts registered
+  listen      scans for everything, including repeated adverts
+  narrow      scans with its own filter, which excludes passkey adverts
 """
 import os
 import signal
@@ -56,7 +56,7 @@ def main(what, adapter, count):
 
     if what == "chatter":
         advert, asked_to_end = Advert(0), []
-        # One that goes while its advert is being registered leaves bluetoothd counting it.
+        # If the owner leaves during the registration of an advert, bluetoothd goes on counting it.
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGTERM, lambda: asked_to_end.append(True) or True)
 
         def again(*_):

@@ -10,7 +10,7 @@ PROGRAM, IMPOSTOR = (Path(__file__).with_name(name) for name in ("stranger.py", 
 
 
 class Stranger:
-    """Such a program, from the time it does what it is for to the end of the `with`."""
+    """Such a program, from its first step to the end of the `with`."""
 
     def __init__(self, stage, what, adapter, count=1):
         self._stage, self._what = stage, what
@@ -22,7 +22,7 @@ class Stranger:
             log=self._stage.folder / f"{self._stage.case}-{self._what}-{os.urandom(3).hex()}",
             environment=dict(os.environ))
         try:
-            self._stage.waiting.until(f"a stranger to {self._what}", self.count, 60, pause=0.1)
+            self._stage.waiting.until(f"another program to {self._what}", self.count, 60, pause=0.1)
         except BaseException:
             self._program.stop()
             raise
@@ -32,19 +32,19 @@ class Stranger:
         self._program.stop()
 
     def count(self):
-        """How often it has done what it is for."""
+        """Number of its steps so far."""
         return self._program.said().count("done\n")
 
 
 class Impostor(Stranger):
-    """Somebody who repeats a phone's advert so that it leads to himself."""
+    """An impostor that repeats a phone's advert with its own channel number."""
 
     def __init__(self, stage, what, adapter, data):
         super().__init__(stage, what, adapter)
-        # Old virtual radios send an advert when it begins, and who does not listen then may never hear it.
+        # Old virtual controllers send an advert once, when it begins; a scan that begins later may miss it.
         seconds = 10 if stage.bluez.is_old else 0
         self._command = [sys.executable, "-B", IMPOSTOR, what, adapter, data.hex(), str(seconds)]
 
     def said(self, what):
-        """How often he has said something."""
+        """Number of its reports of a kind."""
         return self._program.said().count(f"{what}\n")

@@ -1,0 +1,1 @@
+../../../Sources/HybridLocalPage/PageResponder.swift

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCommandSupport
+internal import HybridPrimitives
+
+/// The checks in the order of a ceremony.
+///
+/// Scripts rely on the names: add, don't change.
+enum DoctorCheck: String {
+    case systemBus = "system-bus"
+    case bluetoothService = "bluetooth-service"
+    case adapter
+    case scanning
+    case hearing
+    case ownAdvert = "own-advert"
+    case proxy
+    case relay
+    case clock
+}
+
+/// The result of one check.
+struct DoctorFinding: Sendable {
+    enum State: String {
+        case fine = "ok"
+        /// A problem that does not prevent a ceremony.
+        case warning
+        /// A problem that prevents every ceremony.
+        case failed
+        /// Not checked, because an earlier condition is not met.
+        case skipped
+    }
+
+    let check: DoctorCheck
+    /// The object of a repeated check: a relay's host.
+    var subject: String?
+    var state: State
+    /// The observation.
+    let found: String
+    var remedy: String?
+    /// The exit status if this prevents a ceremony.
+    var status = ExitStatus.unavailable
+    /// The certificate's issuer, as stated in the certificate.
+    var issuer: String?
+    /// True if TLS is intercepted; `nil` if unknown.
+    var isIntercepted: Bool?
+
+    init(_ check: DoctorCheck, _ state: State, _ found: String, remedy: String? = nil) {
+        self.check = check
+        self.state = state
+        self.found = StandardError.oneLine(found)
+        self.remedy = remedy.map(StandardError.oneLine)
+    }
+
+    /// Creates a finding with the failure of a ceremony.
+    init(_ check: DoctorCheck, _ state: State, _ failure: some ExplainedFailure) {
+        self.init(check, state, failure.message, remedy: failure.remedy)
+        status = failure.status
+    }
+
+    /// Cause and remedy in one line.
+    var sentence: String { remedy.map { "\(found); \($0)" } ?? found }
+
+    /// One or two lines for users.
+    var lines: [String] {
+        let name = subject ?? check.rawValue.split(separator: "-").joined(separator: " ")
+        let mark = state == .failed ? "FAILED" : state == .skipped ? "-" : state.rawValue
+        let first = Self.padded(mark, 9) + Self.padded(name, 24) + found
+        return [first] + (remedy.map { [Self.padded("", 33) + "→ " + $0] } ?? [])
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
+    }
+
+    /// The members of the JSON object, without those that are not known.
+    fileprivate var members: [(String, JSONText?)] {
+        [
+            ("check", .string(check.rawValue)), ("subject", subject.map(JSONText.string)),
+            ("state", .string(state.rawValue)), ("found", .string(found)), ("remedy", remedy.map(JSONText.string)),
+            ("issuer", issuer.map(JSONText.string)), ("intercepted", isIntercepted.map(JSONText.boolean)),
+        ]
+    }
+}
+
+/// All findings and their conclusion.
+struct DoctorReport {
+    let findings: [DoctorFinding]
+    let isVirtual: Bool
+
+    /// The first finding that prevents a ceremony.
+    var obstacle: DoctorFinding? { findings.first { $0.state == .failed } }
+
+    /// The conclusion for users.
+    var verdict: String { obstacle.map { "a ceremony can't work: \($0.found)" } ?? "a ceremony could work" }
+
+    /// The report as a JSON object.
+    var json: String {
+        Self.object([
+            ("couldWork", .boolean(obstacle == nil)), ("code", .number(Int(obstacle?.status.rawValue ?? 0))),
+            ("virtualRadio", .boolean(isVirtual)), ("checks", .array(findings.map { Self.object($0.members) })),
+        ]).description
+    }
+
+    /// Returns the event for a finding as JSON.
+    static func event(_ finding: DoctorFinding) -> String {
+        object([("event", .string("check"))] + finding.members).description
+    }
+
+    /// Returns the event for the failure of the command as JSON.
+    static func event(_ failure: CommandFailure) -> String {
+        object([
+            ("event", .string("error")), ("code", .number(Int(failure.status.rawValue))),
+            ("message", .string(failure.message)), ("remedy", failure.remedy.map(JSONText.string)),
+        ]).description
+    }
+
+    private static func object(_ members: [(String, JSONText?)]) -> JSONText {
+        .object(members.compactMap { name, value in value.map { (name, $0) } }.sorted { $0.0 < $1.0 })
+    }
+}

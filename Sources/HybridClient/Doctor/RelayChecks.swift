@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
+
+/// The checks of the network: the proxy, the relays, and the clock, compared with the time of the relays.
+struct RelayChecks: Sendable {
+    /// The relay that must work; `nil` if either of the vendors' is enough.
+    let required: TunnelDomain?
+    let network: NetworkConfiguration
+    let budget: TimeBudget
+
+    /// The tolerated difference between clocks, in seconds.
+    private static let tolerance = 300
+
+    /// A relay and its response to a request.
+    private struct Result: Sendable {
+        let domain: TunnelDomain
+        let probe: RelayProbe
+        /// The result of a second request that trusts the system's authorities instead of the configured ones.
+        let systemProbe: RelayProbe?
+        /// True if `probe` did not trust the system's authorities.
+        let usesOwnAuthorities: Bool
+
+        /// True if TLS is intercepted: the certificate of a vendor's relay is not issued by the system's authorities.
+        ///
+        /// `nil` if there is no result for those, and for other relays.
+        var isIntercepted: Bool? {
+            guard domain.isAssigned else { return nil }
+            guard let evidence = systemProbe ?? (usesOwnAuthorities ? nil : probe) else { return nil }
+            guard let failure = evidence.failure else { return false }
+            return failure.isDistrust ? true : nil
+        }
+    }
+
+    /// Makes the checks.
+    func run() async throws -> [DoctorFinding] {
+        // The relays of Google and Apple.
+        let vendors = [0, 1].compactMap { TunnelDomain(id: $0) }
+        let domains = (required.map { [$0] } ?? []) + vendors.filter { $0 != required }
+        let results = try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+            for (index, domain) in domains.enumerated() {
+                group.addTask { (index, try await probe(domain)) }
+            }
+            return try await group.reduce(into: [(Int, Result)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+        let anyVendorWorks = results.contains { $0.domain.isAssigned && $0.probe.failure == nil }
+        let relays = results.map { result in
+            finding(result, isRequired: required.map { $0 == result.domain } ?? !anyVendorWorks)
+        }
+        return [proxy()] + relays + [clock(results)]
+    }
+
+    private func proxy() -> DoctorFinding {
+        do {
+            return DoctorFinding(
+                .proxy,
+                .fine,
+                try network.proxies.namedProxy().map { "\($0) is set" } ?? "none is set"
+            )
+        } catch {
+            // NO_PROXY may exclude the relays; their checks show that.
+            return DoctorFinding(.proxy, .warning, error)
+        }
+    }
+
+    private func probe(_ domain: TunnelDomain) async throws -> Result {
+        var endpoint = RelayEndpoint(domain: domain, network: network)
+        endpoint.network.timeouts.connect = budget.relay
+        endpoint.network.timeouts.open = budget.relay
+        let probe = try await RelayProbe.run(at: endpoint, until: budget.end)
+        let usesOwnAuthorities = network.trustedCertificates != nil
+        var systemProbe: RelayProbe?
+        // The vendors' certificates come from public authorities, so any other issuer indicates interception.
+        if usesOwnAuthorities, domain.isAssigned, probe.hasCertificate {
+            endpoint.network.trustedCertificates = nil
+            systemProbe = try await RelayProbe.run(at: endpoint, until: budget.end)
+        }
+        return Result(domain: domain, probe: probe, systemProbe: systemProbe, usesOwnAuthorities: usesOwnAuthorities)
+    }
+
+    private func finding(_ result: Result, isRequired: Bool) -> DoctorFinding {
+        let state = isRequired ? DoctorFinding.State.failed : .warning
+        let issuer = result.probe.hosts.first?.certificate?.issuer
+        var finding: DoctorFinding
+        switch result.probe.failure {
+        case nil:
+            finding = DoctorFinding(.relay, .fine, Self.summary(result, issuer).joined(separator: ", "))
+            finding.isIntercepted = result.isIntercepted
+        case let failure? where failure.isDistrust && result.systemProbe.map { $0.failure == nil } ?? false:
+            finding = DoctorFinding(
+                .relay,
+                state,
+                "its certificate is trusted by the system's authorities, not by those of --cacert",
+                remedy: "leave --cacert out for phones that use this relay"
+            )
+            finding.isIntercepted = false
+        case let failure?:
+            finding = DoctorFinding(.relay, state, failure)
+            if failure.isDistrust { finding.isIntercepted = result.isIntercepted }
+        }
+        finding.subject = result.domain.host
+        finding.issuer = issuer
+        return finding
+    }
+
+    private static func summary(_ result: Result, _ issuer: String?) -> [String] {
+        let probe = result.probe
+        var parts = ["responds (HTTP \(probe.status))"]
+        if let issuer { parts.append("certificate by \"\(issuer)\"") }
+        if result.domain.isAssigned {
+            switch result.isIntercepted {
+            case true?: parts.append("TLS is intercepted, as --cacert allows")
+            case false?: break
+            case nil: parts.append("whether TLS is intercepted is not known")
+            }
+        }
+        if let proxy = probe.hosts.first?.proxy {
+            parts.append("through the proxy \(proxy)")
+        } else if let addresses = probe.hosts.first?.addresses, !addresses.isEmpty {
+            parts.append("at " + addresses.prefix(4).joined(separator: " "))
+        }
+        if !probe.redirects.isEmpty {
+            parts.append("redirected to " + probe.redirects.map(\.to).joined(separator: ", "))
+        }
+        return parts
+    }
+
+    /// Checks the clock against the time of trusted relays, else against the validity of certificates.
+    private func clock(_ results: [Result]) -> DoctorFinding {
+        let now = time(nil)
+        let trusted = results.filter { $0.probe.failure == nil }
+        let dates = trusted.lazy.compactMap { result in
+            result.probe.hosts.compactMap(\.date).last.map { (host: result.domain.host, date: $0) }
+        }
+        if let (host, date) = dates.first {
+            let difference = now - date
+            guard abs(difference) > Self.tolerance else {
+                return DoctorFinding(.clock, .fine, "differs by \(abs(difference)) s from that of \(host)")
+            }
+            return DoctorFinding(
+                .clock,
+                .warning,
+                "is \(Self.span(abs(difference))) \(difference > 0 ? "ahead of" : "behind") that of \(host)",
+                remedy: "set it: timedatectl set-ntp true"
+            )
+        }
+        if let invalid = results.first(where: { $0.probe.failure?.isOutsideValidity ?? false }) {
+            return DoctorFinding(
+                .clock,
+                .warning,
+                "is outside the validity of the certificate for \(invalid.domain.host)",
+                remedy: "unless the certificate is at fault, set the clock: timedatectl set-ntp true"
+            )
+        }
+        guard let valid = trusted.first(where: { $0.probe.hasCertificate }) else {
+            return DoctorFinding(.clock, .skipped, "not checked: no relay responded")
+        }
+        return DoctorFinding(.clock, .fine, "is within the validity of the certificate for \(valid.domain.host)")
+    }
+
+    private static func span(_ seconds: Int) -> String {
+        seconds < 2 * 3600
+            ? "\(seconds / 60) minutes" : seconds < 48 * 3600 ? "\(seconds / 3600) hours" : "\(seconds / 86_400) days"
+    }
+}
+
+extension RelayProbe {
+    fileprivate var failure: TunnelError? { if case .failed(let error) = ending { error } else { nil } }
+    fileprivate var status: Int { if case .answered(let status) = ending { status } else { 0 } }
+    fileprivate var hasCertificate: Bool { hosts.contains { $0.certificate != nil } }
+}
+
+extension TunnelError {
+    /// True if no trusted authority issued the certificate.
+    fileprivate var isDistrust: Bool { ["certificate-not-trusted", "certificate-self-signed"].contains(code) }
+
+    fileprivate var isOutsideValidity: Bool { ["certificate-expired", "certificate-not-yet-valid"].contains(code) }
+}

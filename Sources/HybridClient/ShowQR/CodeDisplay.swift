@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
+internal import HybridQRCode
+internal import HybridSession
+
+/// The displays of the code and the progress: standard error as text or JSON, an image file, the page.
+///
+/// The image contains the secret of one ceremony: only its owner can read it, and it is removed at the end.
+final class CodeDisplay: Sendable {
+    private let report: ProgressReport
+    private let printsText: Bool
+    private let image: ImageFile?
+    private let page: CodePage?
+
+    /// Creates the displays and the image's file, so that an unusable path is known before the ceremony begins.
+    init(_ report: ProgressReport, _ configuration: ShowQRConfiguration, _ page: CodePage?) throws {
+        self.report = report
+        self.page = page
+        printsText = configuration.printsText
+        image = try configuration.imagePath.map(ImageFile.init)
+    }
+
+    /// Shows a warning for the whole ceremony.
+    func warn(_ warning: ProgressState) {
+        page?.warn(warning.text)
+        report.notify(warning)
+    }
+
+    /// Shows an event.
+    @Sendable func show(_ event: ClientEvent) {
+        page?.show(event) { [self] offer in drawOnTerminal(offer.text) }
+        switch event {
+        case .codeReady(let offer):
+            draw(offer.text)
+            report.enter(scanning)
+        case .radioLost(let error):
+            let remedy = error.remedy ?? "it may come back by itself"
+            notify("radio-lost", "\(error.message); waiting for it (\(remedy))", [("code", error.code)])
+        case .radioRestored: notify("radio-back", "Bluetooth is back; the code is still valid")
+        case .phoneFound: enter("phone-found", "phone found")
+        case .connectingByRadio: enter("connecting-by-bluetooth", "connecting by Bluetooth")
+        case .connectedByRadio: enter("connected-by-bluetooth", "connected by Bluetooth")
+        case .radioChannelFailed(let failure):
+            let text = "there is no Bluetooth channel (\(failure.reason)); falling back to the relay"
+            notify("bluetooth-channel-failed", text)
+        case .connecting(let domain):
+            enter("connecting", "connecting through \(domain.host)", [("relay", domain.host)])
+        case .redirected(let step):
+            notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
+        case .waitingForUser: enter("confirm", "confirm on your phone")
+        case .answered: break
+        }
+    }
+
+    /// Removes the image.
+    func cleanUp() { image?.remove() }
+
+    private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+        report.enter(ProgressState(name, text, details: details))
+    }
+
+    private func notify(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
+        report.notify(ProgressState(name, text, details: details))
+    }
+
+    private var scanning: ProgressState {
+        if let image {
+            ProgressState("scan", "scan the code in \(image.path) with your phone", details: [("file", image.path)])
+        } else {
+            ProgressState("scan", "scan the code\(page == nil ? "" : " in the browser") with your phone")
+        }
+    }
+
+    private func draw(_ text: String) {
+        report.emit("qr", [("text", text)])
+        let isForUser = report.format != .json
+        if printsText, isForUser { StandardError.writeLine(text) }
+        if let image {
+            do {
+                try image.write(QRMatrix(text: text))
+            } catch {
+                notifyNotDrawn(text)
+            }
+        } else if page == nil, !printsText, isForUser {
+            drawOnTerminal(text)
+        }
+    }
+
+    /// Draws the code on standard error, or reports why it does not fit there.
+    private func drawOnTerminal(_ text: String) {
+        guard let matrix = try? QRMatrix(text: text) else { return notifyNotDrawn(text) }
+        let (columns, rows) = Terminal.size
+        guard matrix.fits(columns: columns, rows: rows) else {
+            let needed = matrix.smallestTerminal
+            return notify(
+                "terminal-too-small",
+                """
+                the code needs a terminal of \(needed.columns) × \(needed.rows) characters and this one has \
+                \(columns) × \(rows); enlarge it, choose a smaller font, or use --open or --qr-output
+                """
+            )
+        }
+        // A terminal of 24 lines has just enough room for the state on the next line.
+        report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
+    }
+
+    private func notifyNotDrawn(_ text: String) {
+        notify("code-not-drawn", "the code can't be drawn; its text is \(text)")
+    }
+}
+
+/// The capabilities of standard error.
+enum Terminal {
+    /// Columns and rows; 80 × 24 if unknown.
+    static var size: (columns: Int, rows: Int) {
+        var window = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(window.ws_col), Int(window.ws_row))
+    }
+
+    /// Colors on a terminal unless `NO_COLOR` is set; otherwise a style for the presumed background.
+    static var style: QRMatrix.TerminalStyle {
+        guard isatty(STDERR_FILENO) == 1 else { return isLight ? .plainOnLight : .plainOnDark }
+        guard getenv("NO_COLOR") != nil else { return .colored }
+        return isLight ? .reversedOnLight : .reversedOnDark
+    }
+
+    /// True if `COLORFGBG`, which some terminals set to the numbers of their colors, names a light background.
+    private static var isLight: Bool {
+        guard let value = getenv("COLORFGBG"), let last = String(cString: value).split(separator: ";").last else {
+            return false
+        }
+        return last == "7" || last == "15"
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCTAP
+internal import HybridPrimitives
+internal import HybridWebAuthn
+
+/// A phone's response with an error status.
+struct PhoneRefusal: WebAuthnFailure {
+    let name: WebAuthnErrorName
+    let code: String
+    let sentence: String
+    let status: ExitStatus
+
+    /// Creates the failure for a status.
+    init(_ status: CTAPStatus, for site: RelyingPartyID) {
+        let (code, exitStatus, sentence): (String, ExitStatus, String) =
+            switch status {
+            case .operationDenied: ("declined", .notPermitted, "it was declined on the phone")
+            case .noCredentials: ("no-passkey", .notPermitted, "the phone has no passkey for \(site)")
+            case .credentialExcluded:
+                ("already-registered", .notPermitted, "the phone already has a passkey for this account at \(site)")
+            case .userActionTimeout:
+                ("not-confirmed-on-phone", .temporary, "it was not confirmed on the phone in time; try again")
+            case .keepaliveCancel:
+                ("cancelled-on-phone", .temporary, "it was cancelled before it was confirmed on the phone; try again")
+            case .timeout, .actionTimeout, .channelBusy, .userActionPending, .operationPending, .processing:
+                ("phone-refused", .temporary, "the phone could not respond: \(status); try again")
+            case .unsupportedAlgorithm:
+                (
+                    "algorithm-not-supported", .notPermitted,
+                    "the phone refused, because it supports none of the key types that the website accepts"
+                )
+            case .unsupportedOption, .invalidOption:
+                (
+                    "phone-refused", .notPermitted,
+                    "the phone does not support what the website requests: \(status); many phones store only "
+                        + "discoverable passkeys (residentKey: required)"
+                )
+            case .keyStoreFull, .largeBlobStorageFull:
+                ("phone-refused", .notPermitted, "the phone's storage is full: \(status); delete a passkey on it")
+            case .uvBlocked, .pinBlocked, .pinAuthBlocked:
+                (
+                    "phone-refused", .notPermitted,
+                    "the phone is locked after too many attempts: \(status); unlock it and try again"
+                )
+            default: ("phone-refused", .notPermitted, "the phone refused: \(status)")
+            }
+        name = status.webAuthnError
+        (self.code, self.status, self.sentence) = (code, exitStatus, sentence)
+    }
+}

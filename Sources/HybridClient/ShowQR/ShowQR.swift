@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HybridBLEAdvert
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridPrimitives
+internal import HybridSession
+internal import HybridWebAuthn
+
+/// `hybrid-client show-qr`: one ceremony, from a website's request to the response for its server.
+struct ShowQR: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show-qr",
+        abstract: "Show a code, wait for a phone, print its response.",
+        discussion: """
+            The request is {"publicKey": …} with the options that a website passes to navigator.credentials.create() or \
+            get(), as JSON. Standard output carries only the response as JSON; the code and the progress go to standard \
+            error.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The website's request; a dash reads standard input.", valueName: "file|-"))
+    var request: String
+
+    @Option(help: ArgumentHelp("The website, such as https://example.com.", valueName: "origin"))
+    var origin: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The top-level page, if the website is a frame in a page of another origin.",
+            valueName: "origin"
+        )
+    )
+    var topOrigin: String?
+
+    @Option(
+        help: ArgumentHelp("Write the code to an image instead of drawing it here.", valueName: "file.png|file.svg")
+    )
+    var qrOutput: String?
+
+    @Flag(help: "Show the code and the progress on a page in the browser ($BROWSER, or xdg-open).")
+    var open = false
+
+    @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
+    var printUrl = false
+
+    @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
+    var cacert: String?
+
+    @OptionGroup
+    var network: NetworkOptions<AdapterName>
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: ClientSettings.bleChannel.help))
+    var bleChannel: Bool?
+
+    @Flag(help: "Report the progress on standard error as JSON, one object per line.")
+    var json = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds to wait for a phone, and again for its user; default: the request's timeout, or 120.",
+            valueName: "s"
+        )
+    )
+    var timeout: Int?
+
+    func validate() throws {
+        guard (1...3600).contains(timeout ?? 1) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        if let qrOutput, ImageFile.Format(path: qrOutput) == nil {
+            throw ValidationError("--qr-output takes a file name that ends in .png or .svg.")
+        }
+    }
+
+    func run() async throws {
+        let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
+        do {
+            let response = try await ShowQRRunner(ShowQRConfiguration(self), report).run()
+            report.end(ProgressState("done", "done"))
+            try StandardOutput.writeLine(response)
+        } catch let failure as CommandFailure {
+            report.end(failure)
+            throw ExitCode(failure.status.rawValue)
+        }
+    }
+}
+
+/// The checked input of one run of `show-qr`.
+struct ShowQRConfiguration: Sendable {
+    let ceremony: Ceremony
+    let adapter: AdapterName?
+    let network: NetworkConfiguration
+    let timeouts: ClientTimeouts
+    let offersBLEChannel: Bool
+    let opensPage: Bool
+    let printsText: Bool
+    let imagePath: String?
+
+    /// Reads settings, certificates and the request; uses neither radio nor network.
+    init(_ flags: ShowQR) throws {
+        var given = GivenFlags()
+        given.set(ClientSettings.cacert, flags.cacert)
+        given.set(ClientSettings.bleChannel, flags.bleChannel)
+        let settings = try ClientSettings.resolve(given)
+        try settings.checkCertificates(ClientSettings.cacert, with: TrustAnchors.check)
+        ceremony = try RequestInput(path: flags.request, origin: flags.origin, topOrigin: flags.topOrigin).ceremony()
+        adapter = flags.network.adapter
+        network = NetworkConfiguration(
+            connectTo: flags.network.connectTo,
+            trustedCertificates: try settings.value(ClientSettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+        var timeouts = ClientTimeouts()
+        let limit = flags.timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilPhoneFound
+        (timeouts.untilPhoneFound, timeouts.untilAnswered) = (limit, limit)
+        self.timeouts = timeouts
+        offersBLEChannel = try settings.value(ClientSettings.bleChannel)
+        opensPage = flags.open
+        printsText = flags.printUrl
+        imagePath = flags.qrOutput
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ArgumentParser
+private import Glibc
+public import HybridPrimitives
+
+/// A program's settings as its `check-config` command needs them; flags are optional.
+public protocol CheckedSettings: ParsableArguments {
+    /// The discussion in the command's help.
+    static var checkConfigDiscussion: String { get }
+
+    /// Returns the settings after all checks that the program makes before it works with them.
+    func checkedConfiguration() throws -> Configuration
+}
+
+/// The command `check-config` of all programs: prints every setting with its value and source.
+public struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
+    /// The command's name and help.
+    public static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "check-config",
+            abstract: "Print every setting with its value and its source.",
+            discussion: Settings.checkConfigDiscussion
+        )
+    }
+
+    @OptionGroup private var settings: Settings
+
+    @Flag(help: "Print one JSON array.")
+    private var json = false
+
+    /// Creates an empty command for the argument parser.
+    public init() {}
+
+    /// Prints the settings on standard output.
+    public func run() throws {
+        let configuration = try settings.checkedConfiguration()
+        try StandardOutput.write(json ? configuration.json + "\n" : configuration.table)
+    }
+}
+
+extension Configuration {
+    /// Checks that the file that a setting names can be read, unless a flag names it.
+    ///
+    /// Users don't see a path that comes from a variable or a file, so the failure names its source.
+    public func checkReadable(_ setting: Setting<String?>) throws(CommandFailure) {
+        if case .flag = source(of: setting) { return }
+        guard let path = try value(setting), access(path, R_OK) != 0 else { return }
+        throw failure(setting, "\(path) can't be read: \(String(cString: strerror(errno)))")
+    }
+
+    /// Checks the file of certificates that a setting names, before users wait for a ceremony that can't work.
+    ///
+    /// - Parameters:
+    ///   - setting: The setting with the path.
+    ///   - check: A function that throws if the file is unusable.
+    public func checkCertificates<Failure: ExplainedFailure>(
+        _ setting: Setting<String?>,
+        with check: (String) throws(Failure) -> Void
+    ) throws(CommandFailure) {
+        guard let path = try value(setting) else { return }
+        do throws(Failure) {
+            try check(path)
+        } catch {
+            if case .flag = source(of: setting) { throw CommandFailure(error) }
+            try checkReadable(setting)
+            throw failure(setting, "\(path) can't be read as certificates (PEM); name another file")
+        }
+    }
+
+    /// The settings as a table for users: name, value and source on each line; secrets as `(set)`.
+    public var table: String {
+        var rows = [["SETTING", "VALUE", "SOURCE"]]
+        for entry in entries {
+            let source = entry.texts == nil ? "not set" : "\(entry.source)"
+            rows.append([entry.declaration.name, entry.shownValue, source].map(StandardError.oneLine))
+        }
+        let widths = (0..<2).map { column in
+            // One long value must not push every source off the screen.
+            min(rows.map { $0[column].unicodeScalars.count }.max() ?? 0, 40)
+        }
+        return rows.map { row in
+            zip(row, widths).map { text, width in
+                text + String(repeating: " ", count: max(width - text.unicodeScalars.count, 0) + 2)
+            }.joined() + (row.last ?? "") + "\n"
+        }.joined()
+    }
+
+    /// The settings as a JSON array of objects with `name`, `value` (string, array, or null) and `source`; secrets have
+    /// `"secret": true` and no value.
+    public var json: String { JSONText.array(entries.map(\.json)).description }
+}
+
+extension Configuration.Entry {
+    fileprivate var shownValue: String {
+        guard let texts else { return "-" }
+        if declaration.isSecret { return "(set)" }
+        let text = texts.joined(separator: ", ")
+        return text.isEmpty ? "(empty)" : text
+    }
+
+    fileprivate var json: JSONText {
+        var members: [(String, JSONText)] = [("name", .string(declaration.name))]
+        if declaration.isSecret {
+            members += [("secret", .boolean(true)), ("set", .boolean(texts != nil))]
+        } else if let texts {
+            let list = JSONText.array(texts.map(JSONText.string))
+            members.append(("value", declaration.isList ? list : .string(texts.last ?? "")))
+        } else {
+            members.append(("value", .null))
+        }
+        switch source {
+        case .flag(let flag): members += [("source", .string("flag")), ("flag", .string(flag))]
+        case .variable(let name): members += [("source", .string("variable")), ("variable", .string(name))]
+        case .file(let path, let line, _):
+            members += [("source", .string("file")), ("file", .string(path)), ("line", .number(line))]
+        case .defaultValue: members.append(("source", .string("default")))
+        }
+        return .object(members)
+    }
+}

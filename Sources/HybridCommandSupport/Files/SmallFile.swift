@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+
+/// A reason for which a small file was not read.
+public enum FileReadError: Error, Hashable, Sendable {
+    /// There is no such file.
+    case missing
+    /// The file has more bytes than allowed.
+    case tooLarge
+    /// A directory, a pipe or a device.
+    case notAFile
+    /// The system refused, with this `errno`.
+    case failed(errorNumber: Int32)
+
+    /// The cause, to follow the path and a colon.
+    public var sentence: String {
+        switch self {
+        case .missing: "there is no such file"
+        case .tooLarge: "the file is too large"
+        case .notAFile: "it is not a regular file"
+        case .failed(let number): "it cannot be read: \(String(cString: strerror(number)))"
+        }
+    }
+}
+
+/// Returns the bytes of a regular file, at most `limit`.
+///
+/// Never blocks: pipes and devices are rejected, not read.
+public func readWholeFile(_ path: String, atMost limit: Int) throws(FileReadError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw errno == ENOENT ? .missing : .failed(errorNumber: errno) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw .failed(errorNumber: errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+        let count = Glibc.read(descriptor, &chunk, chunk.count)
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { throw .failed(errorNumber: errno) }
+        if count == 0 { return bytes }
+        bytes += chunk[..<count]
+        guard bytes.count <= limit else { throw .tooLarge }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ArgumentParser
+public import HybridPrimitives
+
+/// The options for the adapter and the addresses of a ceremony.
+///
+/// The adapter's name is a type parameter, so that this module, and with it the relay, needs no Bluetooth.
+public struct NetworkOptions<Adapter: LosslessStringConvertible & Sendable>: ParsableArguments, Sendable {
+    /// Overrides of addresses.
+    @Option(
+        help: ArgumentHelp("Connect elsewhere, as curl does.", valueName: "host:port:host2:port2"),
+        transform: ConnectTo.argument
+    )
+    public var connectTo: [ConnectTo] = []
+
+    /// The adapter; by default the first that is on.
+    @Option(
+        help: ArgumentHelp("The Bluetooth adapter.", valueName: "hciN"),
+        transform: { text in
+            guard let name = Adapter(text) else { throw ValidationError("--adapter takes a name such as hci0.") }
+            return name
+        }
+    )
+    public var adapter: Adapter?
+
+    /// Creates options without values.
+    public init() {}
+}
+
+extension ConnectTo {
+    /// Reads the value of `--connect-to`.
+    ///
+    /// - Throws: `ValidationError`.
+    public static func argument(_ text: String) throws -> ConnectTo {
+        guard let override = ConnectTo(text) else {
+            throw ValidationError("--connect-to takes HOST:PORT:HOST2:PORT2.")
+        }
+        return override
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Dispatch
+private import Glibc
+internal import HybridPrimitives
+private import Synchronization
+
+/// The descriptor to which the signal handler writes; -1 without a pipe.
+///
+/// A handler may do little more than `write(2)`. Reading this variable is safe there: it is initialized before the
+/// first handler is installed, and an atomic load takes no lock.
+private let signalPipe = Atomic<Int32>(-1)
+
+/// Signals as a stream: a handler writes the signal's number to a pipe, and a reader yields it.
+///
+/// Handlers rather than ignored or blocked signals (which signalfd and Dispatch's signal sources need), because
+/// child processes would inherit those and no longer react to Ctrl-C.
+struct SignalPipe {
+    private let source: any DispatchSourceRead
+    private let writeEnd: Int32
+    private let signals: [TerminationSignal]
+    private let previous: [sigaction]
+
+    /// Each signal as it arrives.
+    let stream: AsyncStream<TerminationSignal>
+
+    /// Installs handlers for the signals; a second SIGINT ends the program at once with status 130.
+    ///
+    /// - Throws: ``CommandFailure`` if the system has no descriptors left.
+    init(_ signals: [TerminationSignal]) throws(CommandFailure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw CommandFailure("no file descriptors left", status: .unavailable) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        let (readEnd, writeEnd) = (ends[0], ends[1])
+        (self.writeEnd, self.signals) = (writeEnd, signals)
+        let (stream, continuation) = AsyncStream.makeStream(of: TerminationSignal.self)
+        self.stream = stream
+        source = DispatchSource.makeReadSource(fileDescriptor: readEnd, queue: .global())
+        let interrupts = InterruptCounter()
+        source.setEventHandler {
+            var number: UInt8 = 0
+            while read(readEnd, &number, 1) == 1 {
+                guard let signal = signals.first(where: { $0.number == Int32(number) }) else { continue }
+                if signal == .interrupt, interrupts.next() > 1 { _exit(ExitStatus.interrupted.rawValue) }
+                continuation.yield(signal)
+            }
+        }
+        source.setCancelHandler { close(readEnd) }
+        signalPipe.store(writeEnd, ordering: .sequentiallyConsistent)
+        previous = signals.map { signal in
+            var action = sigaction()
+            var before = sigaction()
+            action.sa_flags = SA_RESTART
+            action.__sigaction_handler.sa_handler = { number in
+                let saved = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(signalPipe.load(ordering: .relaxed), &byte, 1)
+                errno = saved
+            }
+            sigaction(signal.number, &action, &before)
+            return before
+        }
+        source.resume()
+    }
+
+    /// Restores the previous handlers.
+    func stop() {
+        for (signal, before) in zip(signals, previous) {
+            var before = before
+            sigaction(signal.number, &before, nil)
+        }
+        signalPipe.store(-1, ordering: .sequentiallyConsistent)
+        source.cancel()
+        close(writeEnd)
+    }
+
+    /// A counter of received SIGINTs.
+    private final class InterruptCounter: Sendable {
+        private let value = Atomic<Int>(0)
+
+        func next() -> Int { value.add(1, ordering: .relaxed).newValue }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+
+/// A signal that asks a program to end.
+public enum TerminationSignal: Hashable, Sendable, CaseIterable {
+    /// SIGINT: Ctrl-C at a terminal.
+    case interrupt
+    /// SIGTERM: from a service manager.
+    case terminate
+    /// SIGHUP: the terminal was closed.
+    case hangup
+
+    /// The system's number.
+    public var number: Int32 {
+        switch self {
+        case .interrupt: SIGINT
+        case .terminate: SIGTERM
+        case .hangup: SIGHUP
+        }
+    }
+}
+
+/// The result of a body that ran under ``withTerminationSignals(_:run:)``.
+public struct SignalResult<Success: Sendable>: Sendable {
+    /// The value or error of the body.
+    public let result: Result<Success, any Error>
+    /// The signal that cancelled it, if one did.
+    public let signal: TerminationSignal?
+}
+
+/// Runs a body and cancels its task on the first SIGINT, SIGTERM or SIGHUP, then waits for it to end.
+///
+/// A second SIGINT ends the program at once with status 130, so that users can leave a body that hangs. Afterwards the
+/// previous handlers are restored. Calls must not be nested.
+public func withTerminationSignals<Success: Sendable>(
+    _ signals: [TerminationSignal] = TerminationSignal.allCases,
+    run body: @escaping @Sendable () async throws -> Success
+) async -> SignalResult<Success> {
+    let pipe: SignalPipe
+    do {
+        pipe = try SignalPipe(signals)
+    } catch {
+        return SignalResult(result: .failure(error), signal: nil)
+    }
+    defer { pipe.stop() }
+    let stream = pipe.stream
+    return await withTaskGroup(of: Event<Success>.self) { group in
+        group.addTask {
+            do {
+                return .end(.success(try await body()))
+            } catch {
+                return .end(.failure(error))
+            }
+        }
+        group.addTask {
+            for await signal in stream { return .signal(signal) }
+            return .signal(nil)
+        }
+        var caught: TerminationSignal?
+        while let event = await group.next() {
+            group.cancelAll()
+            switch event {
+            case .end(let result): return SignalResult(result: result, signal: caught)
+            case .signal(let signal): caught = signal
+            }
+        }
+        return SignalResult(result: .failure(CancellationError()), signal: caught)
+    }
+}
+
+private enum Event<Success: Sendable>: Sendable {
+    case end(Result<Success, any Error>)
+    case signal(TerminationSignal?)
+}
+
+/// Runs a body that receives each signal as it arrives, for services that do more on a signal than to end.
+///
+/// A second SIGINT ends the program at once with status 130. Afterwards the previous handlers are restored. Must not be
+/// nested, nor combined with ``withTerminationSignals(_:run:)``.
+///
+/// - Throws: ``CommandFailure`` if the system has no descriptors left, and the errors of `body`.
+public func withSignalStream<Success>(
+    of signals: [TerminationSignal],
+    run body: (AsyncStream<TerminationSignal>) async throws -> Success
+) async throws -> Success {
+    let pipe = try SignalPipe(signals)
+    defer { pipe.stop() }
+    return try await body(pipe.stream)
+}

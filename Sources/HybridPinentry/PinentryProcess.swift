@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+internal import HybridThreads
+
+/// A running pinentry program, connected by a socket.
+///
+/// Its methods block the calling thread.
+final class PinentryProcess {
+    /// Our end of the program's standard input and output.
+    let descriptor: CInt
+    private let process: ChildProcess
+
+    /// Starts a program with no descriptors but its standard streams: a prompt must not be able to use, or keep open, a
+    /// connection of this process.
+    ///
+    /// Standard error is discarded, so that it does not mix with ours.
+    init(program: String) throws(PinentryError) {
+        guard let (ours, its) = SocketPair.make() else { throw .didNotStart(program) }
+        defer { close(its) }
+        do throws(ChildProcess.SpawnError) {
+            process = try .spawn([program], input: .descriptor(its), output: .descriptor(its), error: .null)
+        } catch {
+            close(ours)
+            throw error.code == ENOENT ? .notFound(program) : .didNotStart(program)
+        }
+        descriptor = ours
+    }
+
+    deinit {
+        close(descriptor)
+        terminate()
+    }
+
+    /// True if a signal such as that of Ctrl-C, which the terminal sends to all its programs, ended the program.
+    ///
+    /// For a program that has closed its end of the socket; its exit follows within moments.
+    var wasInterrupted: Bool {
+        guard case .signaled(let signal) = process.waitBlocking(atMost: .milliseconds(500)) else { return false }
+        return [SIGINT, SIGHUP, SIGTERM].contains(signal)
+    }
+
+    /// Waits until the program exits, and terminates it after two seconds.
+    func finish() {
+        shutdown(descriptor, CInt(SHUT_RDWR))
+        if process.waitBlocking(atMost: .seconds(2)) == nil { terminate() }
+    }
+
+    /// Sends SIGTERM, so that the program can restore the screen, and half a second later SIGKILL.
+    func terminate() {
+        process.send(SIGTERM)
+        if process.waitBlocking(atMost: .milliseconds(500)) != nil { return }
+        process.send(SIGKILL)
+        process.waitBlocking()
+    }
+}

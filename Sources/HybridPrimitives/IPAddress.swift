@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An IPv4 or IPv6 address without a zone.
+package struct IPAddress: Hashable, Sendable {
+    /// 4 or 16 bytes in network order.
+    package let bytes: [UInt8]
+
+    /// Creates an address from its 4 or 16 bytes; `nil` for another number.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads `192.0.2.1` or a form of RFC 4291 §2.2, as inet_pton(3) does.
+    ///
+    /// - Returns: `nil` for brackets, zones, leading zeros and short forms of IPv4 addresses, and other text.
+    package init?(_ text: some StringProtocol) { self.init(Array(text.utf8)) }
+
+    /// Reads an address from ASCII text.
+    package init?(_ text: some Collection<UInt8>) {
+        // 45 characters are an IPv6 address that ends in an IPv4 address.
+        guard text.count <= 45, let bytes = Self.ipv4(text) ?? Self.ipv6(Array(text)) else { return nil }
+        self.bytes = bytes
+    }
+
+    private static func ipv4(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
+            var value = 0
+            for digit in part {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+                value = value * 10 + Int(digit - UInt8(ascii: "0"))
+            }
+            guard let byte = UInt8(exactly: value) else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    private static func ipv6(_ text: [UInt8]) -> [UInt8]? {
+        guard let gap = text.firstRange(of: Array("::".utf8)) else {
+            guard let bytes = groups(text[...], mayEndInIPv4: true), bytes.count == 16 else { return nil }
+            return bytes
+        }
+        guard let head = groups(text[..<gap.lowerBound], mayEndInIPv4: false),
+            let tail = groups(text[gap.upperBound...], mayEndInIPv4: true)
+        else { return nil }
+        // The gap stands for one group or more.
+        let missing = 16 - head.count - tail.count
+        return missing >= 2 ? head + [UInt8](repeating: 0, count: missing) + tail : nil
+    }
+
+    private static func groups(_ text: ArraySlice<UInt8>, mayEndInIPv4: Bool) -> [UInt8]? {
+        guard !text.isEmpty else { return [] }
+        let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        var bytes: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if part.count <= 4, let value = Hex.number(part) {
+                bytes += [UInt8(value >> 8), UInt8(value & 0xFF)]
+            } else if mayEndInIPv4, index == parts.count - 1, let last = ipv4(part) {
+                bytes += last
+            } else {
+                return nil
+            }
+        }
+        return bytes
+    }
+
+    /// True for an address of 16 bytes.
+    package var isIPv6: Bool { bytes.count == 16 }
+
+    /// True for 127.0.0.0/8 and `::1`.
+    package var isLoopback: Bool {
+        isIPv6 ? bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 : bytes[0] == 127
+    }
+
+    /// The IPv4 address that an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) stands for; any other address unchanged.
+    package var unmapped: IPAddress {
+        guard isIn(Self.ipv4Mapped) else { return self }
+        return IPAddress(bytes: Array(bytes[12...])) ?? self
+    }
+
+    /// Returns the address with all bits behind the first `count` cleared.
+    package func masked(bits count: Int) -> IPAddress {
+        let masked = bytes.enumerated().map { index, byte in
+            byte & UInt8(truncatingIfNeeded: 0xFF00 >> max(0, min(8, count - index * 8)))
+        }
+        return IPAddress(bytes: masked) ?? self
+    }
+
+    /// Returns true if the first `count` bits are those of `network`, an address of the same family.
+    package func hasPrefix(_ network: IPAddress, bits count: Int) -> Bool {
+        bytes.count == network.bytes.count && (0...bytes.count * 8).contains(count)
+            && masked(bits: count) == network.masked(bits: count)
+    }
+}
+
+extension IPAddress: CustomStringConvertible {
+    /// The text of inet_ntop(3), which is RFC 5952's.
+    package var description: String {
+        guard isIPv6 else { return Self.dotted(bytes[...]) }
+        let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+        // The longest run of at least two zero groups, the first of several, is written as "::".
+        var gap = 0..<0
+        for start in groups.indices {
+            let length = groups[start...].prefix { $0 == 0 }.count
+            if length > max(1, gap.count) { gap = start..<start + length }
+        }
+        let carriesIPv4 = gap == 0..<6 || gap == 0..<5 && groups[5] == 0xFFFF
+        func text(_ range: Range<Int>) -> String { groups[range].map { String($0, radix: 16) }.joined(separator: ":") }
+        guard !gap.isEmpty else { return text(0..<8) }
+        guard carriesIPv4 else { return text(0..<gap.lowerBound) + "::" + text(gap.upperBound..<8) }
+        return (gap.count == 6 ? "::" : "::ffff:") + Self.dotted(bytes[12...])
+    }
+
+    private static func dotted(_ bytes: ArraySlice<UInt8>) -> String {
+        bytes.map { String($0) }.joined(separator: ".")
+    }
+}
+
+extension IPAddress {
+    private typealias Block = (network: IPAddress, bits: Int)
+
+    /// A Boolean value that indicates whether the address means the same host from everywhere.
+    ///
+    /// It does not if the address is loopback, private, link-local, shared (RFC 6598), multicast, for documentation or
+    /// reserved, or an IPv6 address that carries such an IPv4 address. Source: IANA's registries of special-purpose
+    /// addresses (RFC 6890) of 2025; addresses that they do not list count as not global.
+    package var isGlobal: Bool {
+        guard isIPv6 else { return !isIn(Self.special4) }
+        // IPv4-mapped, and the form in which an IPv6-only network translates IPv4 addresses (RFC 6052).
+        if isIn(Self.carriers) {
+            return IPAddress(bytes: Array(bytes[12...]))?.isGlobal ?? false
+        }
+        // 6to4.
+        if bytes[0] == 0x20, bytes[1] == 0x02 { return IPAddress(bytes: Array(bytes[2..<6]))?.isGlobal ?? false }
+        return bytes[0] & 0xE0 == 0x20 && !isIn(Self.special6)
+    }
+
+    private static let ipv4Mapped = blocks([("::ffff:0.0.0.0", 96)])
+    private static let carriers = blocks([("::ffff:0.0.0.0", 96), ("64:ff9b::", 96)])
+
+    private func isIn(_ blocks: [Block]) -> Bool { blocks.contains { hasPrefix($0.network, bits: $0.bits) } }
+
+    private static func blocks(_ texts: [(String, Int)]) -> [Block] {
+        texts.compactMap { text, bits in IPAddress(text).map { ($0, bits) } }
+    }
+
+    private static let special4 = blocks([
+        ("0.0.0.0", 8), ("10.0.0.0", 8), ("100.64.0.0", 10), ("127.0.0.0", 8), ("169.254.0.0", 16),
+        ("172.16.0.0", 12), ("192.0.0.0", 24), ("192.0.2.0", 24), ("192.88.99.0", 24), ("192.168.0.0", 16),
+        ("198.18.0.0", 15), ("198.51.100.0", 24), ("203.0.113.0", 24), ("224.0.0.0", 4), ("240.0.0.0", 4),
+    ])
+
+    /// Exceptions within 2000::/3.
+    private static let special6 = blocks([("2001::", 23), ("2001:db8::", 32), ("3fff::", 20)])
+}

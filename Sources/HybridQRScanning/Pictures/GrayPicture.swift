@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A grayscale picture: one byte per pixel, 0 for black, row by row without gaps.
+///
+/// The picture may show a secret code, so the memory is wiped on release and the pixels are never printed.
+public struct GrayPicture: Sendable {
+    /// Maximum number of pixels, enough for a phone camera with 48 million.
+    public static let maximumPixels = 50_000_000
+    /// Maximum width and height in pixels.
+    public static let maximumSide = 30_000
+    /// Maximum file size in bytes, enough for a color photograph with ``maximumPixels`` as PNG.
+    public static let maximumFileBytes = 150 << 20
+
+    /// Width in pixels.
+    public let width: Int
+    /// Height in pixels.
+    public let height: Int
+    private let memory: PixelMemory
+
+    /// Decodes a PNG or JPEG, depending on its first bytes.
+    ///
+    /// - Throws: ``PictureError``. Both decoders return their errors and never end the program.
+    public init(decoding bytes: [UInt8]) throws(PictureError) {
+        guard !bytes.isEmpty else { throw .empty }
+        if bytes.starts(with: PNG.signature) {
+            self = try PNG.decode(bytes)
+        } else if bytes.starts(with: JPEG.signature) {
+            self = try JPEG.decode(bytes)
+        } else {
+            throw .unknownFormat
+        }
+    }
+
+    /// Creates a picture from pixels.
+    ///
+    /// - Parameters:
+    ///   - width: Width, at least 1.
+    ///   - height: Height, at least 1.
+    ///   - pixels: `width` × `height` bytes.
+    /// - Throws: ``PictureError/tooLarge(width:height:)``, ``PictureError/outOfMemory``, or
+    ///   ``PictureError/damaged(_:)`` if the number of pixels is wrong.
+    public init(width: Int, height: Int, pixels: UnsafeRawBufferPointer) throws(PictureError) {
+        try self.init(width: width, height: height) { memory throws(PictureError) in
+            guard pixels.count == memory.count else { throw .damaged("its size is not that of its pixels") }
+            UnsafeMutableRawBufferPointer(memory).copyMemory(from: pixels)
+        }
+    }
+
+    /// Creates a picture whose pixels are written by `fill`; the size is checked before the allocation.
+    init(
+        width: Int,
+        height: Int,
+        fill: (UnsafeMutableBufferPointer<UInt8>) throws(PictureError) -> Void
+    ) throws(PictureError) {
+        try Self.checkSize(width, height)
+        self.width = width
+        self.height = height
+        memory = try PixelMemory(count: width * height, fill: fill)
+    }
+
+    /// Throws an error for a picture without pixels or with too many.
+    static func checkSize(_ width: Int, _ height: Int) throws(PictureError) {
+        guard width > 0, height > 0 else { throw .damaged("it has no pixels") }
+        guard width <= maximumSide, height <= maximumSide, width * height <= maximumPixels else {
+            throw .tooLarge(width: width, height: height)
+        }
+    }
+
+    /// Calls `body` with the pixels.
+    func withPixels<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try memory.withBytes(body)
+    }
+}
+
+extension GrayPicture: CustomStringConvertible, CustomReflectable {
+    /// The size only.
+    public var description: String { "GrayPicture(\(width) × \(height))" }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridBLEAdvert
+public import HybridCTAP
+public import HybridCaBLE
+public import HybridDataChannel
+internal import HybridThreads
+
+/// The authenticator's side of a ceremony, from the scanned code to the last response.
+///
+/// Compare ``ClientSession``, the other side of the same ceremony.
+///
+/// ```
+/// client                        relay                   authenticator
+///    │ ─────────────────────────── camera ───────── scans the code │
+///    │                            │ ←───────────── opens a tunnel │
+///    │                            │ routing ID ─────────────────→ │
+///    │ ←────────────────────────── Bluetooth ──────── advertises  │
+///    │ handshake 1 ───────────────────────────────→ verifies it,  │
+///    │                                      withdraws the advert  │
+///    │ ←──────────────────────────────── handshake 2, getInfo     │
+///    │ CTAP request ──────────────────────────────→ asks its user │
+///    │ ←──────────────────────────────────────── CTAP response    │
+///    │ shutdown ──────────────────────────────────→ closes        │
+/// ```
+///
+/// Until handshake message 1 verifies, the peer is unauthenticated: it receives no byte, and the user is not prompted.
+/// Each advert serves one ceremony; its nonce is fresh.
+///
+/// A client that offers L2CAP may connect without a relay (CTAP 2.3). Then the advert contains the PSM of this
+/// authenticator, and the first client that verifies over either transport is served. Unauthenticated peers over L2CAP
+/// receive no byte, are disconnected, and end nothing, because any device nearby can connect. If the relay is unusable,
+/// the ceremony continues over L2CAP.
+public struct AuthenticatorSession: Sendable {
+    /// The radio that sends the advert.
+    public let radio: BluetoothRadio
+    /// The relay of this authenticator.
+    public let relay: RelayEndpoint
+    /// The token for a relay that requires one.
+    public let bearerToken: BearerToken?
+    /// Limits for each wait.
+    public let timeouts: AuthenticatorTimeouts
+    /// True if a client that offers L2CAP may use it.
+    public let acceptsBLEChannel: Bool
+
+    /// Creates a session.
+    public init(
+        radio: BluetoothRadio,
+        relay: RelayEndpoint,
+        bearerToken: BearerToken? = nil,
+        timeouts: AuthenticatorTimeouts = AuthenticatorTimeouts(),
+        acceptsBLEChannel: Bool = true
+    ) {
+        self.radio = radio
+        self.relay = relay
+        self.bearerToken = bearerToken
+        self.timeouts = timeouts
+        self.acceptsBLEChannel = acceptsBLEChannel
+    }
+
+    /// Serves one client until it sends *shutdown* or disconnects.
+    ///
+    /// - Parameters:
+    ///   - offer: The scanned code.
+    ///   - info: The response to `authenticatorGetInfo`.
+    ///   - events: Called with each event.
+    ///   - answer: Answers a request. Its task is cancelled if the client disconnects meanwhile.
+    ///   - sent: Called after each response that was sent; a response that cannot be sent ends the session.
+    ///   - delivered: Called when a message of the client shows that it has the last response: *shutdown* or the next
+    ///     request.
+    /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
+    public func serve(
+        _ offer: QROffer,
+        info: AuthenticatorInfo,
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
+        delivered: @escaping @Sendable () async -> Void
+    ) async throws -> AuthenticatorOutcome {
+        try await AuthenticatorSessionFailure.wrapping {
+            let listener = await listener(for: offer, events)
+            defer { listener?.close() }
+            return try await withTunnel(for: offer, orOnly: listener, events) { tunnel in
+                let pending = PendingClientConnection(
+                    offer: offer,
+                    domain: relay.domain,
+                    tunnel: tunnel,
+                    listener: listener
+                )
+                let verified = try await pending.advertise(on: radio, timeouts.untilClient, events)
+                listener?.close()
+                events(.clientVerified(over: verified.transport.kind))
+                return try await verified.transport.use(insteadOf: tunnel) {
+                    let client = try await verified.completeHandshake(info)
+                    return try await client.serve(
+                        timeouts,
+                        events: events,
+                        answer: answer,
+                        sent: sent,
+                        delivered: delivered
+                    )
+                }
+            }
+        }
+    }
+
+    /// Listens for L2CAP connections if the client offers L2CAP and this computer supports it.
+    private func listener(
+        for offer: QROffer,
+        _ events: @Sendable (AuthenticatorEvent) -> Void
+    ) async -> L2CAPListener? {
+        guard acceptsBLEChannel, offer.channels.contains(.l2cap) else { return nil }
+        do throws(L2CAPError) {
+            let listener = try await radio.listener()
+            events(.listeningByRadio)
+            return listener
+        } catch {
+            events(.radioChannelFailed(RadioChannelFailure(error)))
+            return nil
+        }
+    }
+
+    /// Opens the tunnel.
+    ///
+    /// If that fails and there is a listener, `body` runs without a tunnel.
+    private func withTunnel(
+        for offer: QROffer,
+        orOnly listener: L2CAPListener?,
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        _ body: @escaping @Sendable (WebSocketTunnel?) async throws -> AuthenticatorOutcome
+    ) async throws -> AuthenticatorOutcome {
+        let isOpen = Locked(false)
+        let serving: @Sendable (WebSocketTunnel) async throws -> AuthenticatorOutcome = { tunnel in
+            isOpen.withLock { $0 = true }
+            events(.tunnelOpen(relay.domain))
+            return try await body(tunnel)
+        }
+        do {
+            return try await WebSocketTunnel.withTunnel(
+                .new(offer.secret.tunnelID),
+                at: relay,
+                bearerToken: bearerToken,
+                redirected: { events(.redirected($0)) },
+                serving
+            )
+        } catch let error as TunnelError where listener != nil && !isOpen.withLock({ $0 }) {
+            events(.relayUnusable(error))
+            return try await body(nil)
+        }
+    }
+}
+
+/// Limits for the waits of an authenticator.
+public struct AuthenticatorTimeouts: Sendable {
+    /// Time from the advert to handshake message 1.
+    public var untilClient: Duration = .seconds(60)
+    /// Time until the next request while none is being answered.
+    public var untilRequest: Duration = .seconds(60)
+
+    /// Creates the default limits.
+    public init() {}
+}
+
+/// An event of a ceremony.
+public enum AuthenticatorEvent: Sendable {
+    /// The relay redirects to another host, up to five times.
+    case redirected(RedirectStep)
+    /// The tunnel is open.
+    case tunnelOpen(TunnelDomain)
+    /// The advert is being sent.
+    case advertising
+    /// Clients can also connect over L2CAP.
+    case listeningByRadio
+    /// Clients cannot connect over L2CAP; only the relay is left.
+    case radioChannelFailed(RadioChannelFailure)
+    /// The relay cannot be used; only L2CAP is left.
+    case relayUnusable(TunnelError)
+    /// The client proved that it received the advert, which is withdrawn.
+    case clientVerified(over: DataChannelKind)
+    /// A request was received; `nil` if it cannot be parsed.
+    case request(CTAPCommand?)
+    /// The request was answered with this status.
+    case answered(CTAPStatus)
+}
+
+/// The end of a session that served a client.
+public enum AuthenticatorOutcome: Sendable, Equatable {
+    /// The client sent *shutdown*.
+    case shutDown
+    /// The channel closed between requests.
+    case clientLeft(ChannelCloseReason)
+    /// The channel closed while a request was being answered; the request had no effect.
+    case clientLeftDuringRequest(ChannelCloseReason)
+    /// The user agreed and the request was fulfilled, but the channel closed before the client received the response.
+    case answerLost(CTAPCommand, ChannelCloseReason)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
+
+/// Stage 1: a client can connect through the relay, over L2CAP, or both; the advert contains a fresh nonce.
+struct PendingClientConnection: Sendable {
+    let offer: QROffer
+    let eid: EID
+    let tunnel: WebSocketTunnel?
+    let listener: L2CAPListener?
+    /// Time for the first message of a client that connects over L2CAP.
+    var firstMessageTimeout = L2CAPAcceptor.firstMessageTimeout
+
+    init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
+        var generator = SystemRandomNumberGenerator()
+        self.offer = offer
+        // Without a tunnel there is no routing ID, and no client will use it.
+        let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
+        self.eid = EID(routingID: routingID, domain: domain, using: &generator)
+        self.tunnel = tunnel
+        self.listener = listener
+    }
+
+    /// Advertises until handshake message 1 of a client verifies.
+    func advertise(
+        on radio: BluetoothRadio,
+        _ limit: Duration,
+        _ events: @escaping @Sendable (AuthenticatorEvent) -> Void
+    ) async throws -> VerifiedClient {
+        try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), listener: listener) { advert in
+            events(.advertising)
+            return try await withThrowingTaskGroup(of: VerifiedClient.self) { group in
+                group.addTask {
+                    try await withDeadline(limit, orThrow: AuthenticatorSessionFailure.noClient) {
+                        try await awaitClient(events)
+                    }
+                }
+                group.addTask {
+                    throw await advert.waitUntilGone() ?? CancellationError() as any Error
+                }
+                defer { group.cancelAll() }
+                guard let verified = try await group.next() else { throw CancellationError() }
+                return verified
+            }
+        }
+    }
+
+    /// Waits for clients over both transports and returns the first one that verifies.
+    func awaitClient(_ events: @escaping @Sendable (AuthenticatorEvent) -> Void) async throws -> VerifiedClient {
+        try await withThrowingTaskGroup(of: VerifiedClient?.self) { group in
+            defer { group.cancelAll() }
+            if let tunnel { group.addTask { try await awaitClient(through: tunnel, events) } }
+            if let listener {
+                let acceptor = L2CAPAcceptor(listener, firstMessageTimeout: firstMessageTimeout)
+                group.addTask { try await acceptor.awaitClient(verify) }
+            }
+            for try await case let verified? in group { return verified }
+            // No transport is left.
+            throw AuthenticatorSessionFailure.notVerified
+        }
+    }
+
+    /// Waits for a client through the relay.
+    ///
+    /// There is one attempt: only a device that read the code, or the relay itself, can connect here.
+    ///
+    /// A first message that does not verify ends the ceremony, unless clients may also connect over L2CAP.
+    private func awaitClient(
+        through tunnel: WebSocketTunnel,
+        _ events: @Sendable (AuthenticatorEvent) -> Void
+    ) async throws -> VerifiedClient? {
+        do {
+            return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }, over: .webSocket(tunnel))
+        } catch let error as TunnelError where listener != nil {
+            events(.relayUnusable(error))
+            return nil
+        } catch is HandshakeError where listener != nil {
+            events(.relayUnusable(.messageRefused))
+            return nil
+        } catch let error as TunnelError where error == .messageRefused || error.reportsBadMessage {
+            throw AuthenticatorSessionFailure.notVerified
+        }
+    }
+
+    /// Verifies a client's first message; a message that does not verify gets no answer.
+    private func verify(
+        _ message1: HandshakeMessage,
+        over transport: Transport
+    ) throws(HandshakeError) -> VerifiedClient {
+        let handshake = ResponderHandshake(
+            clientKey: offer.clientKey,
+            psk: offer.secret.psk(for: eid),
+            ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        )
+        let answer = try handshake.answer(message1)
+        return VerifiedClient(
+            message2: answer.message2,
+            transport: transport,
+            channel: EncryptedChannel(over: transport.channel, keys: answer.keys)
+        )
+    }
+}
+
+/// The transport that a client used.
+enum Transport: Sendable {
+    case webSocket(WebSocketTunnel)
+    case l2cap(L2CAPChannel)
+
+    var channel: any MessageChannel {
+        switch self {
+        case .webSocket(let tunnel): tunnel
+        case .l2cap(let channel): channel
+        }
+    }
+
+    var kind: DataChannelKind {
+        switch self {
+        case .webSocket: .webSocket
+        case .l2cap: .l2cap
+        }
+    }
+
+    /// Runs `body`.
+    ///
+    /// With L2CAP, leaves the unused tunnel meanwhile and closes the channel afterwards.
+    func use<Result: Sendable>(
+        insteadOf tunnel: WebSocketTunnel?,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard case .l2cap(let channel) = self else { return try await body() }
+        async let leaving: Void? = tunnel?.close()
+        let result = try await channel.closing(after: body)
+        await leaving
+        return result
+    }
+}
+
+/// Stage 2: message 1 is verified, so the client is nearby; nothing was sent yet.
+struct VerifiedClient: Sendable {
+    let message2: HandshakeMessage
+    let transport: Transport
+    let channel: EncryptedChannel
+
+    /// Sends handshake message 2 and the post-handshake message.
+    func completeHandshake(_ info: AuthenticatorInfo) async throws -> ServedClient {
+        do {
+            try await transport.channel.send(WireMessage(bytes: message2.bytes))
+            try await channel.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: info.encoded)))
+        } catch let error as TunnelError
+            where transport.kind == .l2cap && (error.closeCode != nil || error == .connectionLost)
+        {
+            throw AuthenticatorSessionFailure.clientSilent
+        }
+        return ServedClient(channel: channel)
+    }
+}

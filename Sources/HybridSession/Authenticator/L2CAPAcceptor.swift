@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridDataChannel
+
+/// Accepts L2CAP connections until a client verifies.
+///
+/// Any device nearby can connect, so the failure of one connection ends nothing. An unauthenticated peer has not even
+/// proved that it has seen the code. Therefore the number of connections and the time for each are limited, and each
+/// attempt is a handshake of its own, whose keys are discarded on failure. The time is also short because the kernel
+/// withdraws the advert while a peer is connected.
+struct L2CAPAcceptor: Sendable {
+    /// Maximum number of simultaneous connections.
+    static let maximumConcurrent = 4
+    /// Maximum number of connections in total.
+    static let maximumConnections = 32
+    /// Default time for a client's first message.
+    static let firstMessageTimeout = Duration.seconds(5)
+
+    private enum Step: Sendable {
+        case accepted(L2CAPSocket)
+        case verified(VerifiedClient)
+        case disconnected
+    }
+
+    private let listener: L2CAPListener
+    private let timeout: Duration
+
+    init(_ listener: L2CAPListener, firstMessageTimeout: Duration) {
+        self.listener = listener
+        timeout = firstMessageTimeout
+    }
+
+    /// Waits for a client that verifies.
+    ///
+    /// - Returns: The client; `nil` after too many connections without one, or if the radio accepts no more.
+    func awaitClient(
+        _ verify: @escaping @Sendable (HandshakeMessage, Transport) throws(HandshakeError) -> VerifiedClient
+    ) async throws -> VerifiedClient? {
+        try await withThrowingTaskGroup(of: Step.self) { group in
+            defer { group.cancelAll() }
+            var (total, open, isAccepting) = (0, 0, false)
+            while true {
+                if !isAccepting, open < Self.maximumConcurrent, total < Self.maximumConnections {
+                    isAccepting = true
+                    group.addTask { .accepted(try await listener.next()) }
+                }
+                do {
+                    switch try await group.next() {
+                    case .accepted(let socket)?:
+                        (total, open, isAccepting) = (total + 1, open + 1, false)
+                        // With the listener closed, the kernel rejects further peers instead of letting them wait.
+                        if total == Self.maximumConnections { listener.close() }
+                        group.addTask { await verifyClient(on: socket, verify) }
+                    case .verified(let client)?: return client
+                    case .disconnected?: open -= 1
+                    case nil: return nil
+                    }
+                } catch is L2CAPError {
+                    // Clients that are connected already may still verify.
+                    (total, isAccepting) = (Self.maximumConnections, false)
+                    listener.close()
+                }
+            }
+        }
+    }
+
+    private func verifyClient(
+        on socket: L2CAPSocket,
+        _ verify: @escaping @Sendable (HandshakeMessage, Transport) throws(HandshakeError) -> VerifiedClient
+    ) async -> Step {
+        guard let channel = try? L2CAPChannel(socket) else { return .disconnected }
+        do {
+            let message1 = try await withDeadline(timeout, orThrow: AuthenticatorSessionFailure.noClient) {
+                try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
+            }
+            return .verified(try verify(message1, .l2cap(channel)))
+        } catch {
+            await channel.close()
+            return .disconnected
+        }
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
+
+/// Stage 3: the client may send requests, one at a time.
+///
+/// Reading continues while the user is asked: a client that cancels closes the tunnel or sends *shutdown*, and the
+/// prompt must then be closed. A second request before the first is answered is a protocol violation.
+struct ServedClient: Sendable {
+    let channel: EncryptedChannel
+
+    /// Maximum number of messages that a client may send.
+    static let maximumMessages = 64
+
+    func serve(
+        _ timeouts: AuthenticatorTimeouts,
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
+        delivered: @escaping @Sendable () async -> Void
+    ) async throws -> AuthenticatorOutcome {
+        try await withThrowingTaskGroup(of: Service.Step.self) { group in
+            defer { group.cancelAll() }
+            var service = Service(
+                channel: channel,
+                timeouts: timeouts,
+                events: events,
+                answer: answer,
+                sent: sent,
+                delivered: delivered
+            )
+            service.receiveNext(&group)
+            service.startIdleTimer(&group)
+            while let step = try await group.next() {
+                if let outcome = try await service.handle(step, &group) { return outcome }
+            }
+            return .clientLeft(.connectionLost)
+        }
+    }
+}
+
+/// The state of a served client.
+private struct Service {
+    typealias Group = ThrowingTaskGroup<Step, any Error>
+
+    enum Step: Sendable {
+        case received(ChannelMessage)
+        case ended(any Error)
+        case answered(Answer)
+        case idle
+    }
+
+    /// A response with its request; the request is `nil` if it could not be parsed.
+    struct Answer: Sendable {
+        let request: CTAPRequest?
+        let response: CTAPResponse
+
+        /// Returns the outcome if the client never receives the response.
+        func outcome(_ reason: ChannelCloseReason) -> AuthenticatorOutcome {
+            switch request {
+            case .makeCredential where response.status == .success: .answerLost(.makeCredential, reason)
+            case .getAssertion where response.status == .success: .answerLost(.getAssertion, reason)
+            default: .clientLeftDuringRequest(reason)
+            }
+        }
+    }
+
+    let channel: EncryptedChannel
+    let timeouts: AuthenticatorTimeouts
+    let events: @Sendable (AuthenticatorEvent) -> Void
+    let answer: @Sendable (CTAPRequest) async -> CTAPResponse
+    let sent: @Sendable () async -> Void
+    let delivered: @Sendable () async -> Void
+
+    /// True while a request is being answered.
+    private var isBusy = false
+    /// True if the last request was answered and the client has not yet confirmed the response.
+    private var awaitsConfirmation = false
+    private var receivedMessages = 0
+    private var parsedRequests = 0
+    private var unparsedRequests = 0
+    /// Number of idle timers that are running.
+    private var idleTimers = 0
+
+    init(
+        channel: EncryptedChannel,
+        timeouts: AuthenticatorTimeouts,
+        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
+        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
+        sent: @escaping @Sendable () async -> Void,
+        delivered: @escaping @Sendable () async -> Void
+    ) {
+        self.channel = channel
+        self.timeouts = timeouts
+        self.events = events
+        self.answer = answer
+        self.sent = sent
+        self.delivered = delivered
+    }
+
+    func receiveNext(_ group: inout Group) {
+        group.addTask { [channel] in
+            do {
+                return .received(try await channel.receive())
+            } catch {
+                return .ended(error)
+            }
+        }
+    }
+
+    mutating func startIdleTimer(_ group: inout Group) {
+        idleTimers += 1
+        group.addTask { [timeouts] in
+            try? await Task.sleep(for: timeouts.untilRequest)
+            return .idle
+        }
+    }
+
+    /// Handles one step.
+    ///
+    /// - Returns: The outcome if the session is over.
+    mutating func handle(_ step: Step, _ group: inout Group) async throws -> AuthenticatorOutcome? {
+        switch step {
+        case .received(let message):
+            if let outcome = try await receive(message, &group) { return outcome }
+            receivedMessages += 1
+            guard receivedMessages < ServedClient.maximumMessages else {
+                throw AuthenticatorSessionFailure.clientMisbehaved("it sent too many messages")
+            }
+            receiveNext(&group)
+            return nil
+        case .answered(let answer): return try await send(answer, &group)
+        case .ended(let error): return try await end(error, &group)
+        case .idle:
+            // Only the last timer counts; the others belong to earlier waits.
+            idleTimers -= 1
+            guard !isBusy, idleTimers == 0 else { return nil }
+            guard receivedMessages > 0 else { throw AuthenticatorSessionFailure.clientSilent }
+            return try checked(.clientLeft(.timedOut))
+        }
+    }
+
+    private mutating func receive(
+        _ message: ChannelMessage,
+        _ group: inout Group
+    ) async throws -> AuthenticatorOutcome? {
+        switch message {
+        case .update: return nil
+        case .json: throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
+        case .shutdown:
+            guard !isBusy else { return try await cancelPrompt(.peerClosed, &group) }
+            // A client sends shutdown when it has the response.
+            if awaitsConfirmation { await delivered() }
+            return try checked(.shutDown)
+        case .ctap(let payload):
+            guard !isBusy else {
+                throw AuthenticatorSessionFailure.clientMisbehaved("it sent a request before the last one was answered")
+            }
+            if awaitsConfirmation { await delivered() }
+            (isBusy, awaitsConfirmation) = (true, false)
+            do throws(CTAPRequestError) {
+                let request = try CTAPRequest(parsing: payload.bytes)
+                parsedRequests += 1
+                events(.request(request.command))
+                group.addTask { [answer] in .answered(Answer(request: request, response: await answer(request))) }
+            } catch {
+                unparsedRequests += 1
+                events(.request(nil))
+                group.addTask { .answered(Answer(request: nil, response: .failure(error.status))) }
+            }
+            return nil
+        }
+    }
+
+    /// Sends a response; if that fails, it is lost.
+    private mutating func send(_ answer: Answer, _ group: inout Group) async throws -> AuthenticatorOutcome? {
+        isBusy = false
+        do {
+            try await channel.send(.ctap(CTAPPayload(bytes: answer.response.encoded)))
+        } catch {
+            guard let reason = ChannelCloseReason(error) else { throw error }
+            return answer.outcome(reason)
+        }
+        await sent()
+        awaitsConfirmation = true
+        events(.answered(answer.response.status))
+        startIdleTimer(&group)
+        return nil
+    }
+
+    /// Returns the outcome after the channel ended.
+    private func end(_ error: any Error, _ group: inout Group) async throws -> AuthenticatorOutcome {
+        try Task.checkCancellation()
+        let reason = ChannelCloseReason(error)
+        let outcome = isBusy ? try await cancelPrompt(reason ?? .protocolViolation, &group) : nil
+        // A passkey that was just saved is reported first, whatever the fault of the client.
+        if let outcome, case .answerLost = outcome { return outcome }
+        if let error = error as? TunnelError, error.reportsBadMessage {
+            throw AuthenticatorSessionFailure.clientMisbehaved("it sent a message that relays reject")
+        }
+        guard let reason else { throw error }
+        return try outcome ?? checked(.clientLeft(reason))
+    }
+
+    /// Closes the prompt, and returns the outcome, which depends on whether the user had just agreed.
+    private func cancelPrompt(
+        _ reason: ChannelCloseReason,
+        _ group: inout Group
+    ) async throws -> AuthenticatorOutcome {
+        group.cancelAll()
+        while let step = try await group.next() {
+            if case .answered(let answer) = step { return answer.outcome(reason) }
+        }
+        return .clientLeftDuringRequest(reason)
+    }
+
+    /// Throws instead of returning `outcome` if the client sent only requests that cannot be parsed.
+    private func checked(_ outcome: AuthenticatorOutcome) throws -> AuthenticatorOutcome {
+        guard unparsedRequests == 0 || parsedRequests > 0 else {
+            throw AuthenticatorSessionFailure.clientMisbehaved("none of its requests can be parsed")
+        }
+        return outcome
+    }
+}

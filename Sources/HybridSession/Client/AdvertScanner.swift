@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridBLEAdvert
+internal import HybridCaBLE
+internal import HybridThreads
+
+/// Scans until an advert decrypts under one key, also across periods without Bluetooth.
+final class AdvertScanner: Sendable {
+    private struct State {
+        var hasScanned = false
+        var error: RadioError?
+    }
+
+    private let radio: BluetoothRadio
+    private let state = Locked(State())
+
+    init(_ radio: BluetoothRadio) { self.radio = radio }
+
+    /// The reason why the radio does not scan now; `nil` while it scans.
+    var currentError: RadioError? { state.withLock { $0.error } }
+
+    /// An advert that the key decrypted.
+    struct Match: Sendable {
+        let eid: EID
+        /// The L2CAP route to its sender or the reason why it is unusable; `nil` if none was offered or advertised.
+        let route: Result<L2CAPRoute, L2CAPError>?
+    }
+
+    /// Returns the first advert that decrypts under the key.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the code that is shown.
+    ///   - offersL2CAP: True if the code offers L2CAP.
+    ///   - scanning: Called each time the radio starts to scan; the argument is true the first time.
+    ///   - lost: Called each time Bluetooth becomes unavailable.
+    /// - Throws: `RadioError` if Bluetooth fails before the first scan or permanently; `CancellationError`.
+    func scan(
+        for key: EIDKey,
+        offersL2CAP: Bool,
+        scanning: @escaping @Sendable (_ isFirst: Bool) -> Void,
+        lost: @Sendable (RadioError) -> Void
+    ) async throws -> Match {
+        let started: @Sendable () -> Void = { [self] in
+            scanning(
+                state.withLock { state in
+                    defer { state = State(hasScanned: true) }
+                    return !state.hasScanned
+                }
+            )
+        }
+        var current = radio
+        while true {
+            do {
+                let match = try await Self.scan(with: current, for: key, offersL2CAP, scanning: started)
+                await close(current)
+                return match
+            } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
+                state.withLock { $0.error = error }
+                lost(error)
+                await close(current)
+                current = try await current.reopened()
+            } catch {
+                await close(current)
+                throw error
+            }
+        }
+    }
+
+    /// Closes `radio` unless it is the caller's.
+    private func close(_ radio: BluetoothRadio) async {
+        if radio !== self.radio { await radio.close() }
+    }
+
+    private static func scan(
+        with radio: BluetoothRadio,
+        for key: EIDKey,
+        _ offersL2CAP: Bool,
+        scanning: @escaping @Sendable () -> Void
+    ) async throws -> Match {
+        // Filtered on arrival, so that a flood of foreign adverts cannot displace the right one from a queue.
+        let isOurs: @Sendable (ReceivedAdvert) -> Bool = { EID.open($0.advert, with: key) != nil }
+        return try await radio.withScan(for: isOurs) { adverts in
+            scanning()
+            for try await received in adverts {
+                guard let eid = EID.open(received.advert, with: key) else { continue }
+                guard offersL2CAP, let psm = AdvertSuffix(reading: received.suffix).psm else {
+                    return Match(eid: eid, route: nil)
+                }
+                do throws(L2CAPError) {
+                    return Match(eid: eid, route: .success(try await radio.route(to: received, psm: psm)))
+                } catch {
+                    return Match(eid: eid, route: .failure(error))
+                }
+            }
+            // The sequence also ends when the task is cancelled.
+            try Task.checkCancellation()
+            throw RadioError.bluetoothServiceGone
+        }
+    }
+}

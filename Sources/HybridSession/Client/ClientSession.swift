@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridBLEAdvert
+public import HybridCTAP
+public import HybridCaBLE
+public import HybridDataChannel
+
+/// The client's side of a ceremony, from the QR code to the CTAP response.
+///
+/// Compare ``AuthenticatorSession``, the other side of the same ceremony.
+///
+/// ```
+/// client                        relay                   authenticator
+///    │ shows the QR code ──────── camera ─────────────────────→ │
+///    │ receives the advert ←───── Bluetooth ─────────────────── │
+///    │ joins the tunnel ────────→ │ ←────────────────────────── │
+///    │ handshake 1 ─────────────────────────────────────────→   │
+///    │ ←───────────────────────────────── handshake 2, getInfo  │
+///    │ CTAP request ────────────────────────────────────────→   │ asks its user
+///    │ ←──────────────────────────────────────── CTAP response  │
+///    │ shutdown ────────────────────────────────────────────→   │
+/// ```
+///
+/// Each stage is a value that the next one consumes, so no stage can be skipped or run twice.
+///
+/// The transport may also be an L2CAP channel without a relay (CTAP 2.3), if the code offers it and the advert contains
+/// a PSM. L2CAP is tried first. If it fails before the phone has answered the handshake, the client falls back to the
+/// relay, with a new handshake.
+public struct ClientSession: Sendable {
+    /// The radio that scans for adverts.
+    public let radio: BluetoothRadio
+    /// Settings of the connection to the relay that the advert names.
+    public let network: NetworkConfiguration
+    /// Limits for each wait.
+    public let timeouts: ClientTimeouts
+    /// True if the code also offers L2CAP; always false with a virtual radio.
+    public let offersBLEChannel: Bool
+
+    /// Creates a session.
+    public init(
+        radio: BluetoothRadio,
+        network: NetworkConfiguration,
+        timeouts: ClientTimeouts = ClientTimeouts(),
+        offersBLEChannel: Bool = false
+    ) {
+        self.radio = radio
+        self.network = network
+        self.timeouts = timeouts
+        self.offersBLEChannel = offersBLEChannel && !radio.isVirtual
+    }
+
+    /// Performs one ceremony; events arrive in order, beginning with ``ClientEvent/codeReady(_:)``.
+    ///
+    /// - Throws: ``ClientFailure``, `CancellationError`.
+    public func perform(
+        _ request: CTAPRequest,
+        events: @escaping @Sendable (ClientEvent) -> Void
+    ) async throws -> ClientResult {
+        try await perform(request, for: { _ throws(Never) in request }, events: events)
+    }
+
+    /// Performs one ceremony whose request depends on the phone's `authenticatorGetInfo` response.
+    ///
+    /// - Parameters:
+    ///   - request: The request for a phone that supports everything; the code contains a hint at its kind.
+    ///   - adapted: Returns the request for this phone. If it throws, the ceremony ends before the user is asked.
+    ///   - events: Called with each event.
+    /// - Throws: ``ClientFailure``, `CancellationError`, and errors of `adapted`.
+    public func perform<Unfit: Error>(
+        _ request: CTAPRequest,
+        for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
+        events: @escaping @Sendable (ClientEvent) -> Void
+    ) async throws -> ClientResult {
+        let code = ShownCode(hint: request.hint, channels: offersBLEChannel ? [.webSocket, .l2cap] : [.webSocket])
+        let nearby = try await code.awaitPhone(radio, timeouts.untilPhoneFound, events: events)
+        events(.phoneFound)
+        let outcome: Result<ClientResult, Unfit> = try await ClientFailure.wrapping {
+            if let connection = try await nearby.connectByRadio(timeouts, events: events) {
+                return try await connection.use { try await exchange(with: $0, for: adapted, events: events) }
+            }
+            let relay = try nearby.relay(network)
+            events(.connecting(relay.domain))
+            return try await WebSocketTunnel.withTunnel(
+                nearby.path,
+                at: relay,
+                redirected: { events(.redirected($0)) }
+            ) { tunnel in
+                let connected = try await nearby.performHandshake(over: tunnel, timeouts.handshake)
+                return try await exchange(with: connected, for: adapted, events: events)
+            }
+        }
+        return try outcome.get()
+    }
+
+    private func exchange<Unfit: Error>(
+        with connected: ConnectedPhone,
+        for adapted: @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
+        events: @Sendable (ClientEvent) -> Void
+    ) async throws -> Result<ClientResult, Unfit> {
+        let phone = try await connected.receiveInfo(timeouts.handshake)
+        let request: CTAPRequest
+        do throws(Unfit) {
+            request = try adapted(phone.info)
+        } catch {
+            await phone.shutDown()
+            return .failure(error)
+        }
+        events(.waitingForUser)
+        let response = try await phone.exchange(request, timeouts.untilAnswered)
+        events(.answered)
+        return .success(ClientResult(response: response, info: phone.info))
+    }
+}
+
+/// The result of a ceremony.
+public struct ClientResult: Sendable {
+    /// The response; its status may be a refusal.
+    public let response: CTAPResponse
+    /// The phone's `authenticatorGetInfo` response.
+    public let info: AuthenticatorInfo
+}
+
+/// Limits for the waits of a client.
+public struct ClientTimeouts: Sendable {
+    /// Time until an advert is received.
+    public var untilPhoneFound: Duration = .seconds(120)
+    /// Time for an L2CAP connection, first and second attempt together.
+    public var connectingByRadio: Duration = .seconds(12)
+    /// Time for each message of the handshake.
+    public var handshake: Duration = .seconds(15)
+    /// Time until the user has answered on the phone.
+    public var untilAnswered: Duration = .seconds(120)
+
+    /// Creates the default limits.
+    public init() {}
+}
+
+/// An event of a ceremony.
+///
+/// Each occurs at most once, except those of the radio and redirections.
+public enum ClientEvent: Sendable {
+    /// The radio scans; the code can be shown now.
+    case codeReady(QROffer)
+    /// Bluetooth became unavailable; the session waits for it.
+    case radioLost(RadioError)
+    /// The radio scans again.
+    case radioRestored
+    /// An advert was decrypted with the key of this code.
+    case phoneFound
+    /// An L2CAP connection to the phone is being opened.
+    case connectingByRadio
+    /// The L2CAP connection is open; the handshake follows.
+    case connectedByRadio
+    /// The L2CAP connection failed; the session falls back to the relay.
+    case radioChannelFailed(RadioChannelFailure)
+    /// The tunnel at this relay is being joined.
+    case connecting(TunnelDomain)
+    /// The relay redirects to another host, up to five times.
+    case redirected(RedirectStep)
+    /// The phone's user is about to be asked.
+    case waitingForUser
+    /// The phone has answered.
+    case answered
+}

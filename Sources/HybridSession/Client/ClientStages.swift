@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridBLEAdvert
+internal import HybridCTAP
+internal import HybridCaBLE
+internal import HybridDataChannel
+internal import HybridPrimitives
+
+/// Stage 1: the keys exist and the code can be shown.
+struct ShownCode: Sendable {
+    let offer: QROffer
+    private let clientKey: P256.KeyAgreement.PrivateKey
+
+    init(hint: RequestHint, channels: [DataChannelKind]) {
+        var generator = SystemRandomNumberGenerator()
+        clientKey = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        offer = QROffer(
+            clientKey: clientKey.publicKey,
+            secret: QRSecret(using: &generator),
+            created: WallClock.realtime.now(),
+            hint: hint,
+            channels: channels
+        )
+    }
+
+    /// Starts to scan, reports the code, and waits for the first advert that its key decrypts.
+    ///
+    /// The scan starts first, so that no advert is missed. If Bluetooth becomes unavailable, the code stays valid, and
+    /// the session waits for Bluetooth within the same limit.
+    func awaitPhone(
+        _ radio: BluetoothRadio,
+        _ limit: Duration,
+        events: @escaping @Sendable (ClientEvent) -> Void
+    ) async throws -> NearbyPhone {
+        let key = offer.secret.eidKey
+        let scanner = AdvertScanner(radio)
+        do {
+            let match = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
+                try await scanner.scan(for: key, offersL2CAP: offer.channels.contains(.l2cap)) { isFirst in
+                    events(isFirst ? .codeReady(offer) : .radioRestored)
+                } lost: {
+                    events(.radioLost($0))
+                }
+            }
+            return NearbyPhone(offer: offer, clientKey: clientKey, eid: match.eid, l2capRoute: match.route)
+        } catch let error as RadioError {
+            throw ClientFailure.radio(error)
+        } catch let error as ClientFailure where error == .phoneNotNearby {
+            // While Bluetooth is unavailable, a missing advert does not mean that no phone is near.
+            throw scanner.currentError.map(ClientFailure.radio) ?? error
+        }
+    }
+}
+
+/// Stage 2: the advert is decrypted.
+///
+/// It names the relay and contributes to the pre-shared key.
+struct NearbyPhone: Sendable {
+    let offer: QROffer
+    let clientKey: P256.KeyAgreement.PrivateKey
+    let eid: EID
+    /// The L2CAP route to the phone or the reason why it is unusable; `nil` if none was offered or advertised.
+    let l2capRoute: Result<L2CAPRoute, L2CAPError>?
+
+    var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
+
+    func relay(_ network: NetworkConfiguration) throws -> RelayEndpoint {
+        guard let domain = eid.domain else { throw ClientFailure.unknownRelay }
+        return RelayEndpoint(domain: domain, network: network)
+    }
+
+    /// Performs a new handshake over `channel`; each channel needs its own.
+    func performHandshake(over channel: some MessageChannel, _ limit: Duration) async throws -> ConnectedPhone {
+        let handshake = try InitiatorHandshake(
+            clientKey: clientKey,
+            psk: offer.secret.psk(for: eid),
+            ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
+        )
+        let message1 = WireMessage(bytes: handshake.message1.bytes)
+        let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
+            // Sending counts towards the limit, too: the peer may accept no bytes.
+            try await channel.send(message1)
+            return try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
+        }
+        let keys = try handshake.finish(message2)
+        return ConnectedPhone(channel: EncryptedChannel(over: channel, keys: keys))
+    }
+}
+
+/// Stage 3: the channel is encrypted; the phone sends its `authenticatorGetInfo` response.
+struct ConnectedPhone: Sendable {
+    let channel: EncryptedChannel
+
+    func receiveInfo(_ limit: Duration) async throws -> ReadyPhone {
+        let message = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
+            try await channel.receivePostHandshake()
+        }
+        guard message.features.contains(.ctap), let encoded = message.info else { throw ClientFailure.phoneLacksCTAP }
+        do {
+            return ReadyPhone(channel: channel, info: try AuthenticatorInfo(parsing: encoded.bytes))
+        } catch {
+            throw ClientFailure.phoneMisbehaved("its getInfo response can't be read")
+        }
+    }
+}
+
+/// Stage 4: the phone accepts requests, one at a time.
+struct ReadyPhone: Sendable {
+    let channel: EncryptedChannel
+    let info: AuthenticatorInfo
+
+    /// Maximum number of updates that the phone may send before its response.
+    static let maximumUpdates = 16
+
+    /// Sends the request, waits for the response, and always sends *shutdown*, so that the phone closes its prompt.
+    func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
+        do {
+            let response = try await response(to: request, limit)
+            await shutDown()
+            return response
+        } catch {
+            await shutDown()
+            throw error
+        }
+    }
+
+    private func response(to request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
+        try await channel.send(.ctap(CTAPPayload(bytes: request.encoded)))
+        return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
+            for _ in 0...Self.maximumUpdates {
+                switch try await channel.receive() {
+                case .ctap(let payload): return try CTAPResponse(parsing: payload.bytes)
+                // Linking information is not stored.
+                case .update: continue
+                // webauthn-rs's authenticator sends shutdown although only clients should; no response will follow.
+                case .shutdown: throw TunnelError.closed(code: 1000)
+                case .json: throw ClientFailure.phoneMisbehaved("it answered with JSON instead of CTAP")
+                }
+            }
+            throw ClientFailure.phoneMisbehaved("it sends too many updates")
+        }
+    }
+
+    /// Sends *shutdown*, also from a cancelled task; errors are ignored because the phone may be gone already.
+    ///
+    /// The limit must be short, because a user who presses Ctrl-C waits that long if the connection accepts no data. It
+    /// must be long enough for a busy computer to send the message.
+    func shutDown() async {
+        let channel = channel
+        await Task {
+            try? await withDeadline(.seconds(5), orThrow: ClientFailure.phoneVanished) {
+                try await channel.send(.shutdown)
+            }
+        }.value
+    }
+}
+
+extension CTAPRequest {
+    var hint: RequestHint { command == .makeCredential ? .makeCredential : .getAssertion }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridAuthenticator
+internal import HybridPrimitives
+
+/// Blocking work on the files of a vault; every function runs on a dedicated thread.
+struct VaultFiles: Sendable {
+    let directory: Directory
+    let identity: VaultIdentity
+    let state: LocalState
+    let location: VaultLocation
+
+    /// Outcome of trying a PIN.
+    enum UnlockResult: Sendable {
+        case opened(SymmetricKey, warnings: [VaultWarning], isBackedUp: Bool)
+        case wrongPIN(attemptsLeft: Int)
+        case lockedOut(seconds: Int)
+    }
+
+    /// Counts the attempt, tries the PIN, then verifies every record.
+    ///
+    /// - Parameter checkingRecords: False if the user is about to accept the records as they are.
+    func unlock(with pin: PIN, checkingRecords: Bool = true) throws(VaultError) -> UnlockResult {
+        let clock = location.clock
+        return try state.withLock { () throws(VaultError) in
+            let slot = try state.pinSlot()
+            let device = try state.device()
+            guard device.id == slot.device else { throw .damaged("the PIN slot is of another device") }
+            var attempts = try state.attempts()
+            let before = attempts
+            let remaining = attempts.remaining(now: clock.now())
+            guard remaining == 0 else {
+                if attempts != before { try state.write(attempts) }
+                return .lockedOut(seconds: Int(remaining))
+            }
+            attempts.begin(now: clock.now())
+            try state.write(attempts)
+            let key: SymmetricKey?
+            do throws(VaultError) {
+                key = try slot.open(pin: pin, device: device)
+            } catch {
+                // The PIN was not tried, so the attempt does not count.
+                try state.write(before)
+                throw error
+            }
+            guard let key else { return .wrongPIN(attemptsLeft: attempts.left) }
+            try state.write(AttemptCounter())
+            guard checkingRecords else {
+                let key = try currentKey(key, pin: pin, scrypt: slot.scrypt)
+                return .opened(key, warnings: [], isBackedUp: false)
+            }
+            let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
+            let records = try records(key: newest)
+            removeSupersededRevisions(records, device: device.id)
+            return .opened(
+                newest,
+                warnings: records.warnings + records.unusable,
+                isBackedUp: state.lastBackup(newest)?.covers(records) ?? false
+            )
+        }
+    }
+
+    /// Reads and verifies all records again.
+    func load(key: SymmetricKey) throws(VaultError) -> VaultRecords {
+        try state.withLock { () throws(VaultError) in try records(key: key) }
+    }
+
+    /// Writes one revision of one record, which `make` derives from the present records.
+    func write(
+        key: SymmetricKey,
+        _ make: (VaultRecords) throws(VaultError) -> (id: RecordID, body: RecordBody)
+    ) throws(VaultError) {
+        try state.withLock { () throws(VaultError) in
+            let records = try records(key: key)
+            var seen = try state.seen(KeyRing(key))
+            let (id, body) = try make(records)
+            guard records.all[id] != nil || records.count < VaultRecords.maximumCount else {
+                throw .tooLarge(
+                    "it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault"
+                )
+            }
+            let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
+            try write(try seal(body, id: id, revision: revision, key: key))
+            // The revision is durable now. If the record of seen revisions cannot be written, the next unlocking
+            // updates it. A deletion is the exception: a server that withholds it until then would silently undo it,
+            // so it is not reported as done.
+            let isDeleted = body.kind == RecordBody.tombstone
+            seen.insert(id, newest: revision, isDeleted: isDeleted)
+            do throws(VaultError) {
+                try state.write(seen, key: key)
+            } catch {
+                if isDeleted { throw .deletionNotRecorded(error.detail) }
+            }
+        }
+    }
+
+    /// Replaces the PIN slot of this device.
+    func changePIN(key: SymmetricKey, to pin: PIN) throws(VaultError) {
+        guard pin.isLongEnough else { throw .pinTooShort }
+        try state.withLock { () throws(VaultError) in
+            try checkKeyIsCurrent(key)
+            let device = try state.device()
+            try state.write(
+                PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
+            )
+        }
+    }
+
+    /// Reads all records under a key, checks them against the revisions seen before, and adds new ones to those.
+    func records(key: SymmetricKey) throws(VaultError) -> VaultRecords {
+        let ring = try ring(key)
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity)
+        var seen = try state.seen(ring)
+        let before = seen
+        try records.check(against: &seen)
+        if seen != before { try state.write(seen, key: key) }
+        return records
+    }
+
+    /// Refuses a key that was replaced while the user was prompted; the caller holds the lock.
+    ///
+    /// A slot written under the old key would replace the only copy of the current key. The record of seen revisions
+    /// is checked first: it is sealed under the newest key, and no sync server can withhold it.
+    ///
+    /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
+    func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) {
+        guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { throw .locked }
+        _ = try ring(key)
+    }
+
+    /// Returns a key together with the keys that it replaced.
+    func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
+        try KeyRing(key, in: directory, identity: identity)
+    }
+
+    /// Returns this device's next revision of a record.
+    func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
+        let (counter, overflow) = (newest?.counter ?? 0).addingReportingOverflow(1)
+        guard !overflow else {
+            let path = "\(VaultDirectory.recordsName)/\(id)/\(UInt64.max)-…"
+            throw .tooLarge("\(path) was forged, and no revision can follow it; delete that file")
+        }
+        return Revision(counter: counter, device: device)
+    }
+
+    /// Seals one revision of a record.
+    func seal(
+        _ body: RecordBody,
+        id: RecordID,
+        revision: Revision,
+        key: SymmetricKey
+    ) throws(VaultError) -> RecordFile {
+        guard let file = RecordFile(sealing: body, id: id, revision: revision, key: key, identity: identity) else {
+            throw .tooLarge("a record would be longer than 256 KiB")
+        }
+        return file
+    }
+
+    /// Writes one revision durably.
+    func write(_ file: RecordFile) throws(VaultError) {
+        do {
+            let records = try directory.makeSubdirectory(VaultDirectory.recordsName)
+            let record = try records.makeSubdirectory(file.id.description)
+            try record.write(file.revision.fileName, file.bytes, replacing: false)
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.reason)")
+        }
+    }
+
+    /// Removes files from `records/` durably.
+    func remove(_ files: [VaultRecords.Found]) throws(VaultError) {
+        do {
+            guard !files.isEmpty else { return }
+            let records = try directory.subdirectory(VaultDirectory.recordsName)
+            for (name, files) in Dictionary(grouping: files, by: \.directory) {
+                try records.subdirectory(name).remove(files.map(\.name))
+            }
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.reason)")
+        }
+    }
+
+    /// Removes superseded revisions of this device that are older than thirty days.
+    ///
+    /// Until then they help to find out what happened. Each device removes only its own revisions, so that no two
+    /// devices change the same file while a sync tool runs.
+    private func removeSupersededRevisions(_ records: VaultRecords, device: DeviceID) {
+        guard let root = try? directory.subdirectory(VaultDirectory.recordsName) else { return }
+        let now = location.clock.now()
+        let old = records.files.filter { found in
+            guard !found.isOutdated, found.file.revision.device == device, let record = records.all[found.file.id],
+                found.file.revision < record.newest, found.file != record.current,
+                let written = (try? root.subdirectory(found.directory))?.modified(found.name)
+            else { return false }
+            return now > written && now - written > Self.supersededSeconds
+        }
+        // Best effort; the next unlocking tries again.
+        try? remove(old)
+    }
+
+    private static let supersededSeconds: UInt64 = 30 * 24 * 3600
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+
+/// Paths of a vault and of the local state that this device keeps about it.
+public struct VaultLocation: Sendable {
+    /// Absolute path of the vault directory.
+    public let directory: String
+    /// Absolute path of this program's directory under `$XDG_STATE_HOME`.
+    public let stateDirectory: String
+
+    /// Clock for lockouts and timestamps; tests set their own.
+    var clock = WallClock.realtime
+    /// Cost of new slots; tests set a lower one.
+    var scrypt = Scrypt.standard
+
+    /// Creates a location; relative paths start at the current directory.
+    public init(directory: String, stateDirectory: String) {
+        self.directory = AbsolutePath.normalize(directory)
+        self.stateDirectory = AbsolutePath.normalize(stateDirectory)
+    }
+}

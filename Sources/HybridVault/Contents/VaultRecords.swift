@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridCTAP
+
+/// All authentic files in `records/`, reduced to the current revision of each record.
+///
+/// Any set of authentic files is a valid vault, wherever in `records/` they are and whatever suffix a sync tool added:
+/// each is identified by its header. The highest revision is current, but a tombstone always wins.
+struct VaultRecords {
+    /// Limit of the records that are written.
+    static let maximumCount = 10_000
+    /// Limit of the names that are read.
+    ///
+    /// It is higher than ``maximumCount``, so that the union of several full vaults still opens and records can be
+    /// deleted.
+    static let maximumNames = 15_000
+    /// Limit of the revisions of one record.
+    private static let maximumRevisions = 1000
+    /// Highest plausible counter under a replaced key; higher ones are forged.
+    private static let maximumCounterTakenOver = UInt64.max / 2
+
+    /// One record.
+    struct Record {
+        /// The highest revision of any kind; the next one is one above its counter.
+        var newest: Revision
+        /// The current revision.
+        var current: RecordFile
+        /// Content of the current revision.
+        var body: RecordBody
+        /// Key under which the current revision is sealed.
+        var key: SymmetricKey
+
+        /// True if the record is a tombstone.
+        var isDeleted: Bool { body.kind == RecordBody.tombstone }
+    }
+
+    /// All records, including deleted ones.
+    private(set) var all: [RecordID: Record] = [:]
+    /// Number of names in `records/`, including those of unreadable records.
+    private(set) var count = 0
+    /// Files that were ignored.
+    private(set) var warnings: [VaultWarning] = []
+    /// Authentic files.
+    private(set) var files: [Found] = []
+
+    /// An authentic file and its place in `records/`.
+    struct Found {
+        let directory: String
+        let name: String
+        let file: RecordFile
+        /// True if the file is sealed under a replaced key.
+        let isOutdated: Bool
+        /// True if the file was considered in choosing the current revision.
+        let isTrusted: Bool
+        /// True if the file is a tombstone.
+        let isTombstone: Bool
+    }
+
+    /// Keys whose revisions are trusted.
+    ///
+    /// An attacker who has a replaced vault key can still write under it, deletions included. Revisions under such a
+    /// key are therefore trusted only during a rekey, or if the user has accepted them.
+    enum KeyPolicy {
+        /// The newest key only.
+        case newestKeyOnly
+        /// During a rekey: the newest key and the one that it replaces. Revisions under older keys were ignored
+        /// before and are not silently taken over.
+        case rekeying
+        /// The newest key, and files whose SHA-256 is in the set whatever their key: those of a backup that the user
+        /// has chosen. During a rekey the key that is being replaced is trusted too.
+        case chosen(Set<[UInt8]>, whileRekeying: Bool)
+        /// All keys of the ring.
+        case allKeys
+    }
+
+    private let ring: KeyRing
+    private let identity: VaultIdentity
+    private let policy: KeyPolicy
+
+    /// Reads and verifies all records.
+    ///
+    /// - Throws: ``VaultError/damaged(_:)`` if a file with the name of a revision is not authentic.
+    init(
+        in vault: Directory,
+        ring: KeyRing,
+        identity: VaultIdentity,
+        policy: KeyPolicy = .newestKeyOnly
+    ) throws(VaultError) {
+        self.ring = ring
+        self.identity = identity
+        self.policy = policy
+        warnings = ring.warnings
+        let records: Directory
+        do {
+            records = try vault.subdirectory(VaultDirectory.recordsName)
+        } catch .absent {
+            return
+        } catch {
+            throw .damaged("\(VaultDirectory.recordsName): \(error.reason)")
+        }
+        let names = try Self.names(in: records, limit: Self.maximumNames)
+        count = names.count
+        for name in names {
+            guard RecordID(name) != nil else {
+                ignore("\(VaultDirectory.recordsName)/\(name)", "not the name of a record")
+                continue
+            }
+            let path = "\(VaultDirectory.recordsName)/\(name)"
+            do {
+                let directory = try records.subdirectory(name)
+                try readRevisions(in: directory, path: path, name: name)
+            } catch let failure as FileError {
+                if case .system = failure { throw .damaged("\(path) can't be read: \(failure.reason)") }
+                ignore(path, failure.reason)
+            } catch let error as VaultError {
+                throw error
+            } catch {
+                ignore(path, "it can't be read")
+            }
+        }
+        warnAboutOutdatedFiles()
+    }
+
+    private mutating func readRevisions(
+        in directory: Directory,
+        path: String,
+        name directoryName: String
+    ) throws {
+        for name in try Self.names(in: directory, limit: Self.maximumRevisions) {
+            let file = "\(path)/\(name)"
+            guard let kind = Revision.nameKind(name) else {
+                ignore(file, "not the name of a revision")
+                continue
+            }
+            let bytes: [UInt8]
+            do {
+                bytes = try directory.read(name, limit: RecordFile.maximumLength)
+            } catch {
+                if case .system = error {
+                    throw VaultError.damaged("\(file) can't be read: \(error.reason)")
+                }
+                ignore(file, error.reason)
+                continue
+            }
+            if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
+                let isTrusted = isTrusted(index, record)
+                files.append(
+                    Found(
+                        directory: directoryName,
+                        name: name,
+                        file: record,
+                        isOutdated: index > 0,
+                        isTrusted: isTrusted,
+                        isTombstone: body.kind == RecordBody.tombstone
+                    )
+                )
+                if isTrusted { add(record, body, ring.keys[index], path: file) }
+            } else if kind == .proper {
+                throw ring.hasUnknownSuccessor
+                    ? VaultError.rekeyedElsewhere : .damaged("\(file) is not authentic")
+            } else {
+                ignore(file, "a copy that is not authentic")
+            }
+        }
+    }
+
+    private func isTrusted(_ index: Int, _ record: RecordFile) -> Bool {
+        // Such a counter would leave no room for the revision that takes it over.
+        if index > 0, record.revision.counter > Self.maximumCounterTakenOver { return false }
+        return switch policy {
+        case .newestKeyOnly: index == 0
+        case .rekeying: index <= 1
+        case .chosen(let files, let isRekeying):
+            index <= (isRekeying ? 1 : 0) || files.contains(Sealing.checksum(record.bytes))
+        case .allKeys: true
+        }
+    }
+
+    private func open(_ file: RecordFile) -> (Int, RecordBody)? {
+        for (index, key) in ring.keys.enumerated() {
+            if let body = file.open(key: key, identity: identity) { return (index, body) }
+        }
+        return nil
+    }
+
+    /// Warns about files under a replaced key that would change a record; the others are merely obsolete.
+    private mutating func warnAboutOutdatedFiles() {
+        for found in files where found.isOutdated && !found.isTrusted {
+            if let record = all[found.file.id] {
+                guard !record.isDeleted, found.isTombstone || found.file.revision > record.newest else { continue }
+            }
+            let path = "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)"
+            if found.file.revision.counter > Self.maximumCounterTakenOver {
+                ignore(path, "a revision with an impossible number, under a vault key that was replaced; delete it")
+                continue
+            }
+            ignore(
+                path,
+                "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over"
+            )
+        }
+    }
+
+    private mutating func add(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey, path: String) {
+        if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
+            // It still counts as a revision, so that the record neither looks rolled back nor shows an older state.
+            ignore(path, "made by a later version of this program")
+        }
+        merge(file, body, key)
+    }
+
+    private mutating func merge(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey) {
+        let found = Record(newest: file.revision, current: file, body: body, key: key)
+        guard var record = all[file.id] else {
+            all[file.id] = found
+            return
+        }
+        record.newest = max(record.newest, file.revision)
+        let order = (record.current.revision, file.revision)
+        let isNewer =
+            order.0 != order.1 ? order.0 < order.1 : record.current.nonce.lexicographicallyPrecedes(file.nonce)
+        if found.isDeleted == record.isDeleted ? isNewer : found.isDeleted {
+            record.current = file
+            record.body = body
+            record.key = key
+        }
+        all[file.id] = record
+    }
+
+    private mutating func ignore(_ path: String, _ reason: String) {
+        // Names with a leading dot belong to sync tools and unfinished writes.
+        guard path.split(separator: "/").last?.hasPrefix(".") != true else { return }
+        warnings.append(VaultWarning(path: path, reason: reason))
+    }
+
+    private static func names(in directory: Directory, limit: Int) throws(VaultError) -> [String] {
+        do {
+            return try directory.names(limit: limit)
+        } catch .tooLarge {
+            throw .tooLarge(
+                "more than \(limit) files in \(directory.path); remove files that this program did not write"
+            )
+        } catch {
+            throw .damaged("\(directory.path) can't be read: \(error.reason)")
+        }
+    }
+}
+
+extension VaultRecords {
+    /// Adds files that are not in the directory as if they were.
+    mutating func add(_ entries: [BackupFile.Entry]) {
+        for entry in entries {
+            guard let record = RecordFile(bytes: entry.content), let (index, body) = open(record),
+                isTrusted(index, record)
+            else { continue }
+            merge(record, body, ring.keys[index])
+        }
+    }
+
+    /// Refuses missing records and revisions older than those seen before, and adds new ones to `seen`.
+    func check(against seen: inout SeenRevisions) throws(VaultError) {
+        for (id, entry) in seen.entries {
+            guard let record = all[id], record.newest >= entry.newest, record.isDeleted || !entry.isDeleted else {
+                throw .rolledBack
+            }
+        }
+        add(to: &seen)
+    }
+
+    /// Adds the newest revision of every record to `seen`.
+    func add(to seen: inout SeenRevisions) {
+        for (id, record) in all { seen.insert(id, newest: record.newest, isDeleted: record.isDeleted) }
+    }
+
+    /// Passkeys that are not deleted, the newest first.
+    var passkeys: [(id: RecordID, body: PasskeyBody)] {
+        all.compactMap { id, record in
+            guard record.body.kind == RecordBody.passkey, let members = record.body.members else { return nil }
+            return (id, PasskeyBody(members: members))
+        }
+        .sorted { left, right in
+            if left.body.order != right.body.order { return left.body.order > right.body.order }
+            return right.id.bytes.lexicographicallyPrecedes(left.id.bytes)
+        }
+    }
+
+    /// Returns the record of a passkey; another relying party may have one with the same credential ID.
+    func passkey(_ credential: CredentialID, of relyingParty: RelyingPartyID) -> RecordID? {
+        passkeys.first { $0.body.id == credential && $0.body.relyingParty == relyingParty }?.id
+    }
+
+    /// Warnings about passkeys that this version keeps but cannot use.
+    var unusable: [VaultWarning] {
+        all.filter { $0.value.body.kind == RecordBody.passkey }
+            .filter { $0.value.body.members.flatMap { PasskeyBody(members: $0).passkey } == nil }
+            .map { id, record in
+                let path = "\(VaultDirectory.recordsName)/\(id)/\(record.current.revision.fileName)"
+                return VaultWarning(path: path, reason: "a passkey that this version can't use")
+            }
+            .sorted { $0.path < $1.path }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridAuthenticator
+internal import HybridCTAP
+internal import HybridPrimitives
+
+/// Result of an import.
+public struct PasskeyImport: Equatable, Sendable {
+    /// Number of added passkeys.
+    public let added: Int
+    /// Number of passkeys that exist here already, or twice in the file.
+    public let present: Int
+    /// Number of passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
+    public let different: Int
+
+    init(added: Int, present: Int, different: Int = 0) {
+        self.added = added
+        self.present = present
+        self.different = different
+    }
+}
+
+extension UnlockedVault {
+    /// Adds the passkeys of a file that are not in the vault; existing ones are never changed.
+    ///
+    /// They are durable when this returns. Passkeys added before a failure stay, and a second call continues.
+    ///
+    /// - Throws: ``VaultError``.
+    public func add(_ file: ExchangeFile) async throws(VaultError) -> PasskeyImport {
+        let result = try await perform { key, files throws(VaultError) in try files.add(file.passkeys, key: key) }
+        if result.added > 0 { setBackedUp(false) }
+        return result
+    }
+}
+
+extension VaultFiles {
+    func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
+        try state.withLock { () throws(VaultError) in
+            let records = try records(key: key)
+            var known: [ImportedPasskey.ID: PasskeyBody] = [:]
+            for (_, body) in records.passkeys {
+                guard let party = body.relyingParty, let id = body.id else { continue }
+                known[ImportedPasskey.ID(relyingParty: party, credential: id)] = body
+            }
+            var new: [ImportedPasskey] = []
+            var different = 0
+            for passkey in passkeys {
+                let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
+                if let other = known[passkey.id] {
+                    if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
+                        different += 1
+                    }
+                    continue
+                }
+                known[passkey.id] = body
+                new.append(passkey)
+            }
+            guard records.count + new.count <= VaultRecords.maximumCount else {
+                throw .tooLarge(
+                    "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
+                )
+            }
+            let device = try state.device().id
+            var seen = try state.seen(KeyRing(key))
+            var order = records.passkeys.first?.body.order ?? 0
+            for passkey in new {
+                order = order == .max ? order : order + 1
+                let id = recordID(for: passkey.id, besides: records, key: key)
+                let revision = Revision(counter: 1, device: device)
+                let body = passkey.body(order: order, now: location.clock.now())
+                try write(seal(body, id: id, revision: revision, key: key))
+                seen.insert(id, newest: revision, isDeleted: false)
+            }
+            // Durable already; if this write fails, the next unlocking updates the record of seen revisions.
+            if !new.isEmpty { try? state.write(seen, key: key) }
+            return PasskeyImport(
+                added: new.count,
+                present: passkeys.count - new.count - different,
+                different: different
+            )
+        }
+    }
+
+    /// Returns the record ID of an imported passkey, which is the same on all devices.
+    ///
+    /// Two devices that import the same file before they sync thus create one record of each passkey, not two. A server
+    /// that knows credential IDs cannot compute the record IDs, because they depend on the vault key.
+    ///
+    /// A deleted record stays deleted, so a passkey that is imported again gets the next ID.
+    private func recordID(for passkey: ImportedPasskey.ID, besides records: VaultRecords, key: SymmetricKey) -> RecordID
+    {
+        for attempt in 0..<Self.maximumDeletions {
+            var info = Array("imported v1".utf8)
+            info.append(bigEndian: UInt32(attempt))
+            info += Array(passkey.relyingParty.text.utf8) + [0] + passkey.credential.bytes
+            let derived = Sealing.derive(key, identity: identity, info: info)
+            let bytes = derived.withUnsafeBytes { Array($0.prefix(16)) }
+            if let id = RecordID(bytes: bytes), records.all[id] == nil { return id }
+        }
+        return .random()
+    }
+
+    private static let maximumDeletions = 64
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+
+/// A failure to access a file or directory.
+enum FileError: Error, Equatable {
+    /// The name does not exist.
+    case absent
+    /// The name exists already.
+    case exists
+    /// The name is a symbolic link; none is followed inside a vault.
+    case symbolicLink
+    /// The type is wrong: a directory, pipe, socket or device instead of a file, or a file instead of a directory.
+    case wrongKind
+    /// The file belongs to another user.
+    case notOurs
+    /// The file exceeds its limit.
+    case tooLarge
+    /// Another system error, with its `errno`.
+    case system(Int32)
+
+    /// The failure of the present `errno`.
+    static var current: FileError {
+        switch errno {
+        case ENOENT: .absent
+        case EEXIST: .exists
+        case ELOOP: .symbolicLink
+        case ENOTDIR, ENXIO: .wrongKind
+        case let code: .system(code)
+        }
+    }
+
+    /// Short explanation for a sentence.
+    var reason: String {
+        switch self {
+        case .absent: "it is missing"
+        case .exists: "it exists already"
+        case .symbolicLink: "it is a symbolic link"
+        case .wrongKind: "it is of the wrong kind"
+        case .notOurs: "it belongs to another user"
+        case .tooLarge: "it is too large"
+        case .system(let code): String(cString: strerror(code))
+        }
+    }
+}
+
+/// Evaluates an access to files.
+///
+/// A failure becomes `error` with the path and the reason.
+func accessing<Value: ~Copyable>(
+    _ path: String,
+    orThrow error: (String) -> VaultError = VaultError.cannotWrite,
+    _ access: @autoclosure () throws(FileError) -> Value
+) throws(VaultError) -> Value {
+    do throws(FileError) {
+        return try access()
+    } catch let failure {
+        throw error("\(path): \(failure.reason)")
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The system's random source (`getrandom`).
+enum RandomBytes {
+    /// Returns `count` random bytes.
+    static func make(_ count: Int) -> [UInt8] {
+        var source = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
+    }
+}
+
+/// Big-endian numbers, which all files of a vault use.
+extension [UInt8] {
+    /// Returns the beginning of every binary file: magic (8) ‖ format (2).
+    static func header(magic: [UInt8]) -> [UInt8] {
+        var header = magic
+        header.append(bigEndian: VaultIdentity.format)
+        return header
+    }
+
+    /// The bytes, followed by their SHA-256.
+    var checksummed: [UInt8] { self + Sealing.checksum(self) }
+
+    /// Appends a number, most significant byte first.
+    mutating func append(bigEndian number: some FixedWidthInteger & UnsignedInteger) {
+        for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}
+
+/// Takes fixed fields from the front of a file, checking the length at each step.
+struct FieldReader {
+    /// Bytes that have not been taken.
+    private(set) var rest: ArraySlice<UInt8>
+
+    /// Creates a reader at the front of `bytes`.
+    init(_ bytes: some Collection<UInt8>) { self.rest = Array(bytes)[...] }
+
+    /// Creates a reader behind the magic and format of a file; returns `nil` if they are wrong.
+    init?(_ bytes: some Collection<UInt8>, magic: [UInt8]) {
+        self.init(bytes)
+        guard take(exactly: magic), take(UInt16.self) == VaultIdentity.format else { return nil }
+    }
+
+    /// Creates a reader behind the magic and format of a file that ends with a SHA-256 of all before.
+    ///
+    /// Returns `nil` if length, checksum, magic or format is wrong.
+    init?(checksummed bytes: [UInt8], length: Int, magic: [UInt8]) {
+        guard bytes.count == length, Array(bytes.dropLast(32)).checksummed == bytes else { return nil }
+        self.init(bytes, magic: magic)
+    }
+
+    /// Takes a vault ID (16) and a test flag (1).
+    mutating func takeIdentity() -> VaultIdentity? {
+        guard let id = take(16), let test = take(UInt8.self), test <= 1 else { return nil }
+        return VaultIdentity(id: id, isTest: test == 1)
+    }
+
+    /// Takes a key ID (16).
+    mutating func takeKeyID() -> KeyID? { take(KeyID.length).flatMap(KeyID.init(bytes:)) }
+
+    /// Takes a device ID (8).
+    mutating func takeDeviceID() -> DeviceID? { take(8).flatMap(DeviceID.init(bytes:)) }
+
+    /// Takes the cost of scrypt: log2 N (1) ‖ r (1) ‖ p (1).
+    mutating func takeScrypt() -> Scrypt? {
+        guard let logN = take(UInt8.self), let r = take(UInt8.self), let p = take(UInt8.self) else { return nil }
+        return Scrypt(logN: logN, r: r, p: p)
+    }
+
+    /// Takes the next `count` bytes, or returns `nil` if there are fewer.
+    mutating func take(_ count: Int) -> [UInt8]? {
+        guard rest.count >= count else { return nil }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    /// Takes the next number, most significant byte first.
+    mutating func take<Number: FixedWidthInteger & UnsignedInteger>(_ type: Number.Type) -> Number? {
+        take(Number.bitWidth / 8)?.reduce(0) { $0 << 8 | Number($1) }
+    }
+
+    /// Takes the next bytes; returns true if they equal `expected`.
+    mutating func take(exactly expected: [UInt8]) -> Bool { take(expected.count) == expected }
+}

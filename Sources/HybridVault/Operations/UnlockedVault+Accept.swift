@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Differences between a vault and the revisions that this device has seen.
+public struct VaultDifference: Equatable, Sendable {
+    /// Number of missing records.
+    public var missing = 0
+    /// Number of records that are older than before.
+    public var older = 0
+    /// Number of missing deletions, whether or not their passkeys came back; accepting deletes them again.
+    public var undeleted = 0
+    /// Number of passkeys created or changed under a replaced vault key; accepting takes them over.
+    public var underReplacedKey = 0
+    /// Number of passkeys deleted under a replaced vault key; accepting deletes them permanently.
+    public var deletedUnderReplacedKey = 0
+
+    /// True if there is nothing to accept.
+    public var isEmpty: Bool { self == VaultDifference() }
+}
+
+extension UnlockedVault {
+    /// Returns the differences between the vault and the revisions that this device has seen.
+    ///
+    /// - Throws: ``VaultError``.
+    public func difference() async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.difference(key: key) }
+    }
+
+    /// Accepts the vault as it is, because the user confirmed it.
+    ///
+    /// Missing records are given up, older ones become current, and revisions that other devices wrote under a
+    /// replaced key are sealed again. Deleted records stay deleted.
+    ///
+    /// - Parameter expected: The difference that the user was shown. If the vault differs in another way by now,
+    ///   nothing is accepted. `nil` accepts any difference.
+    /// - Returns: The accepted difference.
+    /// - Throws: ``VaultError``; ``VaultError/changedMeanwhile``.
+    @discardableResult
+    public func accept(expecting expected: VaultDifference? = nil) async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.accept(key: key, expecting: expected) }
+    }
+}
+
+extension VaultFiles {
+    /// Returns the difference that ``accept(key:policy:expecting:)`` would accept.
+    func difference(key: SymmetricKey) throws(VaultError) -> VaultDifference {
+        try state.withLock { () throws(VaultError) in
+            let ring = try ring(key)
+            let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: .allKeys)
+            return difference(records, try state.seen(ring), ring)
+        }
+    }
+
+    /// Accepts the vault as it is.
+    ///
+    /// - Returns: The accepted difference.
+    @discardableResult
+    func accept(
+        key: SymmetricKey,
+        policy: VaultRecords.KeyPolicy = .allKeys,
+        expecting expected: VaultDifference? = nil
+    ) throws(VaultError) -> VaultDifference {
+        try state.withLock { () throws(VaultError) in
+            try acceptLocked(key: key, policy: policy, expecting: expected)
+        }
+    }
+
+    /// Accepts the vault as it is; the caller holds the lock.
+    func acceptLocked(
+        key: SymmetricKey,
+        policy: VaultRecords.KeyPolicy,
+        expecting expected: VaultDifference?
+    ) throws(VaultError) -> VaultDifference {
+        let ring = try ring(key)
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: policy)
+        let before = state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions()
+        let difference = difference(records, before, ring)
+        guard expected == nil || expected == difference else { throw .changedMeanwhile }
+        var seen = SeenRevisions()
+        records.add(to: &seen)
+        let device = try state.device().id
+        var deleted: Set<RecordID> = []
+        // Deletions first: if this is interrupted, no deleted passkey reappears.
+        for (id, entry) in before.entries where entry.isDeleted && records.all[id]?.isDeleted != true {
+            let newest = records.all[id].map { max($0.newest, entry.newest) } ?? entry.newest
+            let revision = try revision(of: id, after: newest, device: device)
+            try write(seal(.deletion, id: id, revision: revision, key: key))
+            seen.insert(id, newest: revision, isDeleted: true)
+            deleted.insert(id)
+        }
+        try reseal(records, ring, &seen, except: deleted)
+        try resealUsageHistory(ring)
+        try state.write(seen, key: key)
+        try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
+        return difference
+    }
+
+    /// Returns the differences between records and the revisions that this device has seen.
+    func difference(_ records: VaultRecords, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
+        var difference = VaultDifference()
+        for (id, entry) in seen.entries {
+            guard let record = records.all[id] else {
+                if entry.isDeleted { difference.undeleted += 1 } else { difference.missing += 1 }
+                continue
+            }
+            if entry.isDeleted && !record.isDeleted {
+                difference.undeleted += 1
+            } else if record.newest < entry.newest {
+                difference.older += 1
+            }
+        }
+        let outdated = records.all.values.filter { $0.key != ring.newest }
+        difference.deletedUnderReplacedKey = outdated.count(where: \.isDeleted)
+        difference.underReplacedKey = outdated.count - difference.deletedUnderReplacedKey
+        return difference
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import HybridPrimitives
+
+extension UnlockedVault {
+    /// Writes the whole vault to one new file, 0600, which opens with the vault's passphrase or recovery code.
+    ///
+    /// - Throws: ``VaultError``; ``VaultError/noPortableSlot`` if the vault has neither.
+    public func backUp(to path: String) async throws(VaultError) {
+        try await perform { key, files throws(VaultError) in try files.backUp(to: path, key: key) }
+        setBackedUp(true)
+    }
+
+    /// Adds the content of a backup that the vault lacks; nothing is overwritten, and deleted records stay deleted.
+    ///
+    /// It also accepts a rolled-back vault as it is then, because the user chose the backup. Files under a replaced
+    /// key that are in the vault but not in the backup are not accepted.
+    ///
+    /// - Parameters:
+    ///   - backup: The opened backup.
+    ///   - expected: The difference that the user was shown, from ``difference(merging:)``. If the vault would
+    ///     differ in another way by now, nothing is accepted. `nil` accepts any difference.
+    /// - Returns: The number of added files.
+    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``, ``VaultError/changedMeanwhile``.
+    @discardableResult
+    public func merge(
+        _ backup: VaultBackup,
+        expecting expected: VaultDifference? = nil
+    ) async throws(VaultError) -> Int {
+        try await perform { key, files throws(VaultError) in try files.merge(backup, key: key, expecting: expected) }
+    }
+
+    /// Returns the difference that ``merge(_:expecting:)`` would accept; nothing is written.
+    ///
+    /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``.
+    public func difference(merging backup: VaultBackup) async throws(VaultError) -> VaultDifference {
+        try await perform { key, files throws(VaultError) in try files.difference(merging: backup, key: key) }
+    }
+}
+
+extension VaultFiles {
+    /// Writes the whole vault to one new file, 0600, and records its contents.
+    func backUp(to path: String, key: SymmetricKey) throws(VaultError) {
+        try state.withLock { () throws(VaultError) in
+            let records = try records(key: key)
+            let slots = try PortableSlots(in: directory, identity: identity)
+            let authentic = slots.authentic(.passphrase, key) + slots.authentic(.recoveryCode, key)
+            guard !authentic.isEmpty else { throw .noPortableSlot }
+            var entries: [BackupFile.Entry] = []
+            for (id, record) in records.all.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+                let path = "\(VaultDirectory.recordsName)/\(id)/"
+                entries.append(.init(path: path + record.current.revision.fileName, content: record.current.bytes))
+            }
+            entries += authentic.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
+            let size = entries.reduce(0) { $0 + Self.size($1) }
+            guard size < Self.maximumContents else { throw Self.tooLarge }
+            entries += try linksAndHistories(limit: Self.maximumContents - size)
+            guard let bytes = try? BackupFile.seal(entries, slots: authentic, key: key, identity: identity) else {
+                throw .cannotWrite("the backup could not be sealed")
+            }
+            try write(bytes, to: path)
+            var contents = SeenRevisions()
+            records.add(to: &contents)
+            // The backup exists. If this fails, the passkeys are merely not reported as backed up.
+            try? state.write(LastBackup(time: location.clock.now(), contents: contents), key: key)
+        }
+    }
+
+    private static let maximumContents = BackupFile.maximumLength - 64 * 1024
+    private static let tooLarge = VaultError.tooLarge("a backup holds 256 MiB; remove files in uses/")
+
+    private static func size(_ entry: BackupFile.Entry) -> Int { entry.path.utf8.count + entry.content.count + 6 }
+
+    /// Returns the links between keys and the usage histories: all well-formed files, within the limits that apply to
+    /// reading them.
+    private func linksAndHistories(limit: Int) throws(VaultError) -> [BackupFile.Entry] {
+        var entries: [BackupFile.Entry] = []
+        var rest = limit
+        func collect(
+            _ directory: Directory,
+            _ path: String,
+            names limit: Int,
+            length: Int,
+            _ isWanted: ([UInt8]) -> Bool
+        ) throws(VaultError) {
+            for name in try Self.readIfPresent(path, try directory.names(limit: limit)) ?? [] {
+                let path = "\(path)/\(name)"
+                guard VaultPath(path) != nil,
+                    let content = try Self.readIfPresent(path, try directory.read(name, limit: length)),
+                    isWanted(content)
+                else { continue }
+                let entry = BackupFile.Entry(path: path, content: content)
+                rest -= Self.size(entry)
+                // Checked at once: a server may have put more there than fits into memory.
+                guard rest > 0 else { throw Self.tooLarge }
+                entries.append(entry)
+            }
+        }
+        let (keys, uses) = (VaultDirectory.keysName, VaultDirectory.usesName)
+        if let links = try Self.readIfPresent(keys, try directory.subdirectory(keys)) {
+            try collect(links, keys, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
+        }
+        guard let histories = try Self.readIfPresent(uses, try directory.subdirectory(uses)) else { return entries }
+        for device in try Self.readIfPresent(uses, try histories.names(limit: Self.maximumDevices)) ?? [] {
+            let path = "\(uses)/\(device)"
+            guard let history = try Self.readIfPresent(path, try histories.subdirectory(device)) else { continue }
+            try collect(history, path, names: Self.maximumSegments, length: UsageHistoryFile.maximumLength) {
+                UsageHistoryFile(bytes: $0) != nil
+            }
+        }
+        return entries
+    }
+
+    /// Returns `nil` for a file that is missing or malformed.
+    ///
+    /// A file that the disk cannot deliver is damage, because a backup must not silently lack it.
+    private static func readIfPresent<Value>(
+        _ path: String,
+        _ value: @autoclosure () throws(FileError) -> Value
+    ) throws(VaultError) -> Value? {
+        do throws(FileError) {
+            return try value()
+        } catch {
+            guard case .system = error else { return nil }
+            throw .damaged("\(path) can't be read: \(error.reason)")
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(VaultError) {
+        let (folder, name) = try VaultBackup.split(path)
+        let directory = try accessing(folder, orThrow: VaultError.cannotWriteBackup, try Directory.open(path: folder))
+        do {
+            try directory.write(name, bytes, replacing: false)
+        } catch .exists {
+            throw .fileExists(path: path)
+        } catch {
+            throw .cannotWriteBackup("\(path): \(error.reason)")
+        }
+    }
+
+    /// Adds the files of a backup that the vault lacks, and accepts the result.
+    ///
+    /// - Parameter expected: The only difference to accept; `nil` accepts any.
+    /// - Returns: The number of added files.
+    func merge(
+        _ backup: VaultBackup,
+        key: SymmetricKey,
+        expecting expected: VaultDifference?
+    ) throws(VaultError) -> Int {
+        try state.withLock { () throws(VaultError) in
+            let (ring, entries) = try open(backup, key: key)
+            let difference = try difference(merging: entries, ring)
+            guard expected == nil || expected == difference else { throw .changedMeanwhile }
+            // Slots of a replaced key are not restored: the rekey was meant to revoke their secrets.
+            let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
+            let slots = "\(VaultDirectory.slotsName)/"
+            let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
+            let added = try VaultBackup.addFiles(wanted, to: directory, strict: false)
+            // Checked again, because the lock does not stop sync tools.
+            let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
+            _ = try acceptLocked(key: key, policy: policy, expecting: expected)
+            return added
+        }
+    }
+
+    /// Returns the difference that merging a backup would accept; nothing is written.
+    func difference(merging backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> VaultDifference {
+        try state.withLock { () throws(VaultError) in
+            let (ring, entries) = try open(backup, key: key)
+            return try difference(merging: entries, ring)
+        }
+    }
+
+    private func open(
+        _ backup: VaultBackup,
+        key: SymmetricKey
+    ) throws(VaultError) -> (KeyRing, [BackupFile.Entry]) {
+        guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
+        let ring = try ring(key)
+        return (ring, try backup.entries(ring))
+    }
+
+    private func difference(
+        merging entries: [BackupFile.Entry],
+        _ ring: KeyRing
+    ) throws(VaultError) -> VaultDifference {
+        let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
+        var records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: policy)
+        records.add(entries)
+        return difference(records, state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions(), ring)
+    }
+}

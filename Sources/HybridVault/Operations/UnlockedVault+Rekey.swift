@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridAuthenticator
+
+extension UnlockedVault {
+    /// Replaces the vault key and seals all content again under the new one; this may take a while.
+    ///
+    /// All slots are replaced by the ones given here. Other devices then need one of these secrets to open the vault.
+    /// Older copies of the vault still open with the old secrets.
+    ///
+    /// - Parameters:
+    ///   - pin: The PIN of this device, which stays the same.
+    ///   - passphrase: The new passphrase, or `nil` for none.
+    ///   - recoveryCode: The new recovery code, or `nil` for none.
+    /// - Throws: ``VaultError``; the next unlocking finishes or undoes an interrupted rekey.
+    public func rekey(
+        pin: PIN,
+        passphrase: Passphrase?,
+        recoveryCode: RecoveryCode?
+    ) async throws(VaultError) {
+        if let passphrase, !passphrase.isStrongEnough { throw .passphraseTooWeak(bits: passphrase.strength) }
+        let secrets = [passphrase.map(PortableSecret.passphrase), recoveryCode.map(PortableSecret.recoveryCode)]
+        let new = try await perform { key, files throws(VaultError) in
+            try files.rekey(key: key, pin: pin, secrets: secrets.compactMap(\.self))
+        }
+        replaceKey(new)
+    }
+}
+
+/// Replaces the vault key, so that an attacker who has the old one cannot read new content.
+///
+/// 1. The new key is stored in the local state, sealed under the old one. This pending key marks a rekey in progress.
+/// 2. Slots for the new key are written; they are not used yet.
+/// 3. The pending key is written again as committed. From here on the new key is current. Then the link from the new
+///    key to the old one is written, from which other devices learn of it.
+/// 4. The PIN slot, the seen revisions, every record and every usage history are sealed again. Then the files and
+///    slots under the old key are removed.
+/// 5. The pending key is removed.
+///
+/// If the rekey is interrupted before step 3, the next unlocking undoes steps 1 and 2. After step 3 it completes the
+/// rest and writes a missing link again. Every step can be repeated.
+extension VaultFiles {
+    /// Runs steps 1 to 5 and returns the new key.
+    func rekey(
+        key old: SymmetricKey,
+        pin: PIN,
+        secrets: [PortableSecret]
+    ) throws(VaultError) -> SymmetricKey {
+        try state.withLock { () throws(VaultError) in
+            // The pending key of an interrupted rekey must not be overwritten: it may be the only copy of the current key.
+            try checkKeyIsCurrent(old)
+            // A rolled-back or damaged vault is refused before anything is changed.
+            let records = try records(key: old)
+            let device = try state.device()
+            // Once the rekey has begun, only a full disk may stop it.
+            for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
+            let slot = try state.pinSlot()
+            guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
+            guard
+                try PortableSlots(in: directory, identity: identity).all.count + secrets.count
+                    <= PortableSlots.maximumCount
+            else {
+                throw .tooLarge("it has no room for the new slots; delete unused files in slots/")
+            }
+            let new = SymmetricKey(size: .bits256)
+            try state.write(next: new, under: old, isCommitted: false)
+            do throws(VaultError) {
+                for secret in secrets {
+                    let scrypt = location.scrypt
+                    let slot = try PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
+                    try PortableSlots.write(slot, in: directory)
+                }
+            } catch {
+                // If this fails, the next unlocking tries again.
+                try? undoUncommittedRekey(new)
+                throw error
+            }
+            try state.write(next: new, under: old, isCommitted: true)
+            try writeLink(from: old, to: new)
+            return try finishRekeying(old, pin: pin, scrypt: location.scrypt)
+        }
+    }
+
+    /// Finishes or undoes an interrupted rekey; the caller holds the lock.
+    ///
+    /// - Returns: The current key.
+    func finishRekeying(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
+        guard state.isRekeying else { return key }
+        let newest = try currentKey(key, pin: pin, scrypt: scrypt)
+        guard state.isRekeying else { return newest }
+        try resealEverything(try ring(newest))
+        try state.forgetPendingKey()
+        return newest
+    }
+
+    /// Returns the current key during a rekey and updates the PIN slot to it; the caller holds the lock.
+    func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
+        // The ring must not be created from the old key: the link declares that key replaced.
+        guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
+        if try !ring(pending.new).keys.contains(key) {
+            guard pending.isCommitted else {
+                try undoUncommittedRekey(pending.new)
+                return key
+            }
+            try writeLink(from: key, to: pending.new)
+        }
+        let device = try state.device()
+        try state.write(PINSlot(wrapping: pending.new, pin: pin, identity: identity, device: device, scrypt: scrypt))
+        return pending.new
+    }
+
+    /// Announces to all devices that one key was replaced by another.
+    private func writeLink(from old: SymmetricKey, to new: SymmetricKey) throws(VaultError) {
+        guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
+            throw .cannotWrite("the link between the keys could not be sealed")
+        }
+        do throws(FileError) {
+            let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
+            // An existing file of this name is not authentic.
+            try keys.write(link.fileName, link.bytes, replacing: true)
+        } catch {
+            throw .cannotWrite("\(directory.path): \(error.reason)")
+        }
+    }
+
+    /// Undoes steps 1 and 2.
+    private func undoUncommittedRekey(_ new: SymmetricKey) throws(VaultError) {
+        let slots = try PortableSlots(in: directory, identity: identity, toDelete: true)
+        let name = KeyID(of: new, identity: identity)
+        try slots.delete(slots.all.filter { $0.keyID == name }, in: directory)
+        try state.forgetPendingKey()
+    }
+
+    /// Runs step 4 except for the PIN slot.
+    private func resealEverything(_ ring: KeyRing) throws(VaultError) {
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: .rekeying)
+        var seen = try state.seen(ring)
+        try records.check(against: &seen)
+        try reseal(records, ring, &seen)
+        try state.write(seen, key: ring.newest)
+        try resealUsageHistory(ring)
+        // Files that were not trusted stay, for the user to accept.
+        try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
+        let slots = try PortableSlots(in: directory, identity: identity, toDelete: true)
+        let name = KeyID(of: ring.newest, identity: identity)
+        try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)
+    }
+
+    /// Writes a new revision of every record whose current revision is under a replaced key.
+    func reseal(
+        _ records: VaultRecords,
+        _ ring: KeyRing,
+        _ seen: inout SeenRevisions,
+        except deleted: Set<RecordID> = []
+    ) throws(VaultError) {
+        let device = try state.device().id
+        let outdated = records.all.filter { $0.value.key != ring.newest && !deleted.contains($0.key) }
+        for (id, record) in outdated.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+            let revision = try revision(of: id, after: record.newest, device: device)
+            let file = record.current.resealed(
+                as: revision,
+                under: ring.newest,
+                from: record.key,
+                identity: identity
+            )
+            guard let file else { throw .damaged("a record could not be sealed again") }
+            try write(file)
+            seen.insert(id, newest: revision, isDeleted: record.isDeleted)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+extension UnlockedVault {
+    /// Adds a passphrase that opens every copy of the vault directory.
+    ///
+    /// - Parameters:
+    ///   - passphrase: The new passphrase.
+    ///   - replacing: True to delete the existing passphrases. They still open old copies of the directory;
+    ///     only ``rekey(pin:passphrase:recoveryCode:)`` protects new content from those who know them.
+    /// - Throws: ``VaultError``; ``VaultError/passphraseTooWeak(bits:)``.
+    public func addPassphrase(_ passphrase: Passphrase, replacing: Bool) async throws(VaultError) {
+        guard passphrase.isStrongEnough else { throw .passphraseTooWeak(bits: passphrase.strength) }
+        try await addSlot(.passphrase(passphrase), replacing: replacing)
+    }
+
+    /// Adds a recovery code.
+    ///
+    /// - Parameters:
+    ///   - code: The new recovery code.
+    ///   - replacing: True to delete the existing recovery codes; see ``addPassphrase(_:replacing:)``.
+    /// - Throws: ``VaultError``.
+    public func addRecoveryCode(_ code: RecoveryCode, replacing: Bool) async throws(VaultError) {
+        try await addSlot(.recoveryCode(code), replacing: replacing)
+    }
+
+    private func addSlot(_ secret: PortableSecret, replacing: Bool) async throws(VaultError) {
+        try await perform { key, files throws(VaultError) in
+            try files.addSlot(secret, key: key, replacing: replacing)
+        }
+    }
+
+    /// Returns the numbers of authentic slots, those that open the vault.
+    ///
+    /// - Throws: ``VaultError``.
+    public func portableSlots() async throws(VaultError) -> (passphrases: Int, recoveryCodes: Int) {
+        try await perform { key, files throws(VaultError) in
+            let slots = try PortableSlots(in: files.directory, identity: files.identity)
+            return (slots.authentic(.passphrase, key).count, slots.authentic(.recoveryCode, key).count)
+        }
+    }
+}
+
+extension VaultFiles {
+    /// Adds a slot, then deletes the slots that it replaces.
+    func addSlot(_ secret: PortableSecret, key: SymmetricKey, replacing: Bool) throws(VaultError) {
+        try state.withLock { () throws(VaultError) in
+            try checkKeyIsCurrent(key)
+            let before = try PortableSlots(in: directory, identity: identity)
+            let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
+            guard before.all.count - replaced.count < PortableSlots.maximumCount else {
+                throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some, or delete files in slots/")
+            }
+            let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: location.scrypt)
+            try PortableSlots.write(slot, in: directory)
+            try before.delete(replaced, in: directory)
+        }
+    }
+}

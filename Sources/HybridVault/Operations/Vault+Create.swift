@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridAuthenticator
+internal import HybridThreads
+
+extension Vault {
+    /// Creates a vault in a directory that is missing or empty.
+    ///
+    /// The local state is complete before `vault.json` appears, so a power cut leaves either a vault that opens or no
+    /// vault.
+    ///
+    /// - Parameters:
+    ///   - location: Paths; a missing directory is created with mode 0700.
+    ///   - pin: The new PIN, at least four characters long.
+    ///   - isTest: True if the radio is virtual; the vault then opens only with a virtual radio.
+    /// - Throws: ``VaultError``; then there is no vault.
+    public static func create(at location: VaultLocation, pin: PIN, isTest: Bool) async throws(VaultError) -> Vault {
+        try await create(at: location, pin: pin, isTest: isTest, key: SymmetricKey(size: .bits256))
+    }
+
+    static func create(
+        at location: VaultLocation,
+        pin: PIN,
+        isTest: Bool,
+        key: SymmetricKey
+    ) async throws(VaultError) -> Vault {
+        guard pin.isLongEnough else { throw .pinTooShort }
+        return try await DedicatedThread.run { () throws(VaultError) in
+            try make(at: location, pin: pin, isTest: isTest, key: key)
+        }
+    }
+
+    private static func make(
+        at location: VaultLocation,
+        pin: PIN,
+        isTest: Bool,
+        key: SymmetricKey
+    ) throws(VaultError) -> Vault {
+        let (path, statePath) = (location.directory, location.stateDirectory)
+        try checkAbsence(of: location)
+        let directory = try VaultDirectory.make(path: path)
+        let identity = VaultIdentity.random(isTest: isTest)
+        guard let device = Device.random() else { throw .damaged("the random source") }
+        let state = try LocalState(creatingIn: statePath, identity: identity, device: device)
+        let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
+        try state.write(SeenRevisions(), key: key)
+        try state.write(slot)
+        do {
+            try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
+            _ = try directory.makeSubdirectory(VaultDirectory.recordsName)
+            _ = try directory.makeSubdirectory(VaultDirectory.slotsName)
+            try KnownPaths(stateDirectory: statePath).remember(identity, at: path)
+        } catch .exists {
+            throw .alreadyExists(path: path)
+        } catch {
+            throw .cannotWrite("\(path): \(error.reason)")
+        }
+        return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
+    }
+
+    private static func checkAbsence(of location: VaultLocation) throws(VaultError) {
+        do {
+            _ = try VaultDirectory.open(location)
+        } catch .doesNotExist {
+            return
+        } catch {
+            throw error
+        }
+        throw .alreadyExists(path: location.directory)
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridAuthenticator
+internal import HybridThreads
+
+extension Vault {
+    /// Sets a new PIN on this device with the vault's passphrase or recovery code.
+    ///
+    /// Used for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
+    /// revisions that this device has seen stays, so a rollback is still detected.
+    ///
+    /// - Parameters:
+    ///   - location: Paths of the vault and of the local state.
+    ///   - secret: A secret that opens a slot in the vault directory.
+    ///   - pin: The new PIN, at least four characters long.
+    ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions. A
+    ///     readable one always stays.
+    /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. The PIN is then unchanged; damaged
+    ///   local files may have been replaced.
+    public static func join(
+        at location: VaultLocation,
+        secret: PortableSecret,
+        pin: PIN,
+        resettingRollbackState: Bool = false
+    ) async throws(VaultError) -> Vault {
+        guard pin.isLongEnough else { throw .pinTooShort }
+        return try await DedicatedThread.run { () throws(VaultError) in
+            let (directory, identity) = try VaultDirectory.open(location)
+            let key = try PortableSlots(in: directory, identity: identity).open(with: secret)
+            let files = try join(
+                directory,
+                identity,
+                location,
+                key: key,
+                pin: pin,
+                resettingRollbackState: resettingRollbackState
+            )
+            return Vault(files: files)
+        }
+    }
+
+    /// Sets a new PIN on this device with the vault key.
+    static func join(
+        _ directory: Directory,
+        _ identity: VaultIdentity,
+        _ location: VaultLocation,
+        key: SymmetricKey,
+        pin: PIN,
+        resettingRollbackState: Bool
+    ) throws(VaultError) -> VaultFiles {
+        let statePath = location.stateDirectory
+        let ring = try KeyRing(key, in: directory, identity: identity)
+        let state = try LocalState(joining: statePath, identity: identity)
+        try state.withLock { () throws(VaultError) in
+            if let seen = try? state.seen(ring) {
+                // After a rekey on another device it is sealed under the previous key.
+                try state.write(seen, key: key)
+            } else {
+                // It may be damaged, or sealed under a key that is newer than that of a restored backup.
+                guard resettingRollbackState || !state.hasSeenRevisions else {
+                    throw .rollbackStateUnreadable(path: statePath + "/" + identity.name)
+                }
+                var seen = SeenRevisions()
+                let records = try VaultRecords(in: directory, ring: ring, identity: identity)
+                try records.check(against: &seen)
+                try state.write(seen, key: key)
+            }
+            let device = try state.deviceOrNew()
+            let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
+            try state.write(AttemptCounter())
+            try state.write(slot)
+        }
+        try accessing(statePath, try KnownPaths(stateDirectory: statePath).remember(identity, at: directory.path))
+        return VaultFiles(directory: directory, identity: identity, state: state, location: location)
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+public import HybridAuthenticator
+internal import HybridPrimitives
+internal import HybridThreads
+
+/// A backup file: the whole vault in one file, still sealed.
+///
+/// It holds the current revision of every record, the usage histories, the links between keys and the slots. No PIN
+/// opens it, because a PIN belongs to a device.
+public struct VaultBackup: Sendable {
+    let file: BackupFile
+
+    /// Reads a backup.
+    ///
+    /// - Throws: ``VaultError/backupUnreadable(_:)`` or ``VaultError/backupDamaged(_:)``.
+    public static func read(_ path: String) async throws(VaultError) -> VaultBackup {
+        try await DedicatedThread.run { () throws(VaultError) in
+            let (folder, name) = try split(path)
+            let bytes = try accessing(
+                path,
+                orThrow: VaultError.backupUnreadable,
+                try Directory.open(path: folder).read(name, limit: BackupFile.maximumLength)
+            )
+            guard let file = BackupFile(bytes: bytes) else { throw .backupDamaged("its beginning") }
+            return VaultBackup(file: file)
+        }
+    }
+
+    /// Splits a path into its folder and the name in it.
+    static func split(_ path: String) throws(VaultError) -> (folder: String, name: String) {
+        guard let parts = AbsolutePath.split(path) else { throw .backupUnreadable("\(path) is a directory") }
+        return parts
+    }
+
+    /// Returns true if the vault at a location is the one in the backup, and `nil` if there is no vault.
+    ///
+    /// - Throws: ``VaultError`` if the directory holds something else.
+    public func isOfVault(at location: VaultLocation) throws(VaultError) -> Bool? {
+        do throws(VaultError) {
+            return try VaultDirectory.open(location).1 == file.identity
+        } catch {
+            switch error {
+            case .doesNotExist, .wasHereButIsEmpty, .incomplete: return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// Restores the vault to a location that has none, with a new PIN for this device.
+    ///
+    /// - Parameters:
+    ///   - location: The location of the restored vault.
+    ///   - secret: A passphrase or recovery code of the vault.
+    ///   - pin: The new PIN of this device.
+    ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions.
+    ///     It may be sealed under a key that is newer than the backup.
+    /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. Files that were written before the
+    ///   failure do no harm, and a second call continues.
+    public func restore(
+        to location: VaultLocation,
+        secret: PortableSecret,
+        pin: PIN,
+        resettingRollbackState: Bool = false
+    ) async throws(VaultError) -> Vault {
+        guard pin.isLongEnough else { throw .pinTooShort }
+        guard try isOfVault(at: location) == nil else { throw .alreadyExists(path: location.directory) }
+        return try await DedicatedThread.run { () throws(VaultError) in
+            let key = try key(secret)
+            let entries = try entries(key)
+            let path = location.directory
+            let directory = try VaultDirectory.make(path: path)
+            // vault.json comes last: without it, the directory is not a vault.
+            try Self.addFiles(entries, to: directory, strict: true)
+            let files = try Vault.join(
+                directory,
+                file.identity,
+                location,
+                key: key,
+                pin: pin,
+                resettingRollbackState: resettingRollbackState
+            )
+            // This device may have seen newer revisions than those of the backup, which the user has chosen. Files
+            // that a server added under an older key were not chosen.
+            try files.accept(key: key, policy: Self.trusting(entries, whileRekeying: false))
+            try accessing(
+                path,
+                try directory.write(VaultIdentity.fileName, Array(file.identity.text.utf8), replacing: false)
+            )
+            return Vault(files: files)
+        }
+    }
+
+    /// Adds missing files to a vault directory.
+    ///
+    /// - Parameter strict: True to refuse a file that differs. Otherwise both are kept, as sync tools do.
+    /// - Returns: The number of added files.
+    @discardableResult
+    static func addFiles(
+        _ entries: [BackupFile.Entry],
+        to vault: Directory,
+        strict: Bool
+    ) throws(VaultError) -> Int {
+        var added = 0
+        for entry in entries {
+            guard let parts = VaultPath(entry.path) else { throw .backupDamaged("a name in it") }
+            do throws(FileError) {
+                var directory = vault
+                for folder in parts.folders { directory = try directory.makeSubdirectory(folder) }
+                if directory.contains(parts.name) {
+                    let present = try? directory.read(parts.name, limit: RecordFile.maximumLength)
+                    if present == entry.content { continue }
+                    // A usage history that was extended since contains all of the backup's.
+                    if parts.folders.first == VaultDirectory.usesName, present?.starts(with: entry.content) == true {
+                        continue
+                    }
+                    guard !strict else { throw FileError.exists }
+                    // The name depends on the content, so a second call adds nothing.
+                    let copy = parts.name + ".restored-" + Hex.encode(Sealing.checksum(entry.content).prefix(8))
+                    guard !directory.contains(copy) else { continue }
+                    try directory.write(copy, entry.content, replacing: false)
+                } else {
+                    try directory.write(parts.name, entry.content, replacing: false)
+                }
+                added += 1
+            } catch {
+                throw .cannotWrite("\(vault.path)/\(entry.path): \(error.reason)")
+            }
+        }
+        return added
+    }
+
+    /// Returns the policy that trusts these files, because the user has chosen the backup.
+    static func trusting(_ entries: [BackupFile.Entry], whileRekeying: Bool) -> VaultRecords.KeyPolicy {
+        .chosen(Set(entries.map { Sealing.checksum($0.content) }), whileRekeying: whileRekeying)
+    }
+
+    /// Returns the files in the backup of a vault whose keys are known; the backup may be sealed under an older one.
+    func entries(_ ring: KeyRing) throws(VaultError) -> [BackupFile.Entry] {
+        let key = ring.keys.first { KeyID(of: $0, identity: file.identity) == file.keyID }
+        guard let key else { throw .rekeyedElsewhere }
+        return try entries(key)
+    }
+
+    private func entries(_ key: SymmetricKey) throws(VaultError) -> [BackupFile.Entry] {
+        guard let entries = file.open(key: key) else { throw .backupDamaged("its content") }
+        return entries
+    }
+
+    /// Returns the vault key from the backup's own slots; slow by design.
+    private func key(_ secret: PortableSecret) throws(VaultError) -> SymmetricKey {
+        guard file.slots.contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
+        for slot in file.slots where slot.kind == secret.kind {
+            if let key = try slot.open(with: secret) { return key }
+        }
+        throw .wrongSecret
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+
+/// Properties of a vault that can be read without a secret.
+///
+/// Nothing here is authenticated: anyone who can write the directory can, for example, add slots that open nothing.
+/// ``UnlockedVault/portableSlots()`` counts authentic slots.
+public struct VaultStatus: Equatable, Sendable {
+    /// Path of the vault directory.
+    public let path: String
+    /// Vault ID: 32 hexadecimal digits.
+    public let id: String
+    /// True for a test vault, which opens only with a virtual radio.
+    public let isTest: Bool
+    /// Number of slots for passphrases.
+    public let passphrases: Int
+    /// Number of slots for recovery codes.
+    public let recoveryCodes: Int
+    /// Number of records, including deleted ones.
+    public let records: Int
+    /// True if the vault has a PIN on this device.
+    public let hasPIN: Bool
+    /// Number of consecutive wrong PINs.
+    public let wrongPINs: Int
+    /// Seconds until a PIN may be tried again.
+    public let waitSeconds: Int
+    /// Time of the last backup from this device, in seconds since 1970 by its clock.
+    public let lastBackup: UInt64?
+    /// True if a rekey was interrupted; the next unlocking finishes it.
+    public let isRekeying: Bool
+    /// Files among the slots that were ignored.
+    public let warnings: [VaultWarning]
+
+    /// True if the vault can be opened on another device.
+    public var opensElsewhere: Bool { passphrases + recoveryCodes > 0 }
+}
+
+extension Vault {
+    /// Reads the status of a vault without opening it.
+    ///
+    /// - Throws: ``VaultError``.
+    public static func status(at location: VaultLocation) throws(VaultError) -> VaultStatus {
+        let (directory, identity) = try VaultDirectory.open(location)
+        let slots = try PortableSlots(in: directory, identity: identity)
+        let state: LocalState?
+        do throws(VaultError) {
+            state = try LocalState(stateDirectory: location.stateDirectory, identity: identity)
+        } catch .noPINSlotHere {
+            state = nil
+        } catch {
+            throw error
+        }
+        var attempts = try state?.attempts() ?? AttemptCounter()
+        let records = try? directory.subdirectory(VaultDirectory.recordsName).names(limit: VaultRecords.maximumNames)
+        return VaultStatus(
+            path: location.directory,
+            id: identity.name,
+            isTest: identity.isTest,
+            passphrases: slots.all.count { $0.kind == .passphrase },
+            recoveryCodes: slots.all.count { $0.kind == .recoveryCode },
+            records: records?.count { RecordID($0) != nil } ?? 0,
+            hasPIN: state != nil,
+            wrongPINs: Int(attempts.wrong),
+            waitSeconds: Int(attempts.remaining(now: location.clock.now())),
+            lastBackup: state?.timeOfLastBackup,
+            isRekeying: state?.isRekeying ?? false,
+            warnings: slots.warnings
+        )
+    }
+
+    /// Returns true for a test vault; reads only `vault.json`.
+    ///
+    /// - Throws: ``VaultError``.
+    public static func isTest(at location: VaultLocation) throws(VaultError) -> Bool {
+        try VaultDirectory.open(location).1.isTest
+    }
+}

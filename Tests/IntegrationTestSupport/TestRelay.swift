@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+public import HybridRelayCore
+public import Logging
+public import NIOCore
+
+/// A relay of this project inside the test process.
+public enum TestRelay {
+    /// The number of the relay's node, which its routing IDs begin with.
+    public static let node: UInt16 = 0x00AB
+
+    /// A relay that could not be started.
+    public struct NotListening: Error {}
+
+    /// Runs a relay for the duration of `body`, on a port that the system chooses.
+    ///
+    /// - Parameter configure: Changes of the configuration before the relay starts.
+    @discardableResult
+    public static func run<Outcome: Sendable>(
+        on host: String = "127.0.0.1",
+        transport: RelayTransport = .plaintext,
+        limits: RelayLimits = .testing(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        configure: (inout RelayConfiguration) -> Void = { _ in },
+        _ body: (RelayServer, SocketAddress) async throws -> Outcome
+    ) async throws -> Outcome {
+        let address = try SocketAddress(ipAddress: host, port: 0)
+        var configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: node)
+        configure(&configuration)
+        let server = RelayServer(configuration: configuration, logger: logger)
+        guard let bound = try await server.start().first else { throw NotListening() }
+        return try await withCleanup {
+            await server.shutdown()
+        } of: {
+            try await body(server, bound)
+        }
+    }
+}
+
+extension RelayLimits {
+    /// The defaults with changes for tests: deadlines are checked every 20 ms, and a request may take as long as it takes
+    /// a busy machine.
+    public static func testing(_ change: (inout RelayLimits) -> Void = { _ in }) -> RelayLimits {
+        var limits = RelayLimits()
+        limits.sweepInterval = .milliseconds(20)
+        limits.headTime = .seconds(60)
+        change(&limits)
+        return limits
+    }
+}
