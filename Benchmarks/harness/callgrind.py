@@ -12,16 +12,18 @@ PATIENCE_SECONDS = 300
 
 
 def copy_without_debug_info(program):
-    """Valgrind reads debug information for minutes and stumbles over some of it; symbols are enough."""
+    """Copies a program without debug information, which valgrind reads for minutes and partly rejects; symbols
+    suffice.
+    """
     copy = tools.BUILD / (program.name + ".stripped")
     done = subprocess.run(["strip", "--strip-debug", "-o", copy, program], capture_output=True, text=True)
     if done.returncode:
-        raise tools.Stop(66, f"can't copy {program}: {done.stderr.strip()}")
+        raise tools.Stop(66, f"cannot copy {program}: {done.stderr.strip()}")
     return copy
 
 
 def count(peer, commands, cpus, load, words, tls, name):
-    """Runs one server under callgrind with one load; returns the file that callgrind wrote."""
+    """Runs one server under callgrind with one load; returns the path of callgrind's output."""
     output = tools.BUILD / f"callgrind.{name}"
     output.unlink(missing_ok=True)
     wrapper = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}"]
@@ -37,14 +39,14 @@ def count(peer, commands, cpus, load, words, tls, name):
             raise tools.Stop(1, f"the load failed: {why}")
         server.stop(PATIENCE_SECONDS)
     if not output.exists():
-        raise tools.Stop(70, f"callgrind has not written {output}; see {server.log_path}")
+        raise tools.Stop(70, f"callgrind did not write {output}; see {server.log_path}")
     return output
 
 
 def total(output):
     found = re.search(r"^(?:summary|totals): (\d+)", output.read_text(errors="replace"), re.MULTILINE)
     if not found:
-        raise tools.Stop(70, f"{output} has no total")
+        raise tools.Stop(70, f"expected a total in {output}; found none")
     return int(found.group(1))
 
 
@@ -56,7 +58,7 @@ def by_symbol(output, inclusive):
         found = re.match(r"\s*([\d,]+) \([^)]*\)\s+(\S.*)$", line)
         if not found or "PROGRAM TOTALS" in line:
             continue
-        # "file:symbol [object]"; a recursion's deeper levels have names with a number of their own.
+        # "file:symbol [object]"; deeper levels of a recursion have a number in their names.
         symbol = re.sub(r" \[[^]]*\]$", "", found.group(2)).partition(":")[2]
         symbol = re.sub(r"'\d+$", "", symbol)
         costs[symbol] = costs.get(symbol, 0) + int(found.group(1).replace(",", ""))
@@ -64,7 +66,7 @@ def by_symbol(output, inclusive):
 
 
 def demangled(symbols):
-    """Swift's names as people read them, shortened."""
+    """Demangles and shortens Swift's names."""
     try:
         done = subprocess.run(["swift", "demangle", "--simplified", "--compact"], input="\n".join(symbols) + "\n",
                               capture_output=True, text=True)
@@ -75,7 +77,7 @@ def demangled(symbols):
 
 
 def print_profile(first, second, units, lines, inclusive):
-    """What the second run used more than the first, for each unit of work."""
+    """Returns the difference between the second run and the first, for each unit of work."""
     before, after = by_symbol(first, inclusive), by_symbol(second, inclusive)
     costs = {symbol: (cost - before.get(symbol, 0)) / units for symbol, cost in after.items()}
     top = sorted(costs, key=costs.get, reverse=True)[:lines]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One server process, on its own CPUs, from its first connection to its end."""
+"""One server process on its own CPUs, from its first connection to its end."""
 import ctypes
 import os
 import pathlib
@@ -15,13 +15,13 @@ PR_SET_PDEATHSIG = 1
 START_SECONDS = 120
 LIBC = ctypes.CDLL(None)
 
-# Large enough that no limit is reached, and every one of them in force. Loopback sources are never counted.
+# Limits that are too high to be reached, but in force. Loopback sources are exempt.
 RELAY_LIMITS = ["--max-tunnels", "100000", "--max-tunnel-bytes", "1024GiB", "--max-lifetime", "86400",
                 "--idle-timeout", "86400", "--waiting-timeout", "600", "--head-timeout", "60"]
 
 
 def free_ports():
-    """Two ports that nobody has at the moment, and that differ: each is held until both are chosen."""
+    """Returns two different free ports; holds each until both are chosen."""
     with socket.socket() as one, socket.socket() as other:
         for each in (one, other):
             each.bind(("127.0.0.1", 0))
@@ -29,12 +29,12 @@ def free_ports():
 
 
 def end_with_parent():
-    """In a child that is about to be another program: it shall not outlive this one, however this one ends."""
+    """In the child before exec: it must not outlive this process, however that ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Commands:
-    """How each server is started."""
+    """Command line of each server."""
 
     def __init__(self, relay, programs, loops=None):
         self.relay, self.programs, self.loops = relay, programs, loops
@@ -62,7 +62,7 @@ def environment(peer, cpus):
 
 
 class Server:
-    """Use it in a with statement: whatever happens, the process is gone afterwards."""
+    """For a with statement: the process is always gone at the end."""
 
     def __init__(self, peer, commands, cpus, tls, wrapper=()):
         self.peer, self.cpus = peer, cpus
@@ -77,14 +77,14 @@ class Server:
             most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
-        # What a server logs goes to a file, as it would in earnest.
+        # The server's log goes to a file, as in production.
         with open(self.log_path, "wb") as log:
             try:
                 self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                 env=environment(self.peer, self.cpus), preexec_fn=prepare,
                                                 start_new_session=True)
             except OSError as problem:
-                raise tools.Stop(66, f"can't start {self.words[0]}: {problem.strerror}") from None
+                raise tools.Stop(66, f"cannot start {self.words[0]}: {problem.strerror}") from None
         try:
             self.wait_for_port()
             self.wait_for_rest()
@@ -107,12 +107,12 @@ class Server:
             except OSError:
                 time.sleep(0.02)
         lines = pathlib.Path(self.log_path).read_text(errors="replace").strip().splitlines()
-        # A usage text follows what was wrong with the command line.
-        why = next((line for line in lines if line.startswith("Error")), lines[-1] if lines else "it says nothing")
+        # A usage text follows the error of the command line.
+        why = next((line for line in lines if line.startswith("Error")), lines[-1] if lines else "no output")
         raise tools.Stop(69, f"{self.peer} does not listen: {why}")
 
     def cpu(self):
-        """Nanoseconds on a CPU so far, of all threads."""
+        """CPU time of all threads so far, in nanoseconds."""
         total = 0
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             try:
@@ -122,16 +122,16 @@ class Server:
         return total
 
     def wait_for_rest(self):
-        """Until what is done once at the start is done; a server that is never quiet is measured as it is."""
+        """Waits until the work of the start is done; a server that is never idle is measured nevertheless."""
         end, last = time.monotonic() + 5, -1
         while time.monotonic() < end and self.cpu() != last:
             last = self.cpu()
             time.sleep(0.1)
 
     def stop(self, seconds):
-        """Asks the server to end, as valgrind needs it to write its result."""
+        """Ends the server with SIGTERM, because valgrind writes its result then."""
         self.process.terminate()
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise tools.Stop(70, f"{self.peer} does not end on SIGTERM") from None
+            raise tools.Stop(70, f"expected {self.peer} to end on SIGTERM; it did not") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table: each figure as a ratio to the limit's in the same round, so that a busy machine matters less."""
+"""The table: each figure is a ratio to the limit's in the same round, so that a busy machine has less effect."""
 import statistics
 
 from .works import PEERS, WORKS, reference
@@ -37,7 +37,7 @@ def failures(rows, work, peer):
 
 
 def row_cells(rows, work, key, suffix, peers):
-    """The cells of one row, the first two of them being its name and what 1.00 is."""
+    """Returns the cells of one row; the first two are its name and the value of 1.00."""
     details = WORKS[work]
     base = reference(work, peers)
     if details.memory:
@@ -66,7 +66,7 @@ def problem_lines(rows):
 def print_table(rows):
     peers = [peer for peer in PEERS if any(row["peer"] == peer for row in rows)]
     works = [work for work in WORKS if any(row["work_name"] == work for row in rows)]
-    print("| server CPU by unit, as a ratio | 1.00 is | " + " | ".join(peers) + " |")
+    print("| server CPU per unit, as a ratio | 1.00 is | " + " | ".join(peers) + " |")
     print("|---" * (len(peers) + 2) + "|")
     for work in works:
         for key, suffix in WORKS[work].figures:

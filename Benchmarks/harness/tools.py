@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be there before anything is measured: packages, compiled tools, a certificate."""
+"""Prerequisites of the measurements: packages, compiled tools, a certificate."""
 import os
 import pathlib
 import platform
@@ -40,7 +40,7 @@ def installed(package):
 
 def need_packages(parts, install):
     if not shutil.which("dpkg-query"):
-        print("this is not a Debian system: compilers and peers must be there already", file=sys.stderr)
+        print("not a Debian system: install compilers and peers first", file=sys.stderr)
         return
     missing = sorted({package for part in parts for package in PACKAGES[part] if not installed(package)})
     if not missing:
@@ -56,13 +56,13 @@ def need_packages(parts, install):
 
 
 def make(target, sources, command, **more):
-    """Runs a command unless what it makes is newer than its sources."""
+    """Runs a command unless its target is newer than its sources."""
     if target.exists() and all(source.stat().st_mtime <= target.stat().st_mtime for source in sources):
         return
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
     if done.returncode:
         target.unlink(missing_ok=True)
-        raise Stop(70, f"can't build {target.name}:\n{done.stdout}{done.stderr}".rstrip())
+        raise Stop(70, f"cannot build {target.name}:\n{done.stdout}{done.stderr}".rstrip())
 
 
 def build_load():
@@ -83,11 +83,11 @@ def build_limit():
 
 
 def build_limit_boring(objects):
-    """The limit on the BoringSSL that swift-nio-ssl brings, from the objects of the relay's own build."""
+    """Builds the limit with the BoringSSL of swift-nio-ssl, from the objects of the relay's build."""
     compiled = sorted((objects / "CNIOBoringSSL.build").rglob("*.o"))
     headers = ROOT / ".build/checkouts/swift-nio-ssl/Sources/CNIOBoringSSL/include"
     if not compiled or not headers.is_dir():
-        raise Stop(66, f"no objects of BoringSSL in {objects}: build the relay first (swift build -c release), name "
+        raise Stop(66, f"no objects of BoringSSL in {objects}: build the relay first (swift build -c release), choose "
                        "another folder with --objects, or leave limit-boring out with --peers")
     archive, program = BUILD / "libboringssl.a", BUILD / "limit-boring"
     if not archive.exists() or any(one.stat().st_mtime > archive.stat().st_mtime for one in compiled):
@@ -109,14 +109,14 @@ def build_go():
 
 
 def certificate():
-    """ECDSA P-256, as most relays would have; made anew each time."""
+    """Creates a new ECDSA P-256 certificate, the usual type for relays."""
     certificate, key = BUILD / "cert.pem", BUILD / "key.pem"
     done = subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
          "-out", certificate, "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
         capture_output=True, text=True)
     if done.returncode:
-        raise Stop(70, "openssl can't make a certificate: " + done.stderr.strip())
+        raise Stop(70, "openssl cannot create a certificate: " + done.stderr.strip())
     return certificate, key
 
 
@@ -141,7 +141,7 @@ def nio_ssl_version():
 
 
 def machine(relay):
-    """What the figures depend on; nothing that tells whose machine it is."""
+    """Returns the conditions of the measurement; no data that identifies the machine."""
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
         "cpu": cpu.group(1) if cpu else platform.machine(),

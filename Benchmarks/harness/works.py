@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: each work's words for the load generator, and the figures that count."""
+"""Works: each one's arguments for the load generator, and the relevant figures."""
 import dataclasses
 
 
@@ -60,7 +60,7 @@ PEERS = ["hybrid-relay", "limit", "limit-boring", "go", "node"]
 
 
 def reference(work, peers):
-    """What 1.00 means: the limit, for TLS on the relay's own cryptography."""
+    """Returns the meaning of 1.00: the limit, for TLS with the relay's cryptography."""
     return "limit-boring" if WORKS[work].tls and "limit-boring" in peers else "limit"
 
 

@@ -16,7 +16,7 @@ uint64_t nanoseconds(void) { return read_clock(CLOCK_MONOTONIC); }
 
 uint64_t own_cpu(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
-// splitmix64 from a fixed start: two runs ask the server for the same work.
+// splitmix64 with a fixed seed: two runs give the server the same work.
 uint64_t chance(void) {
     static uint64_t state = 2026;
     uint64_t mixed = state += 0x9e3779b97f4a7c15u;

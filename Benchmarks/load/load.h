@@ -15,7 +15,7 @@
 
 #define LARGEST_MESSAGE 65536
 
-// What the command line says.
+// Options of the command line.
 struct options {
     int port;
     pid_t server;
@@ -36,7 +36,7 @@ struct options {
 };
 extern struct options options;
 
-// ---- clock.c: time, chance, and leaving with a message
+// ---- clock.c: time, random numbers, and exit with a message
 
 uint64_t nanoseconds(void);
 uint64_t own_cpu(void);
@@ -44,7 +44,7 @@ uint64_t chance(void);
 _Noreturn void leave(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *room_for(void *old, size_t bytes);
 
-// ---- server.c: what the server has used so far
+// ---- server.c: resources used by the server
 
 struct memory {
     long resident;
@@ -87,7 +87,7 @@ void end_half_close(struct end *end);
 void end_drop(struct end *end);
 const char *net_suite(void);
 
-// What net.c reports upwards. end_arrived returns how many bytes were used.
+// Callbacks of net.c. end_arrived returns the number of bytes used.
 void end_connected(struct end *end);
 size_t end_arrived(struct end *end, const uint8_t *data, size_t length);
 void end_finished(struct end *end, const char *how);
@@ -101,11 +101,11 @@ size_t websocket_answer(struct end *end, const uint8_t *data, size_t length);
 size_t websocket_frame(struct end *end, const uint8_t *data, size_t length);
 void websocket_send(struct end *end, int opcode, const uint8_t *data, size_t length);
 
-// What websocket.c reports upwards.
+// Callbacks of websocket.c.
 void end_open(struct end *end);
 void end_message(struct end *end, int opcode, const uint8_t *data, size_t length);
 
-// ---- tunnel.c: tunnels, and what a work wants to know of them
+// ---- tunnel.c: tunnels, and callbacks of a work
 
 struct tunnel {
     struct end phone, client;

@@ -28,24 +28,25 @@ struct options options = {
 static const char usage[] =
     "load WORK --port N [--pid N] [options]\n"
     "\n"
-    "  signins     --tunnels N --at-once N --warm-up N    whole sign-ins\n"
+    "  signins     --tunnels N --at-once N --warm-up N    complete sign-ins\n"
     "  handshakes  --tunnels N --at-once N --warm-up N    TCP and TLS only\n"
     "  pingpong    --tunnels N --size N --seconds S       messages there and back\n"
     "  stream      --tunnels N --size N --window N --seconds S   messages from client to phone\n"
     "  idle        --tunnels N --hold S                   open tunnels; memory, CPU while idle\n"
     "  churn       --tunnels N --burst N --at-once N --hold S    idle, sign-ins, idle, idle\n"
     "\n"
-    "  --pid N                 the server, whose CPU and memory are told\n"
-    "  --cpu N                 stay on this CPU\n"
+    "  --pid N                 the server, whose CPU and memory are reported\n"
+    "  --cpu N                 run on this CPU\n"
     "  --tls                   with TLS 1.3; --resume: with session tickets; --suites LIST: OpenSSL's names, in order\n"
     "  --warm-up-seconds S     before measuring messages\n"
-    "  --patience S            how long nothing may happen before what is left has failed\n";
+    "  --patience S            time without progress after which the remaining tunnels have failed\n";
 
 static double number(const char *option, const char *text, double least, double most, bool whole) {
     char *rest;
     double value = strtod(text, &rest);
     if (rest == text || *rest || !(value >= least && value <= most) || (whole && value != floor(value)))
-        leave(64, "--%s: not %s from %g to %g: %s", option, whole ? "a whole number" : "a number", least, most, text);
+        leave(64, "--%s: expected %s from %g to %g, found %s", option, whole ? "a whole number" : "a number", least, most,
+              text);
     return value;
 }
 
@@ -82,10 +83,10 @@ static void read_options(int count, char **words) {
         }
     }
     if (!options.port) leave(64, "--port is missing; see --help");
-    if (options.resume && !options.tls) leave(64, "--resume is for --tls");
+    if (options.resume && !options.tls) leave(64, "--resume needs --tls");
 }
 
-// Both ends of each tunnel are descriptors of this process.
+// Both ends of each tunnel use a descriptor of this process.
 static void allow_descriptors(rlim_t wanted) {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -93,7 +94,7 @@ static void allow_descriptors(rlim_t wanted) {
     limit.rlim_cur = wanted;
     if (limit.rlim_max < wanted) limit.rlim_max = wanted;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        leave(69, "%lu descriptors are not allowed here; see ulimit -n", (unsigned long)wanted);
+        leave(69, "the process cannot open %lu descriptors; see ulimit -n", (unsigned long)wanted);
 }
 
 int main(int count, char **words) {
@@ -106,13 +107,13 @@ int main(int count, char **words) {
     read_options(count, words);
     for (size_t i = 0; i < sizeof works / sizeof *works && optind == count - 1; i++)
         if (strcmp(words[optind], works[i].name) == 0) run = works[i].run;
-    if (!run) leave(64, "which work? see --help");
+    if (!run) leave(64, "the name of the work is missing; see --help");
     if (run == work_handshakes && !options.tls) leave(64, "handshakes need --tls");
     if (options.cpu >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
         CPU_SET((unsigned)options.cpu, &set);
-        if (sched_setaffinity(0, sizeof set, &set) != 0) leave(64, "there is no CPU %d to run on", options.cpu);
+        if (sched_setaffinity(0, sizeof set, &set) != 0) leave(64, "there is no CPU %d", options.cpu);
     }
     signal(SIGPIPE, SIG_IGN);
     int most = options.tunnels > options.at_once ? options.tunnels : options.at_once;

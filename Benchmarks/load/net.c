@@ -22,8 +22,7 @@ static char suite[64] = "not negotiated";
 
 const char *net_suite(void) { return suite; }
 
-// OpenSSL spoils a session whose connection ends badly, and servers that hang up without a word count as that: copies
-// stay as they are.
+// OpenSSL invalidates a session whose connection ends badly, such as without close_notify: the copies stay as they are.
 static int keep_ticket(SSL *tls, SSL_SESSION *session) {
     (void)tls;
     SSL_SESSION_free(ticket);
@@ -44,10 +43,10 @@ void net_begin(void) {
     context = SSL_CTX_new(TLS_client_method());
     if (!context || SSL_CTX_set_ciphersuites(context, options.suites) != 1)
         leave(64, "not a list of TLS 1.3 suites: %s", options.suites);
-    // TLS 1.3 alone, and what is asked for in a browser's order.
+    // TLS 1.3 only, and extensions in a browser's order.
     SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
     SSL_CTX_set1_groups_list(context, "X25519:P-256");
-    // The certificate was made a moment ago and is nobody's.
+    // The certificate is new and self-signed.
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
@@ -57,7 +56,7 @@ void net_begin(void) {
     }
 }
 
-// An event names its end by number and generation: in one turn an end may have been dropped and used again.
+// An event identifies its end by number and generation: an end may have been dropped and reused in the same turn.
 static uint64_t event_name(const struct end *end) {
     return (uint64_t)end->generation << 32 | (end->tunnel->number << 1 | end->phone);
 }
@@ -81,7 +80,7 @@ void end_connect(struct end *end) {
     }
     end->state = CONNECTING;
     setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // Many loopback addresses, or ports would run out: closed connections keep theirs for a minute.
+    // Many loopback addresses, because closed connections occupy their ports for a minute.
     setsockopt(end->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 0x10000 + next_source++ % SOURCES);
@@ -102,7 +101,7 @@ void end_drop(struct end *end) {
     end->state = CLOSED;
     end->generation++;
     if (end->tls) {
-        // As browsers do: the socket is closed without a word. The ticket stays good.
+        // As in browsers, the socket is closed without close_notify. The ticket remains valid.
         SSL_set_shutdown(end->tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
         SSL_free(end->tls);
         end->tls = NULL;
@@ -128,7 +127,7 @@ static void append(struct bytes *bytes, const void *data, size_t length) {
     bytes->length += length;
 }
 
-// How many bytes went; 0 if none can go now; -1 if none will.
+// Returns the number of bytes sent; 0 if the socket is full; -1 after an error.
 static ssize_t write_some(struct end *end, const void *data, size_t length) {
     if (!end->tls) {
         ssize_t count = send(end->fd, data, length, MSG_NOSIGNAL);
@@ -141,7 +140,7 @@ static ssize_t write_some(struct end *end, const void *data, size_t length) {
     return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0 : -1;
 }
 
-// A write that fails is not told: reading tells why.
+// A failed write is not reported, because the next read returns the cause.
 void end_send(struct end *end, const void *data, size_t length) {
     const uint8_t *next = data;
     while (length && end->out.length == 0) {
@@ -183,7 +182,7 @@ static void secure(struct end *end) {
         return;
     }
     const char *text = ERR_reason_error_string(ERR_peek_error());
-    tunnel_fail(end->tunnel, "TLS: %s", text ? text : "the server hung up");
+    tunnel_fail(end->tunnel, "TLS: %s", text ? text : "the server closed the connection");
 }
 
 static void connected(struct end *end) {
@@ -200,7 +199,7 @@ static void connected(struct end *end) {
         return;
     }
     end->tls = SSL_new(context);
-    if (!end->tls || SSL_set_fd(end->tls, end->fd) != 1) leave(70, "TLS can't be set up");
+    if (!end->tls || SSL_set_fd(end->tls, end->fd) != 1) leave(70, "TLS cannot be set up");
     SSL_set_tlsext_host_name(end->tls, "localhost");
     if (options.resume && ticket) use_ticket(end->tls);
     SSL_set_connect_state(end->tls);
@@ -208,7 +207,7 @@ static void connected(struct end *end) {
     secure(end);
 }
 
-// One read. False if there is nothing left or the end is over.
+// Reads once. Returns false if there is no more data or the end is closed.
 static bool read_some(struct end *end) {
     static uint8_t buffer[ONE_READ];
     const uint8_t *data = buffer;
@@ -218,14 +217,15 @@ static bool read_some(struct end *end) {
         count = SSL_read(end->tls, buffer, sizeof buffer);
         if (count <= 0) {
             int why = SSL_get_error(end->tls, (int)count);
-            if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) end_finished(end, "the server hung up");
+            if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
+                end_finished(end, "the server closed the connection");
             return false;
         }
     } else {
         count = recv(end->fd, buffer, sizeof buffer, 0);
         if (count <= 0) {
             if (count == 0 || errno != EAGAIN)
-                end_finished(end, count == 0 ? "the server hung up" : "the connection was reset");
+                end_finished(end, count == 0 ? "the server closed the connection" : "the connection was reset");
             return false;
         }
     }

@@ -14,7 +14,7 @@ void server_find(pid_t pid) {
     if (server && clock_getcpuclockid(server, &server_clock) != 0) leave(69, "there is no process %d", (int)server);
 }
 
-// User and system time of all threads, those that have ended among them.
+// User and system time of all threads, including ended ones.
 uint64_t server_cpu(void) {
     struct timespec used;
     if (!server) return 0;
@@ -28,7 +28,7 @@ struct memory server_memory(void) {
     if (!server) return memory;
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)server);
     FILE *file = fopen(path, "r");
-    if (!file) leave(69, "can't read %s: %s", path, strerror(errno));
+    if (!file) leave(69, "cannot read %s: %s", path, strerror(errno));
     while (fgets(line, sizeof line, file)) {
         sscanf(line, "Rss: %ld", &memory.resident);
         sscanf(line, "Anonymous: %ld", &memory.anonymous);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works that are measured by CPU: sign-ins, handshakes, messages there and back, messages one way.
+// Works measured by CPU time: sign-ins, handshakes, messages there and back, messages in one direction.
 #include "load.h"
 
-// The messages of one sign-in: handshake and its answer, getInfo, the request and the signature, the rest of the
-// ceremony, a large one, the goodbye. The ends take turns; the client begins.
+// Messages of one sign-in: handshake and response, getInfo, the request and the signature, the rest of the ceremony, a
+// large one, the shutdown. The ends take turns; the client begins.
 static const int signin_sizes[] = {81, 81, 352, 528, 1040, 544, 4096, 32};
 #define SIGNIN_MESSAGES 8
 
@@ -31,7 +31,7 @@ static void stop_measuring(void) {
     measured = true;
 }
 
-// What was used from measure() to stop_measuring(), for each of so many units.
+// Resources used between measure() and stop_measuring(), per unit.
 static void report_cost(const char *unit, double units) {
     report_number(unit, units, 0);
     report_number("seconds", (double)time_at / 1e9, 3);
@@ -44,7 +44,7 @@ static void report_cost(const char *unit, double units) {
     }
 }
 
-// ---- sign-ins and handshakes: so many after the warm-up, so many at once
+// ---- sign-ins and handshakes: a number after the warm-up, a number concurrently
 
 static int signin_size(const struct end *sender, uint32_t number) {
     return signin_sizes[(2 * number + sender->phone) % SIGNIN_MESSAGES];
@@ -62,7 +62,7 @@ static void signin_arrived(struct end *end, size_t length) {
 
 static uint64_t first_measured, first_after;
 
-// Some more begin than are counted, so that as many are under way at the end of the measurement as at its start.
+// More begin than are counted, so that the load is the same at the end of the measurement as at its start.
 static void begin_further(void) {
     while (counts.active < options.at_once && counts.started < first_after + (uint64_t)options.at_once)
         if (!tunnel_start()) return;
@@ -121,12 +121,12 @@ void work_signins(void) {
 
 void work_handshakes(void) {
     static const struct work work = {.handshake_only = true, .ended = one_ended};
-    // Not every server sends tickets to who has nothing to say: a sign-in fetches one for all handshakes.
+    // Some servers send tickets only with data: a sign-in obtains one for all handshakes.
     if (options.resume) burst_of_signins(1);
     measure_each(&work, "handshakes");
 }
 
-// ---- messages, for so many seconds
+// ---- messages, for a number of seconds
 
 static int even_size(const struct end *sender, uint32_t number) {
     (void)sender;
@@ -154,7 +154,7 @@ static void measure_traffic(const struct work *work, const char *name, int in_fl
     stop_measuring();
     struct memory memory = server_memory();
     stopping = true;
-    // What is still under way arrives before the Close frame that follows it.
+    // Messages under way arrive before the Close frame that follows them.
     for (int turns = 0; turns < 100 && net_turn(20); turns++) continue;
     close_all();
     if (messages_at == 0) {

@@ -27,7 +27,7 @@ void tunnels_begin(int most, const struct work *what) {
         memset(tunnels + tunnel_count, 0, (size_t)(most - tunnel_count) * sizeof *tunnels);
         tunnel_count = most;
     }
-    // No tunnel is in use here, and events of former ones don't match a generation any more.
+    // No tunnel is in use here, and events of earlier ones no longer match a generation.
     unused_count = 0;
     for (int i = tunnel_count - 1; i >= 0; i--) {
         tunnels[i].number = (uint32_t)i;
@@ -84,7 +84,7 @@ void tunnel_fail(struct tunnel *tunnel, const char *format, ...) {
     leave_tunnel(tunnel);
 }
 
-// Every message of every end is another piece of the pattern, so that none can pass for another.
+// Each message of each end is another part of the pattern, so that no two are equal.
 static const uint8_t *message(const struct end *sender, uint32_t number) {
     uint32_t place = sender->tunnel->number * 7919u + number * 104729u + (sender->phone ? 31u : 0u);
     return pattern + place % LARGEST_MESSAGE;
@@ -101,7 +101,7 @@ static void say_close(struct end *end) {
     websocket_send(end, CLOSE, code, sizeof code);
 }
 
-// The client closes; the phone is told by the relay and answers.
+// The client closes; the relay forwards that to the phone, which responds.
 void tunnel_close(struct tunnel *tunnel) {
     if (tunnel->closing) return;
     tunnel->closing = true;
@@ -157,7 +157,7 @@ void end_message(struct end *end, int opcode, const uint8_t *data, size_t length
         uint32_t number = end->received++;
         if (number >= sender->sent || length != (size_t)work->size(sender, number) ||
             memcmp(data, message(sender, number), length) != 0) {
-            tunnel_fail(tunnel, "message %u is not what was sent", number);
+            tunnel_fail(tunnel, "message %u differs from the one sent", number);
             return;
         }
         counts.messages++;
@@ -187,7 +187,7 @@ void end_finished(struct end *end, const char *how) {
 
 static uint64_t progress(void) { return counts.joined + counts.completed + counts.failed + counts.messages; }
 
-// Turns until done says so. If nothing moves for as long as --patience says, all tunnels that are left have failed.
+// Runs turns until done returns true. Without progress for --patience seconds, all remaining tunnels have failed.
 bool wait_until(bool (*done)(void)) {
     uint64_t seen = progress(), since = nanoseconds();
     while (!done()) {
@@ -198,7 +198,7 @@ bool wait_until(bool (*done)(void)) {
             since = now;
         } else if ((double)(now - since) > options.patience * 1e9) {
             for (int i = 0; i < tunnel_count; i++)
-                tunnel_fail(&tunnels[i], "nothing happened for %.0f s", options.patience);
+                tunnel_fail(&tunnels[i], "no progress for %.0f s", options.patience);
             return false;
         }
     }

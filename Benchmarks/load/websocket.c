@@ -9,7 +9,7 @@
 
 static const char *name(const struct end *end) { return end->phone ? "phone" : "client"; }
 
-// What Chromium sends when it opens a tunnel.
+// Chromium's request for a tunnel.
 static const char request[] = "GET /cable/%s%s%s/%s HTTP/1.1\r\n"
                               "Host: localhost:%d\r\n"
                               "Connection: Upgrade\r\n"
@@ -42,7 +42,7 @@ void websocket_ask(struct end *end) {
     end_send(end, head, (size_t)length);
 }
 
-// The value of a header in a head that ends with an empty line, or NULL.
+// Returns the value of a header field in a head that ends with an empty line, or NULL.
 static const char *header(const char *head, const char *name, size_t *length) {
     size_t name_length = strlen(name);
     for (const char *line = strstr(head, "\r\n"); line && line[2] != '\r'; line = strstr(line + 2, "\r\n")) {
@@ -67,7 +67,7 @@ size_t websocket_answer(struct end *end, const uint8_t *data, size_t length) {
     const uint8_t *stop = memmem(data, length, "\r\n\r\n", 4);
     size_t used = stop ? (size_t)(stop + 4 - data) : 0;
     if ((stop ? used : length) >= sizeof head) {
-        tunnel_fail(tunnel, "%s: the answer's head is too long", name(end));
+        tunnel_fail(tunnel, "%s: the response's head is too long", name(end));
         return 0;
     }
     if (!stop) return 0;
@@ -79,7 +79,7 @@ size_t websocket_answer(struct end *end, const uint8_t *data, size_t length) {
     }
     if (!header_is(head, "Sec-WebSocket-Accept", end->accept) ||
         !header_is(head, "Sec-WebSocket-Protocol", "fido.cable") || strcasestr(head, "\r\nSec-WebSocket-Extensions:")) {
-        tunnel_fail(tunnel, "%s: the upgrade was answered wrongly", name(end));
+        tunnel_fail(tunnel, "%s: unexpected response to the upgrade", name(end));
         return 0;
     }
     if (end->phone) {
@@ -111,7 +111,7 @@ size_t websocket_frame(struct end *end, const uint8_t *data, size_t length) {
         head = 10;
     }
     if (!(data[0] & 0x80) || data[0] & 0x70 || data[1] & 0x80 || payload > LARGEST_MESSAGE) {
-        tunnel_fail(end->tunnel, "%s: a frame in pieces, masked, marked or too long", name(end));
+        tunnel_fail(end->tunnel, "%s: a frame that is fragmented, masked, has reserved bits or is too long", name(end));
         return 0;
     }
     if (length < head + payload) return 0;

@@ -3,9 +3,9 @@
 
     kubernetes.py RENDERED.yaml… [--haproxy FOLDER]
 
-Each file is what `kubectl kustomize` made. Every object is held against Kubernetes' own schemas, without unknown
-fields; against the restricted pod security standard; and against the objects it refers to. --haproxy writes the
-ConfigMap's files there, for HAProxy to check. HAProxy's rules must be those of deploy/haproxy/haproxy.cfg.
+Each file is output of `kubectl kustomize`. Every object is validated against the Kubernetes schemas (without unknown
+fields), the restricted pod security standard, and the objects it refers to. --haproxy writes the files of the ConfigMap
+to a directory, so that HAProxy can check them. HAProxy's rules must be those of deploy/haproxy/haproxy.cfg.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import strict_yaml
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 # The relay's defaults, by option.
 DEFAULTS = dict(re.findall(r"^#?HYBRID_(\w+)=(.*)$", (DEPLOY / "systemd/relay.env").read_text(encoding="utf-8"), re.M))
-# The oldest that labels pods with their ordinals, and the newest that is known here.
+# The oldest version that labels pods with their ordinals, and the newest known one.
 VERSIONS = ("1.28", kubernetes_validate.latest_version())
 problems = []
 
@@ -48,14 +48,14 @@ def schema(item: dict) -> None:
 
 
 def restricted(workload: dict) -> None:
-    """The restricted one of Kubernetes' pod security standards; and a root that can't be written."""
+    """Checks the restricted pod security standard and a read-only root."""
     name, spec = workload["metadata"]["name"], workload["spec"]["template"]["spec"]
     pod = spec.get("securityContext", {})
     rules = {
-        "runs as nobody": pod.get("runAsNonRoot") is True and pod.get("runAsUser", 0) > 0,
+        "does not run as root": pod.get("runAsNonRoot") is True and pod.get("runAsUser", 0) > 0,
         "has the runtime's seccomp profile": pod.get("seccompProfile", {}).get("type") == "RuntimeDefault",
         "shares nothing with the host": not any(spec.get(key) for key in ("hostNetwork", "hostPID", "hostIPC")),
-        "has no account's token": spec.get("automountServiceAccountToken") is False,
+        "has no service account token": spec.get("automountServiceAccountToken") is False,
         "gets no variables of Services": spec.get("enableServiceLinks") is False,
         "has allowed volumes": all(
             set(volume) - {"name"} <= {"configMap", "emptyDir", "projected", "secret"}
@@ -63,15 +63,15 @@ def restricted(workload: dict) -> None:
     }
     for container in containers(workload):
         own = container.get("securityContext", {})
-        rules[f"{container['name']} can't gain privileges"] = own.get("allowPrivilegeEscalation") is False
+        rules[f"{container['name']} cannot gain privileges"] = own.get("allowPrivilegeEscalation") is False
         rules[f"{container['name']} has no capabilities"] = own.get("capabilities") == {"drop": ["ALL"]}
         rules[f"{container['name']} has a read-only root"] = own.get("readOnlyRootFilesystem") is True
-        rules[f"{container['name']} has a bound on memory"] = "memory" in container["resources"]["limits"]
-        rules[f"{container['name']} takes no port of the host"] = not any(
+        rules[f"{container['name']} has a memory limit"] = "memory" in container["resources"]["limits"]
+        rules[f"{container['name']} uses no port of the host"] = not any(
             "hostPort" in port for port in container.get("ports", []))
     for rule, holds in rules.items():
         if not holds:
-            problem(f"{name}: not so: {rule}")
+            problem(f"{name}: violated: {rule}")
 
 
 def selected(objects: list, selector: dict) -> list:
@@ -84,7 +84,7 @@ def port_names(workloads: list) -> set:
 
 
 def references(objects: list) -> None:
-    """Names that must fit each other: the schemas don't see them."""
+    """Checks names that refer to each other, which the schemas do not."""
     for item in objects:
         name = f"{item['kind']} {item['metadata']['name']}"
         if item["kind"] != "Namespace" and item["metadata"].get("namespace") != "hybrid-relay":
@@ -93,19 +93,19 @@ def references(objects: list) -> None:
         if item["kind"] == "Service":
             found = selected(objects, spec["selector"])
             if len(found) != 1 or not {p["targetPort"] for p in spec["ports"]} <= port_names(found):
-                problem(f"{name} does not lead to the ports of one workload")
+                problem(f"{name} does not select the ports of one workload")
         elif item["kind"] == "PodDisruptionBudget":
             if len(selected(objects, spec["selector"]["matchLabels"])) != 1:
-                problem(f"{name} is for no workload")
+                problem(f"{name} selects no workload")
         elif item["kind"] == "NetworkPolicy":
             found = selected(objects, spec["podSelector"]["matchLabels"])
             names = {p["port"] for rule in spec["ingress"] for p in rule["ports"]}
             if len(found) != 1 or not names <= port_names(found):
-                problem(f"{name} opens a port that its pods don't have")
+                problem(f"{name} opens a port that its pods do not have")
             for rule in spec["ingress"] + spec.get("egress", []):
                 for peer in rule.get("from", []) + rule.get("to", []):
                     if "podSelector" in peer and not selected(objects, peer["podSelector"]["matchLabels"]):
-                        problem(f"{name} names pods that are not there")
+                        problem(f"{name} names missing pods")
     for workload in pods(objects):
         name, spec = workload["metadata"]["name"], workload["spec"]["template"]["spec"]
         volumes = {volume["name"] for volume in spec.get("volumes", [])}
@@ -115,7 +115,7 @@ def references(objects: list) -> None:
                     problem(f"{name}: no volume {mount['name']}")
             for kind in ("readinessProbe", "livenessProbe"):
                 if kind in container and container[kind]["httpGet"]["port"] not in port_names([workload]):
-                    problem(f"{name}: the {kind} asks a port that is not there")
+                    problem(f"{name}: the {kind} uses a missing port")
         for volume in spec.get("volumes", []):
             wanted = volume.get("configMap", {}).get("name")
             if wanted and not any(o["kind"] == "ConfigMap" and o["metadata"]["name"] == wanted for o in objects):
@@ -123,14 +123,14 @@ def references(objects: list) -> None:
 
 
 def relay(objects: list) -> int:
-    """What the relay itself asks for; returns the number of nodes."""
+    """Checks the requirements of the relay. Returns the number of nodes."""
     (workload,) = [o for o in objects if o["kind"] == "StatefulSet"]
     spec = workload["spec"]["template"]["spec"]
     (container,) = spec["containers"]
     for argument in container["args"][1:]:
         option = argument.split("=")[0]
         if option.removeprefix("--").replace("-", "_").upper() not in DEFAULTS:
-            problem(f"relay: {option} is no option that relay.env knows")
+            problem(f"relay: {option} is not an option in relay.env")
     numbers = [v["valueFrom"]["fieldRef"]["fieldPath"] for v in container["env"] if v["name"] == "HYBRID_NODE"]
     scripts = [" ".join(c.get("command", [])) for c in spec.get("initContainers", [])]
     labelled = numbers == ["metadata.labels['apps.kubernetes.io/pod-index']"]
@@ -141,9 +141,9 @@ def relay(objects: list) -> int:
             problem(f"relay: {wanted} is missing")
     paths = [container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")]
     if paths != ["/readyz", "/healthz"]:
-        problem("relay: readiness is /readyz, liveness /healthz")
+        problem("relay: readiness must be /readyz, and liveness /healthz")
     if spec["terminationGracePeriodSeconds"] <= int(DEFAULTS["DRAIN_GRACE"]):
-        problem("relay: it is killed before its drain grace has passed")
+        problem("relay: it is killed before the end of its drain grace")
     services = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "Service"}
     headless = services[workload["spec"]["serviceName"]]
     if headless["clusterIP"] != "None" or headless.get("publishNotReadyAddresses") is not True:
@@ -155,7 +155,7 @@ def relay(objects: list) -> int:
 
 
 def rules(configuration: str) -> dict:
-    """HAProxy's rules by section, without what is each installation's own."""
+    """Returns HAProxy's rules by section, without the values of each installation."""
     sections, section = {}, None
     for line in configuration.splitlines():
         words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()
@@ -174,11 +174,11 @@ def haproxy(objects: list, nodes: int, folder: pathlib.Path | None) -> None:
     ours, original = rules(files["haproxy.cfg"]), rules((DEPLOY / "haproxy/haproxy.cfg").read_text(encoding="utf-8"))
     for section in original:
         if section != "global" and ours.get(section) != original[section]:
-            problem(f"haproxy: {section} is not as in deploy/haproxy/haproxy.cfg")
+            problem(f"haproxy: {section} differs from deploy/haproxy/haproxy.cfg")
     if int(re.search(r"timeout tunnel (\d+)s", files["haproxy.cfg"]).group(1)) <= int(DEFAULTS["IDLE_TIMEOUT"]):
         problem("haproxy: it ends tunnels before the relay does")
     if 60 * int(re.search(r"hard-stop-after (\d+)m", files["haproxy.cfg"]).group(1)) <= int(DEFAULTS["MAX_LIFETIME"]):
-        problem("haproxy: a reload ends tunnels before their time")
+        problem("haproxy: a reload ends tunnels before their lifetime")
     numbers = [f"{number:04x}" for number in range(nodes)]
     mapped = [line.split() for line in files["nodes.map"].splitlines() if not line.startswith("#")]
     if mapped != [[number, f"n{number}"] for number in numbers]:
@@ -211,7 +211,7 @@ def main() -> int:
     for text in dict.fromkeys(problems):
         print(f"kubernetes: {text}", file=sys.stderr)
     if not problems:
-        print(f"{count} objects are as the schemas of Kubernetes {' and '.join(map(str, VERSIONS))} want them")
+        print(f"{count} objects conform to the schemas of Kubernetes {' and '.join(map(str, VERSIONS))}")
     return 1 if problems else 0
 
 

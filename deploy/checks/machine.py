@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian that systemd-nspawn has started, with a network of its own in which there is nobody else."""
+"""A Debian system started by systemd-nspawn, in its own empty network."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ class Machine:
 
     def __enter__(self) -> "Machine":
         self.log = open(self.root.parent / "console", "w+", encoding="utf-8", errors="replace")
-        # systemd, where it runs here, wants to know of machines; elsewhere nobody does.
+        # Only a running systemd registers machines.
         unit = [] if os.path.isdir("/run/systemd/system") else ["--keep-unit"]
         self.nspawn = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--register=no", *unit, "--private-network", "--machine=hybrid-packages",
@@ -32,7 +32,7 @@ class Machine:
         return self
 
     def __exit__(self, *_) -> None:
-        # systemd in the machine takes this as a power button.
+        # systemd in the machine treats this as a power button.
         if self.nspawn.poll() is None:
             self.nspawn.terminate()
             try:
@@ -43,7 +43,7 @@ class Machine:
         self.log.close()
 
     def first_process(self) -> int:
-        """systemd of the machine, as it is numbered here."""
+        """Returns the process ID of the machine's systemd on the host."""
         children = pathlib.Path(f"/proc/{self.nspawn.pid}/task/{self.nspawn.pid}/children")
         end = time.monotonic() + self.START
         while time.monotonic() < end and self.nspawn.poll() is None:
@@ -54,17 +54,17 @@ class Machine:
                 except OSError:
                     pass
             time.sleep(0.1)
-        raise SystemExit("packages: systemd-nspawn did not start the machine: " + self.told())
+        raise SystemExit("packages: systemd-nspawn did not start the machine: " + self.console())
 
     def settle(self) -> None:
-        """Waits until systemd has started what it starts."""
+        """Waits until systemd has finished booting."""
         end = time.monotonic() + self.START
         while (state := self.ask("systemctl", "is-system-running")) not in ("running", "degraded"):
             if time.monotonic() > end or self.nspawn.poll() is not None:
-                raise SystemExit(f"packages: the machine is {state or 'gone'}: {self.told()}")
+                raise SystemExit(f"packages: the machine is {state or 'gone'}: {self.console()}")
             time.sleep(0.2)
 
-    def told(self) -> str:
+    def console(self) -> str:
         self.log.flush()
         self.log.seek(0)
         return self.log.read()[-2000:]
@@ -76,13 +76,13 @@ class Machine:
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.COMMAND)
 
     def run(self, *command: str) -> str:
-        """Output of a command that must succeed."""
+        """Returns the output of a command that must succeed."""
         done = self.inside(*command)
         if done.returncode != 0:
-            raise SystemExit(f"packages: {' '.join(command)} ended with {done.returncode}: "
+            raise SystemExit(f"packages: {' '.join(command)} exited with {done.returncode}: "
                              f"{done.stdout[-1500:]}{done.stderr[-1500:]}")
         return done.stdout
 
     def ask(self, *command: str) -> str:
-        """Output of a command whose end does not matter."""
+        """Returns the output of a command with any exit status."""
         return self.inside(*command).stdout.strip()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the metrics that alerts, their tests and the dashboard name with those that there are.
+"""Compares the metrics named in alerts, their tests and the dashboard with the existing ones.
 
     metrics.py [--metrics FILE] [--rules OUTPUT]
 
-The list is deploy/prometheus/metrics.txt; with --metrics, it is compared with a relay's own /metrics as well. --rules
-writes the dashboard's expressions as recording rules, for promtool to check their syntax.
+deploy/prometheus/metrics.txt lists the metrics. With --metrics, the list is also compared with a relay's /metrics.
+--rules writes the dashboard's expressions as recording rules, so that promtool can check their syntax.
 """
 
 import argparse
@@ -16,19 +16,19 @@ import sys
 import strict_yaml
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
-# Names of these families, wherever they stand in an expression; Prometheus itself adds `up`.
+# Names of these families anywhere in an expression. Prometheus itself adds `up`.
 NAME = re.compile(r"\b(?:hybrid_relay|process)_[a-z0-9_]+\b|\bup\b")
 SELECTOR = re.compile(r"(\b[a-z_][a-z0-9_]*)\{([^}]*)\}")
 MATCHER = re.compile(r'([a-z_]+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"')
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
-# Labels that Prometheus and not the relay puts on.
+# Labels added by Prometheus, not by the relay.
 SCRAPED = {"job", "instance"}
-# There only with a token file or with TLS.
+# Present only with a token file or with TLS.
 LATER = {"hybrid_relay_new_by_token_total", "hybrid_relay_certificate_expiry_timestamp_seconds"}
 
 
 class Metric:
-    """A metric's type and the values of its labels; None stands for any."""
+    """A metric's type and the values of its labels. None means any value."""
 
     def __init__(self, kind: str, labels: dict):
         self.kind = kind
@@ -36,7 +36,7 @@ class Metric:
 
 
 def contract() -> dict:
-    """What metrics.txt lists."""
+    """Returns the metrics listed in metrics.txt."""
     metrics = {}
     for line in (DEPLOY / "prometheus/metrics.txt").read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
@@ -48,7 +48,7 @@ def contract() -> dict:
 
 
 def exposition(text: str) -> dict:
-    """What a relay's /metrics shows."""
+    """Returns the metrics in a relay's /metrics."""
     metrics = {}
     for line in text.splitlines():
         if line.startswith("# TYPE "):
@@ -66,7 +66,7 @@ def exposition(text: str) -> dict:
 
 
 def compare(listed: dict, shown: dict) -> list:
-    """Where metrics.txt and a relay differ."""
+    """Returns the differences between metrics.txt and a relay."""
     problems = []
     for name, metric in shown.items():
         if name not in listed:
@@ -84,7 +84,7 @@ def compare(listed: dict, shown: dict) -> list:
                 problems.append(f"metrics.txt lists {name}, which the relay does not show")
             continue
         for label, values in metric.labels.items():
-            # increase() does not see the step from nothing to 1, so every series has to be there from the start.
+            # increase() does not see the step from an absent series to 1, so every series must exist from the start.
             absent = (values or set()) - shown[name].labels.get(label, set())
             if absent:
                 problems.append(f"{name} is not shown for {label}={', '.join(sorted(absent))}")
@@ -92,7 +92,7 @@ def compare(listed: dict, shown: dict) -> list:
 
 
 def check(expression: str, where: str, listed: dict) -> list:
-    """What an expression names that is not there."""
+    """Returns the errors in the names of an expression."""
     problems = []
     names = set(NAME.findall(expression))
     if not names:
@@ -118,7 +118,7 @@ def check(expression: str, where: str, listed: dict) -> list:
     for name in names & set(listed):
         called = re.search(r"\b(rate|increase)\(\s*" + name, expression)
         if (listed[name].kind == "counter") != bool(called):
-            problems.append(f"{where}: {name} is a {listed[name].kind}: rate() and increase() are for counters alone")
+            problems.append(f"{where}: {name} is a {listed[name].kind}: rate() and increase() are for counters only")
     return problems
 
 

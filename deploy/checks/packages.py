@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs, runs, upgrades, removes and purges the packages in a Debian that is made for it; scripts/check-packages
-starts this.
+"""Installs, runs, upgrades, removes and purges the packages in a temporary Debian system; started by
+scripts/check-packages.
 
     packages.py FOLDER
 
-FOLDER is what scripts/package made. mmdebstrap makes the Debian, of essential packages and apt; apt resolves what
-ours depend on. Then systemd-nspawn starts it, with a network of its own: there the packages are installed, one by one
-and together, without a network. A sign-in between all four programs runs there, with the relay as its unit starts it.
-What is there after a purge is compared with what was there before, file by file. Needs root.
+FOLDER is the output of scripts/package. mmdebstrap creates the Debian system with essential packages and apt, which
+resolves the dependencies. systemd-nspawn boots it in its own empty network, where the packages are installed one by one
+and together. A sign-in with all four programs runs there, with the relay started by its unit. After a purge, all files
+are compared with their state before the installation. Needs root.
 """
 
 import hashlib
@@ -28,15 +28,15 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Sections of the manual.
 PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1}
 PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth")
-# apt asks nobody, takes nothing besides, and keeps what an operator has changed.
+# apt asks no questions, installs no recommended packages, and keeps changed configuration files.
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qy", "-o", "Dpkg::Use-Pty=0",
        "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "--no-install-recommends"]
-# Records of dpkg, apt and systemd about what they did, what is not on a disk, and what the check itself puts there.
+# Records of dpkg, apt and systemd, virtual file systems, and files of the check itself.
 RECORDS = {"proc", "sys", "dev", "run", "tmp", "var/log", "var/cache", "var/lib/dpkg", "var/lib/apt",
            "var/lib/systemd/timers", "var/lib/systemd/random-seed", "var/lib/systemd/rfkill", "var/lib/systemd/linger",
            "var/lib/dbus", "var/tmp", "packages"}
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
-# The relay's number in the check; the host that clients make of it is what `hybrid-relay domain` says.
+# Tunnel domain of the relay in the check. `hybrid-relay domain` prints its host.
 NUMBER = "4711"
 
 
@@ -44,7 +44,7 @@ def fail(text: str) -> None:
     raise SystemExit(f"packages: {text}")
 
 
-def told(text: str) -> None:
+def report(text: str) -> None:
     print(text, flush=True)
 
 
@@ -61,19 +61,19 @@ def find(folder: pathlib.Path) -> dict:
     return {name: found[0] for name, found in packages.items()}
 
 
-def look_at_fields(packages: dict) -> str:
-    """What the packages say of themselves; the version of the programs."""
+def check_fields(packages: dict) -> str:
+    """Checks the control fields. Returns the version of the programs."""
     versions = {fields(package)["Version"] for package in packages.values()}
     if len(versions) != 1:
         fail(f"different versions: {versions}")
     for name in PRODUCT:
         pulls = [key for key, value in fields(packages[name]).items() if key != "Description" and "hybrid-lab" in value]
         if pulls:
-            fail(f"{name} asks for hybrid-lab ({', '.join(pulls)}), which is for tests")
+            fail(f"{name} depends on hybrid-lab ({', '.join(pulls)}), which is for tests")
     return versions.pop().rsplit("-", 1)[0].replace("~", "-")
 
 
-# ---- the Debian ------------------------------------------------------------------------------------------------------
+# ---- Debian system ---------------------------------------------------------------------------------------------------
 
 def make_root(root: pathlib.Path, packages: dict) -> None:
     subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt/lists", "bookworm", root], check=True)
@@ -91,15 +91,15 @@ def make_root(root: pathlib.Path, packages: dict) -> None:
             ours = pulled[kind] & PROGRAMS.keys() - {name}
             if ours:
                 fail(f"{name} {kind} on {', '.join(ours)}")
-        told(f"{name}: {len(pulled['depends']) - 1} packages of Debian that it depends on are not in the smallest one, "
+        report(f"{name}: {len(pulled['depends']) - 1} packages of Debian that it depends on are not in the smallest one, "
              f"{len(pulled['recommends'] - pulled['depends'])} more are recommended")
     needs = [fields(package)["Depends"] for package in packages.values()]
     in_root(root, *APT, "satisfy", *needs, "systemd, dbus, openssl")
 
 
 def in_root(root: pathlib.Path, *command: str) -> str:
-    """Output of a command in the root, which has the network of this system."""
-    # systemd, where it runs here, wants to know of machines; elsewhere nobody does.
+    """Returns the output of a command in the root, with the network of the host."""
+    # Only a running systemd registers machines.
     unit = [] if os.path.isdir("/run/systemd/system") else ["--keep-unit"]
     done = subprocess.run(["systemd-nspawn", "--quiet", "--register=no", *unit, "--pipe", "-D", root, *command],
                           capture_output=True, text=True, timeout=600)
@@ -109,7 +109,7 @@ def in_root(root: pathlib.Path, *command: str) -> str:
 
 
 def snapshot(root: pathlib.Path) -> dict:
-    """Every file, by its path: kind, mode, owner and contents."""
+    """Returns kind, mode, owner and contents of every file, by its path."""
     found = {}
     for folder, folders, files in os.walk(root):
         path = pathlib.Path(folder)
@@ -130,13 +130,13 @@ def snapshot(root: pathlib.Path) -> dict:
 
 
 def left_behind(before: dict, after: dict) -> list:
-    """Paths that differ; the account stays, and only files of accounts may tell of it."""
+    """Returns the paths that differ. The account stays, so files of accounts may differ in it."""
     accounts = {name + end for name in ACCOUNTS for end in ("", "-")} | {"etc/.pwd.lock"}
     return sorted(path for path in before.keys() | after.keys()
                   if before.get(path) != after.get(path) and path not in accounts)
 
 
-# ---- what is checked -------------------------------------------------------------------------------------------------
+# ---- Checks ----------------------------------------------------------------------------------------------------------
 
 def one_by_one(machine: Machine, packages: dict, version: str, before: dict) -> None:
     for name, package in packages.items():
@@ -165,17 +165,17 @@ def one_by_one(machine: Machine, packages: dict, version: str, before: dict) -> 
         machine.run("dpkg", "--purge", name)
         if difference := left_behind(before, snapshot(machine.root)):
             fail(f"after a purge {name} leaves {difference[:20]}")
-        told(f"{name}: installed, --version {version}, --help, man page, completions, removed, purged, nothing left")
+        report(f"{name}: installed, --version {version}, --help, man page, completions, removed, purged, nothing left")
 
 
 def demo(machine: Machine) -> None:
     text = machine.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp",
                        "hybrid-lab", "demo", "--no-qr")
-    told("hybrid-lab demo: " + next(line for line in text.splitlines() if line.startswith("Done in")))
+    report("hybrid-lab demo: " + next(line for line in text.splitlines() if line.startswith("Done in")))
 
 
 def relay_by_unit(machine: Machine, folder: pathlib.Path) -> str:
-    """Starts the relay as its operator would; the host that stands in its certificate."""
+    """Starts the relay like an operator. Returns the host in its certificate."""
     units = ("hybrid-relay.socket", "hybrid-relay.service")
     for unit in units:
         state = (machine.ask("systemctl", "is-enabled", unit), machine.ask("systemctl", "is-active", unit))
@@ -210,22 +210,22 @@ def to_relay(host: str) -> list:
 
 def relay_answers(machine: Machine, host: str) -> None:
     text = machine.run("hybrid-relay", "check", f"wss://{host}", *to_relay(host))
-    told(f"hybrid-relay.service, port 443: {text.strip().splitlines()[-1]}")
+    report(f"hybrid-relay.service, port 443: {text.strip().splitlines()[-1]}")
 
 
 def ceremony(machine: Machine, host: str) -> None:
-    """A registration and a sign-in between the installed programs; person and radio are the lab's."""
+    """Registers and signs in with the installed programs, with the lab's user and Bluetooth."""
     here = machine.root / "packages"
     shutil.copy(REPOSITORY / "Tests/Acceptance/chromium/pinentry", here / "person")
     shutil.copy(REPOSITORY / "deploy/checks/packages-ceremony", here / "ceremony")
     text = machine.run("env", "HOME=/tmp/home", "PERSON_PIN=314159", "PERSON_ANSWER=yes", "PERSON_LOG=/dev/null",
                        f"RELAY_HOST={host}", f"RELAY_NUMBER={NUMBER}", f"TO_RELAY={' '.join(to_relay(host))}",
                        "hybrid-lab", "air", "--adapters", "2", "--", "/packages/ceremony")
-    told("hybrid-client, hybrid-auth, hybrid-relay: " + text.strip().splitlines()[-1])
+    report("hybrid-client, hybrid-auth, hybrid-relay: " + text.strip().splitlines()[-1])
 
 
 def newer(package: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """The same package once more, of a later revision and with another line in its settings."""
+    """Returns a copy of the package with a later revision and another line in its settings."""
     tree = folder / "newer"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
@@ -247,41 +247,41 @@ def upgrade(machine: Machine, package: pathlib.Path, folder: pathlib.Path, host:
     shutil.copy(newer(package, folder), machine.root / "packages/newer.deb")
     machine.run(*APT, "install", "/packages/newer.deb")
     if settings.read_text() != changed:
-        fail("the upgrade has changed relay.env, which its operator had changed")
+        fail("the upgrade overwrote the changed relay.env")
     if not settings.with_name("relay.env.dpkg-dist").exists():
-        fail("the upgrade did not leave the new relay.env beside the operator's")
+        fail("the upgrade did not install the new relay.env as relay.env.dpkg-dist")
     if main_process(machine) in (process, "0"):
-        fail("after the upgrade the relay is not the new one")
+        fail("the upgrade did not restart the relay")
     relay_answers(machine, host)
-    told("upgrade: the changed relay.env is kept, the new one lies beside it, the service runs anew")
+    report("upgrade: the changed relay.env is kept, the new one is installed beside it, the service was restarted")
 
 
-def take_away(machine: Machine, before: dict) -> None:
+def remove_packages(machine: Machine, before: dict) -> None:
     machine.run(*APT, "remove", *PROGRAMS)
     states = [machine.ask("systemctl", "is-active", unit) for unit in ("hybrid-relay.service", "hybrid-relay.socket")]
     if "active" in states or machine.ask("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/443 && echo open") == "open":
-        fail("the relay runs on after its removal")
+        fail("the relay still runs after its removal")
     if not (machine.root / "etc/hybrid/relay.env").exists():
-        fail("a removal without a purge has taken the settings")
+        fail("a removal without a purge removed the settings")
     machine.run("dpkg", "--purge", *PROGRAMS)
     if difference := left_behind(before, snapshot(machine.root)):
-        fail(f"after a purge there is left: {difference[:20]}")
+        fail(f"files left after a purge: {difference[:20]}")
     if machine.ask("dpkg-query", "-W", "-f", "${Package} ", "hybrid-*"):
-        fail("dpkg still knows the packages")
+        fail("dpkg still lists the packages")
     account = machine.run("getent", "passwd", "hybrid-relay").strip()
     if not account.endswith("/nologin"):
         fail(f"the account that stays can log in: {account}")
-    told(f"removed: settings stay, service ended; purged: {len(before)} files and folders are what they were; "
-         "the account stays, without login")
+    report(f"removed: settings kept, service stopped; purged: {len(before)} files and directories are unchanged; "
+         "the account is kept, without login")
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         raise SystemExit("usage: packages.py FOLDER")
     if os.getuid() != 0:
-        raise SystemExit("packages: only root can make a root file system and start it: sudo scripts/check-packages")
+        raise SystemExit("packages: creating and booting a root file system needs root: sudo scripts/check-packages")
     packages = find(pathlib.Path(sys.argv[1]))
-    version = look_at_fields(packages)
+    version = check_fields(packages)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hybrid-packages-"))
     root = folder / "root"
     began = time.monotonic()
@@ -289,18 +289,18 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("packages: interrupted"))
     try:
         make_root(root, packages)
-        told(f"a Debian with what they need: {time.monotonic() - began:.0f} s")
+        report(f"Debian system with all dependencies: {time.monotonic() - began:.0f} s")
         with Machine(root) as machine:
             before = snapshot(root)
             one_by_one(machine, packages, version, before)
             text = machine.run(*APT, "install", *(f"/packages/{package.name}" for package in packages.values()))
-            told("together: " + ", ".join(re.findall(r"^Setting up (\S+ \([^)]*\))", text, re.M)))
+            report("together: " + ", ".join(re.findall(r"^Setting up (\S+ \([^)]*\))", text, re.M)))
             demo(machine)
             host = relay_by_unit(machine, folder)
             ceremony(machine, host)
             upgrade(machine, packages["hybrid-relay"], folder, host)
-            take_away(machine, before)
-        told(f"in all {time.monotonic() - began:.0f} s")
+            remove_packages(machine, before)
+        report(f"total {time.monotonic() - began:.0f} s")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

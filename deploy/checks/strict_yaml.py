@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML as it was meant: a key that stands twice in a mapping is an error, not the last one's value."""
+"""A YAML loader that rejects repeated keys in a mapping."""
 
 import pathlib
 
@@ -7,7 +7,7 @@ import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """Refuses repeated keys."""
+    """Rejects repeated keys."""
 
 
 def _mapping(loader: Loader, node: yaml.MappingNode) -> dict:
@@ -17,7 +17,7 @@ def _mapping(loader: Loader, node: yaml.MappingNode) -> dict:
         name = loader.construct_object(key)
         if name in seen:
             raise yaml.constructor.ConstructorError(
-                None, None, f"the key {name!r} stands twice", key.start_mark)
+                None, None, f"the key {name!r} is repeated", key.start_mark)
         seen.add(name)
     return loader.construct_mapping(node)
 
@@ -26,12 +26,12 @@ Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 def documents(path: pathlib.Path) -> list:
-    """Every document of a file."""
+    """Returns all documents of a file."""
     with path.open(encoding="utf-8") as file:
         return [document for document in yaml.load_all(file, Loader) if document is not None]
 
 
 def document(path: pathlib.Path):
-    """The only document of a file."""
+    """Returns the only document of a file."""
     (only,) = documents(path)
     return only

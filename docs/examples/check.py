@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares code on pages with the files that it comes from, so that what a reader copies is what our checks run.
+"""Compares code blocks on pages with their files, so that readers copy exactly what the checks run.
 
-check.py [--write] PAGE…: exits with 1 if a block differs, if the file of one is not there, or if an example is on no
-page and named by none. See scripts/check-examples.
+check.py [--write] PAGE…: exits with 1 if a block differs, if its file does not exist, or if no page contains or names
+an example. See scripts/check-examples.
 """
 import re
 import sys
@@ -12,13 +12,13 @@ EXAMPLES = Path(__file__).resolve().parent
 BLOCK = re.compile(r"^<!-- file: (?P<path>\S+) -->\n(?P<fence>`{3,})(?P<kind>\w*)\n(?P<code>.*?)^(?P=fence)$",
                    re.MULTILINE | re.DOTALL)
 UNTRACKED = {"__pycache__", "evidence", ".pytest_cache"}
-LICENCE = "SPDX-License-Identifier: Apache-2.0"
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
 
 def code_of(path):
-    """The file without the line that names its licence."""
+    """Returns the file without its license line."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return "".join(line for line in lines if LICENCE not in line)
+    return "".join(line for line in lines if LICENSE not in line)
 
 
 def main(arguments):
@@ -26,7 +26,7 @@ def main(arguments):
     complaints, shown = [], set()
     for page in (Path(name) for name in arguments if name != "--write"):
         text = page.read_text(encoding="utf-8")
-        # A page may also just name a file.
+        # A page may also only name a file.
         shown.update((page.parent / path).resolve() for path in re.findall(r"\]\((examples/\S+?)\)", text))
 
         def block(found):
@@ -37,13 +37,13 @@ def main(arguments):
                 return found[0]
             code = code_of(path)
             if code != found["code"] and not write:
-                complaints.append(f"{page}: its code is not that of {found['path']}; scripts/check-examples --write "
-                                  "brings it up to date")
+                complaints.append(f"{page}: the block differs from {found['path']}; scripts/check-examples --write "
+                                  "updates it")
             return f"<!-- file: {found['path']} -->\n{found['fence']}{found['kind']}\n{code}{found['fence']}"
 
         expected = BLOCK.sub(block, text)
         if len(BLOCK.findall(text)) != text.count("<!-- file:"):
-            complaints.append(f"{page}: a line <!-- file: … --> has no block of code behind it")
+            complaints.append(f"{page}: expected a code block after each line <!-- file: … -->; found another")
         if write and expected != text:
             page.write_text(expected, encoding="utf-8")
     for path in sorted(EXAMPLES.glob("*/**/*")):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A tunnel relay on net/http and gorilla/websocket, as one would write it first. It has no limits, timers, metrics or
-// logs and is there for measuring only.
+// A straightforward tunnel relay on net/http and gorilla/websocket. It has no limits, timers, metrics or logs and is
+// for measurements only.
 package main
 
 import (
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// forward hands messages on until one end is over, and then tells the other one.
+// forward copies messages until one end closes, and then closes the other one.
 func forward(from, to *websocket.Conn) {
 	for {
 		kind, message, err := from.ReadMessage()
@@ -68,7 +68,7 @@ func open(w http.ResponseWriter, r *http.Request, id string) {
 		lock.Unlock()
 		return
 	}
-	// A phone that leaves before its client comes is not noticed.
+	// A phone that leaves before its client connects is not detected.
 	<-t.joined
 	forward(phone, t.client)
 }
@@ -82,7 +82,7 @@ func join(w http.ResponseWriter, r *http.Request, id string) {
 		http.NotFound(w, r)
 		return
 	}
-	// The client may be here before the phone's upgrade has returned.
+	// The client may connect before the phone's upgrade has returned.
 	<-t.opened
 	if t.phone == nil {
 		http.NotFound(w, r)
@@ -120,7 +120,7 @@ func main() {
 	}
 	server := &http.Server{
 		Handler: http.HandlerFunc(serve),
-		// HTTP/2 would be in the way of the upgrade.
+		// HTTP/2 does not support this upgrade.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     log.New(nowhere{}, "", 0),
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit: what a tunnel relay costs if it does nothing but what it must. One thread, epoll, one read and one write
-// for each message. It has no limits, timers, pings, metrics or logs, takes only well-formed requests, and is there
-// for measuring only.
+// The limit: the lowest cost of a tunnel relay. One thread, epoll, one read and one write for each message. It has no
+// limits, timers, pings, metrics or logs, accepts only well-formed requests, and is for measurements only.
 #ifndef LIMIT_H
 #define LIMIT_H
 
@@ -19,7 +18,7 @@
 #define LARGEST_MESSAGE 65536
 #define ID_LENGTH 32
 
-// Bytes that could not be used yet: the start of a request or frame, or what a socket would not take.
+// Unprocessed bytes: the start of a request or frame, or data that a socket did not accept.
 struct rest {
     uint8_t *bytes;
     size_t length, done;
@@ -38,7 +37,7 @@ struct connection {
 void give(struct connection *to, const uint8_t *bytes, size_t length);
 void end_connection(struct connection *connection);
 
-// websocket.c: both return how many bytes were used
+// websocket.c: both return the number of bytes used
 size_t take_request(struct connection *connection, const uint8_t *bytes, size_t length);
 size_t take_frames(struct connection *connection, uint8_t *bytes, size_t length);
 void forget(struct connection *connection);

@@ -27,7 +27,7 @@ static void watch(struct connection *connection, bool out) {
     connection->wants_out = out;
 }
 
-// Closes at once, or when what is unsent has gone. The memory is freed at the end of the turn.
+// Closes at once, or when all data is sent. The memory is freed at the end of the turn.
 void end_connection(struct connection *connection) {
     if (connection->over) return;
     connection->closing = true;
@@ -35,7 +35,7 @@ void end_connection(struct connection *connection) {
     struct connection *peer = connection->peer;
     if (peer) {
         connection->peer = peer->peer = NULL;
-        // A peer that has been handed a Close frame may answer it.
+        // A peer that was sent a Close frame may respond to it.
         if (!peer->told) end_connection(peer);
     }
     if (connection->unsent.length) return;
@@ -200,7 +200,7 @@ static void load_certificate(const char *certificate, const char *key) {
     context = SSL_CTX_new(TLS_server_method());
     if (!context || SSL_CTX_use_certificate_chain_file(context, certificate) != 1 ||
         SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1) {
-        fprintf(stderr, "limit: can't use %s and %s\n", certificate, key);
+        fprintf(stderr, "limit: cannot use %s and %s\n", certificate, key);
         exit(66);
     }
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -221,12 +221,12 @@ int main(int count, char **words) {
     setrlimit(RLIMIT_NOFILE, &limit);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    // Accepted sockets inherit it.
+    // Inherited by accepted sockets.
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1]))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4096) != 0) {
-        perror("limit: can't listen");
+        perror("limit: cannot listen");
         return 69;
     }
     poller = epoll_create1(EPOLL_CLOEXEC);

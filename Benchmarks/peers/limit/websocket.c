@@ -7,7 +7,7 @@
 
 #define SLOTS 65536
 
-// Phones whose client has not come yet, by the hash of their tunnel ID.
+// Phones whose client has not connected yet, by the hash of their tunnel ID.
 static struct connection *waiting[SLOTS];
 
 static struct connection **slot_of(const char *id) {
@@ -51,7 +51,7 @@ static const char *tunnel_id(const char *head, bool *phone) {
     return id && strcspn(id, " \r") == ID_LENGTH ? id : NULL;
 }
 
-// The one header that is needed.
+// The only necessary header field.
 static const char *websocket_key(const char *head) {
     static const char name[] = "\nSec-WebSocket-Key: ";
     for (const char *line = strchr(head, '\n'); line; line = strchr(line + 1, '\n'))
@@ -119,7 +119,7 @@ static void unmask(uint8_t *to, const uint8_t *from, size_t length, uint32_t mas
     for (; i < length; i++) to[i] = from[i] ^ (uint8_t)(wide >> 8 * (i % 4));
 }
 
-// Rewrites whole frames in place, so that they follow each other without masks, and hands all of them on at once.
+// Rewrites complete frames in place, without masks and gaps, and forwards all of them at once.
 size_t take_frames(struct connection *connection, uint8_t *bytes, size_t length) {
     size_t used = 0, ready = 0;
     while (length - used >= 6 && !connection->closing) {
@@ -149,7 +149,7 @@ size_t take_frames(struct connection *connection, uint8_t *bytes, size_t length)
         unmask(out + head, frame + head + 4, payload, mask);
         used += whole;
         if ((out[0] & 15) == 8) {
-            // A Close frame is answered with itself, and the other end gets it too, to answer and be gone.
+            // A Close frame is echoed and forwarded to the other end, which responds and closes.
             connection->closing = true;
             if (!connection->told) give(connection, out, head + payload);
             if (connection->peer) connection->peer->told = true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a test fails: a picture of the whole screen, as no driver's own picture shows the browser's dialogs."""
+"""Takes a picture of the whole screen when a test fails; drivers' screenshots do not include browser dialogs."""
 import subprocess
 
 import pytest
@@ -10,6 +10,6 @@ from phone import EVIDENCE
 def pytest_runtest_makereport(item):
     report = yield
     if report.failed:
-        # Of ImageMagick.
+        # A program of ImageMagick.
         subprocess.run(["import", "-silent", "-window", "root", EVIDENCE / f"{item.name}-{report.when}.png"])
     return report

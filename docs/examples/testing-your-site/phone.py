@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phone in a test: `hybrid-lab phone`, which watches the screen for the browser's code and answers by a script."""
+"""The phone in a test: `hybrid-lab phone`, which reads the browser's code from the screen and responds as scripted."""
 import json
 import os
 import subprocess
@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 
 
-# What is left of a run, for whoever looks for the cause of a failure.
+# Files for the analysis of failures.
 EVIDENCE = Path("evidence").absolute()
 EVIDENCE.mkdir(exist_ok=True)
 
-# For a page just opened: a new Chromium that is asked for a passkey before it has found the radio shows no code.
+# For a new page: a new Chromium shows no code if a passkey is requested before it has found the radio.
 RADIO_IS_FOUND = """async () => {
     const end = Date.now() + 30000;
     while (!(await PublicKeyCredential.getClientCapabilities()).hybridTransport) {
@@ -22,21 +22,21 @@ RADIO_IS_FOUND = """async () => {
 
 
 def chromium_switches(log):
-    """What Chromium needs to find the lab's relay, and a log of what it does; the rest stands in the environment."""
+    """Returns the switches for the lab's relay and for a log; all other settings are in the environment."""
     if "HYBRID_LAB_CHROMIUM_ARGS" not in os.environ:
-        raise RuntimeError("there is no lab; run the tests by: hybrid-lab run -- xvfb-run -a pytest")
+        raise RuntimeError("there is no lab; run the tests with: hybrid-lab run -- xvfb-run -a pytest")
     return [*json.loads(os.environ["HYBRID_LAB_CHROMIUM_ARGS"]),
             "--enable-logging", f"--log-file={EVIDENCE / log}", "--vmodule=device_event_log*=2"]
 
 
 class Phone:
-    """Answers one code for each script: `with Phone("deny") as phone: …`, and then `phone.requests` is what came.
+    """Responds to one code per script: `with Phone("deny") as phone: …`; `phone.requests` then holds the requests.
 
-    At the end of the block it must have done what its script says, or the block fails with what went wrong.
+    At the end of the block the scripts must be complete; otherwise the block fails with the cause.
     """
 
     def __init__(self, *scripts, passkeys, seconds=60):
-        """`passkeys` is the file that keeps them, for the next phone to have."""
+        """`passkeys` is the file that stores passkeys for the next phone."""
         self._command = ["hybrid-lab", "phone", "--screen", "--json", "--timeout", str(seconds),
                          "--passkeys", str(passkeys)]
         for script in scripts or ("approve",):
@@ -63,10 +63,10 @@ class Phone:
 
     @property
     def requests(self):
-        """What it was asked, in order: `command`, `rp_id`, `allow`, `exclude`, `user`, `extensions` and more."""
+        """The requests in order: `command`, `rp_id`, `allow`, `exclude`, `user`, `extensions` and more."""
         return [event for event in self.events if event["event"] == "request"]
 
 
 def events(report):
-    """A phone's report so far, as dictionaries."""
+    """Returns a phone's report so far, as dictionaries."""
     return [json.loads(line) for line in Path(report).read_text().splitlines()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small site with passkeys, for the examples to test: `python3 shop.py` serves it at http://localhost:8080."""
+"""A small site with passkeys for the examples: `python3 shop.py` serves it at http://localhost:8080."""
 import json
 import secrets
 import threading
@@ -13,14 +13,14 @@ from webauthn.helpers.structs import (AuthenticatorSelectionCriteria, PublicKeyC
                                       ResidentKeyRequirement, UserVerificationRequirement)
 
 RP_ID = "localhost"
-# The browser shows its code at once instead of a choice of ways.
+# The browser shows its code at once instead of a choice of methods.
 HINTS = ["hybrid"]
 PAGE = Path(__file__).with_name("shop.html")
 
 
 @dataclass
 class Passkey:
-    """What a site keeps of one."""
+    """The site's record of a passkey."""
     id: bytes
     public_key: bytes
     count: int
@@ -76,7 +76,7 @@ class Shop:
         return {"message": f"Welcome, {passkey.name}."}
 
     def taken_challenge(self, response):
-        """The challenge that was answered, which is good for this once, and the name that it was made for."""
+        """Returns the challenge of a response, which is valid once, and the name that it was created for."""
         client_data = json.loads(base64url_to_bytes(response["response"]["clientDataJSON"]))
         return base64url_to_bytes(client_data["challenge"]), self.challenges.pop(client_data["challenge"])
 
@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve(port=0):
-    """Starts the site beside the caller; returns its server, whose `shop.origin` is its address."""
+    """Starts the site in the background; returns its server, whose `shop.origin` is its address."""
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.shop = Shop(f"http://localhost:{server.server_port}")
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sign-in with a phone, driven by Playwright: hybrid-lab run -- xvfb-run -a pytest test_playwright.py"""
+"""Sign-in with a phone, tested with Playwright: hybrid-lab run -- xvfb-run -a pytest test_playwright.py"""
 import pytest
 import shop
 from phone import RADIO_IS_FOUND, Phone, chromium_switches
 from playwright.sync_api import expect, sync_playwright
 
-# Longer than a person would wait: a slow machine is not a broken site.
+# Longer than a user would wait: a slow machine is not a broken site.
 expect.set_options(timeout=30_000)
 
 
@@ -14,7 +14,7 @@ def chromium():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path="/usr/bin/chromium",
-            headless=False,  # There is no dialog, and so no code, without a window.
+            headless=False,  # Without a window there is no dialog and no code.
             args=chromium_switches("playwright.log"))
         yield browser
         browser.close()
@@ -67,7 +67,7 @@ def test_register_and_sign_in(page, passkeys):
     asked = phone.requests[0]
     assert asked["command"] == "getAssertion"
     assert asked["rp_id"] == "localhost"
-    # The site does not say who is to sign in: the phone offers all that it has.
+    # The site names no account: the phone offers all that it has.
     assert asked["allow"] == []
 
 
@@ -88,7 +88,7 @@ def test_an_account_has_one_passkey_on_a_phone(page, passkeys):
 def test_two_accounts(page, passkeys):
     register(page, passkeys, "ada@example.com")
     register(page, passkeys, "bob@example.com")
-    # The phone offers the account that was made last first.
+    # The phone offers the latest account first.
     for number, name in ((1, "bob@example.com"), (2, "ada@example.com")):
         with Phone(f"pick:{number}", passkeys=passkeys):
             press(page, "Sign in")

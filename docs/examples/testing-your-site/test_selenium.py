@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sign-in with a phone, driven by Selenium: hybrid-lab run -- xvfb-run -a pytest test_selenium.py"""
+"""Sign-in with a phone, tested with Selenium: hybrid-lab run -- xvfb-run -a pytest test_selenium.py"""
 import os
 
 import pytest
@@ -19,7 +19,7 @@ def chromium():
     for switch in chromium_switches("selenium.log"):
         options.add_argument(switch)
     if os.geteuid() == 0:
-        # Chromium's sandbox does not work for root. As any other user, leave it on.
+        # Chromium's sandbox does not work for root. Keep it on for other users.
         options.add_argument("--no-sandbox")
     # Containers have little shared memory.
     options.add_argument("--disable-dev-shm-usage")
@@ -32,7 +32,7 @@ def chromium():
 def page(chromium):
     site = shop.serve()
     chromium.get(site.shop.origin)
-    # Asked for a passkey before it has found the radio, a new Chromium shows no code.
+    # A new Chromium shows no code if a passkey is requested before it has found the radio.
     WebDriverWait(chromium, 30).until(lambda page: page.execute_async_script(
         "PublicKeyCredential.getClientCapabilities().then(able => arguments[0](able.hybridTransport))"))
     yield chromium
@@ -47,10 +47,10 @@ def passkeys(tmp_path):
 def wait_for_status(page, text):
     status = page.find_element(By.ID, "status")
     try:
-        # Longer than a person would wait: a slow machine is not a broken site.
+        # Longer than a user would wait: a slow machine is not a broken site.
         WebDriverWait(page, 30).until(lambda _: status.text == text)
     except TimeoutException:
-        raise AssertionError(f"the page was to say {text!r} and says {status.text!r}") from None
+        raise AssertionError(f"expected the status {text!r}, found {status.text!r}") from None
 
 
 def test_register_and_sign_in(page, passkeys):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that know of no phone, with one beside them all:
-hybrid-lab run -- xvfb-run -a ./with-phone pytest test_suite.py"""
+"""Tests without code for a phone, with one phone for all of them:
+hybrid-lab run -- xvfb-run -a ./with-phone pytest test_suite.py
+"""
 import os
 
 import pytest
