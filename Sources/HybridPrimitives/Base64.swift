@@ -37,7 +37,9 @@ public enum Base64URL {
 
     /// Reads a text without padding.
     ///
-    /// - Parameter maximumLength: The most bytes that are returned.
+    /// - Parameters:
+    ///   - text: ASCII characters.
+    ///   - maximumLength: The most bytes that are returned.
     /// - Returns: The bytes, or `nil` for padding, other characters, an impossible length, stray bits at the end, or
     ///   more than `maximumLength` bytes.
     @inlinable public static func decode(_ text: some StringProtocol, maximumLength: Int = .max) -> [UInt8]? {
@@ -46,7 +48,9 @@ public enum Base64URL {
 
     /// Reads a text without padding or with the right amount of it, as some exporters write it.
     ///
-    /// - Parameter maximumLength: The most bytes that are returned.
+    /// - Parameters:
+    ///   - text: ASCII characters.
+    ///   - maximumLength: The most bytes that are returned.
     @inlinable public static func decodePadded(_ text: String, maximumLength: Int) -> [UInt8]? {
         // One digit more than allowed is enough to refuse the text; the rest of a huge one is never copied.
         var digits = Array(text.utf8.prefix((maximumLength + 2) / 3 * 4 + 1))[...]

@@ -17,7 +17,10 @@ public enum Hex {
 
     /// Reads exactly `2 × length` ASCII digits.
     ///
-    /// - Parameter lowercaseOnly: True where each value must have one spelling, such as in file names.
+    /// - Parameters:
+    ///   - text: ASCII digits.
+    ///   - length: Number of bytes.
+    ///   - lowercaseOnly: True where each value must have one spelling, such as in file names.
     /// - Returns: `length` bytes, or `nil` if the text has another form.
     @inlinable public static func decode(
         _ text: some Collection<UInt8>,
