@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows the newest event, counts seconds, and reports when the program is gone.
 // Contents of events are set as text or attributes, never as markup.
 "use strict";

@@ -3,10 +3,8 @@
 
 See ../README.md; scripts/abuse starts this program with its dependencies.
 """
-import argparse
 import asyncio
 import logging
-import os
 import shutil
 import sys
 import tempfile
@@ -14,14 +12,15 @@ import time
 import traceback
 from pathlib import Path
 
-import privacy
+from environment import TestEnvironment
+from harness.async_waiting import Failed, Interrupted, interruptible
+from harness.command import Arguments, count, names_of
 from load import raise_descriptor_limit
 from operations import certificate_swap, drain, drain_grace, few_descriptors
 from pressure import many_plain, many_tls, ping_flood, stalled_in_all, stalled_readers
+import privacy
 from resets import resets
-from stage import Stage
-from strangers import flood_by_proxy, flood_by_tls, half_requests, odd_requests
-from waiting import Failed, Interrupted, interruptible
+from unauthenticated import flood_by_proxy, flood_by_tls, half_requests, odd_requests
 
 CASES = {
     "half-requests": half_requests, "odd-requests": odd_requests, "flood-tls": flood_by_tls,
@@ -29,7 +28,6 @@ CASES = {
     "ping-flood": ping_flood, "tunnels-plain": many_plain, "tunnels-tls": many_tls, "resets": resets, "drain": drain,
     "drain-grace": drain_grace, "certificate-swap": certificate_swap, "few-descriptors": few_descriptors,
 }
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("openssl", "prlimit", "setpriv")
 # 5,000 tunnels have 10,000 ends, both in this process and in the relay's.
 DESCRIPTORS = 10_500
@@ -37,43 +35,19 @@ DESCRIPTORS = 10_500
 GROWTH = 0.03
 # Upper bound for a case that hangs although each of its waits is bounded.
 CASE_SECONDS = 900
-USAGE, UNAVAILABLE = 64, 69
-
-
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"abuse: {message}", file=sys.stderr)
-        sys.exit(USAGE)
 
 
 def arguments():
-    parser = Arguments(prog="abuse", description=__doc__.splitlines()[0])
-    parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build/release", metavar="DIR",
-                        help="folder of hybrid-relay; default .build/release of this repository")
-    parser.add_argument("--runs", type=_count, default=3, metavar="N", help="number of runs of all cases; default 3")
-    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B",
+    parser = Arguments("abuse", __doc__.splitlines()[0], build="release")
+    parser.add_argument("--runs", type=count(), default=3, metavar="N", help="number of runs of all cases; default 3")
+    parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
                         help=f"cases, of {', '.join(CASES)}; default all")
-    parser.add_argument("--keep", action="store_true", help="keep all files even if everything passed")
-    return parser.parse_args()
-
-
-def _count(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
-    return int(text)
-
-
-def _cases(text):
-    names = tuple(text.split(","))
-    for name in names:
-        if name not in CASES:
-            raise argparse.ArgumentTypeError(f"there is no case {name!r}; the cases are {', '.join(CASES)}")
-    return names
-
-
-def unavailable(sentence):
-    print(f"abuse: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
+    options = parser.parse_args()
+    parser.require(TOOLS, "build test")
+    programs = parser.programs(options.bin_dir, "relay")
+    if not raise_descriptor_limit(DESCRIPTORS):
+        parser.unavailable(f"this process cannot open {DESCRIPTORS} sockets; raise its limit (ulimit -Hn)")
+    return options, programs.relay
 
 
 def say(line):
@@ -81,8 +55,8 @@ def say(line):
 
 
 class Battery:
-    def __init__(self, stage, names, runs):
-        self._stage, self._names, self._runs = stage, names, runs
+    def __init__(self, env, names, runs):
+        self._env, self._names, self._runs = env, names, runs
         self.passed = self.failed = 0
         self._memory = {}
 
@@ -105,28 +79,28 @@ class Battery:
         except Exception as problem:
             traceback.print_exc()
             failure = _sentence(problem)
-        self._stage.load.drop_all()
+        self._env.load.drop_all()
         try:
-            for relay in self._stage.lasting:
+            for relay in self._env.lasting:
                 await relay.is_empty()
         except (Failed, OSError, TimeoutError) as problem:
             failure = " ".join(filter(None, (failure, _sentence(problem))))
         self._judge(name, failure, figures, time.monotonic() - start)
 
     async def run(self):
-        await self._stage.begin()
+        await self._env.begin()
         for number in range(1, self._runs + 1):
             say(f"run {number} of {self._runs}")
             for name in self._names:
-                await self._case(name, lambda: CASES[name](self._stage))
-                for relay in self._stage.lasting:
+                await self._case(name, lambda: CASES[name](self._env))
+                for relay in self._env.lasting:
                     if relay.status is not None:
                         raise Failed(f"{relay.name} ended with status {relay.status}; no further case can run")
-            for relay in self._stage.lasting:
+            for relay in self._env.lasting:
                 self._memory.setdefault(relay.name, []).append(await relay.settled())
         await self._case("memory", self._compare_memory)
         await self._case("log", self._search_logs)
-        self._judge_end(await self._stage.end())
+        self._judge_end(await self._env.end())
 
     def _judge_end(self, statuses):
         wrong = [f"{name} ended with status {status}" for name, status in statuses.items() if status != 0]
@@ -150,8 +124,8 @@ class Battery:
         return f"RSS after the runs: {'; '.join(figures)}"
 
     async def _search_logs(self):
-        lines, tunnels = privacy.search(self._stage.folder, self._stage.load)
-        load = self._stage.load
+        lines, tunnels = privacy.search(self._env.folder, self._env.load)
+        load = self._env.load
         return (f"searched {lines} lines of {tunnels} ended tunnels: none contains any of {len(load.addresses)} "
                 "addresses, "
                 f"{len(load.tunnel_ids)} tunnel IDs, {len(load.routing_ids)} routing IDs, {len(load.secrets)} secrets")
@@ -162,28 +136,20 @@ def _sentence(problem):
 
 
 async def battery(options, program, folder):
-    stage = Stage(program, folder)
-    battery = Battery(stage, options.cases, options.runs)
+    env = TestEnvironment(program, folder)
+    battery = Battery(env, options.cases, options.runs)
     try:
         await battery.run()
     except Failed as failure:
         battery.failed += 1
         say(f"abuse: {failure}")
     finally:
-        stage.kill()
+        env.kill()
     return battery
 
 
 def main():
-    options = arguments()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}")
-    program = options.bin_dir.resolve() / "hybrid-relay"
-    if not os.access(program, os.X_OK):
-        unavailable(f"there is no {program}; build it first")
-    if not raise_descriptor_limit(DESCRIPTORS):
-        unavailable(f"this process cannot open {DESCRIPTORS} sockets; raise its limit (ulimit -Hn)")
+    options, program = arguments()
     # Some cases cause handshake failures on purpose.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     folder = Path(tempfile.mkdtemp(prefix="hybrid-abuse-"))

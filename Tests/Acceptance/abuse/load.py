@@ -2,13 +2,12 @@
 """Sockets of all cases: their source addresses, and the values used, which no log may contain."""
 import asyncio
 import ipaddress
-import os
 import secrets
 import socket
 import ssl
 import struct
 
-from waiting import Failed, within
+from harness.async_waiting import Failed, within
 from websocket import End, HungUp, Line, Refused, request
 
 # Seconds for a response, on a machine that is busy.
@@ -174,8 +173,3 @@ def raise_descriptor_limit(needed):
         return False
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed if most == resource.RLIM_INFINITY else most, most))
     return True
-
-
-def without_settings():
-    """Returns this process's environment without the relay's variables."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}

@@ -7,22 +7,22 @@ import signal
 import subprocess
 import time
 
+from harness.relay_process import put
 from load import PATIENCE
-from relay import put
 from tunnels import (SIZES, close_all, converse_all, join_all, none_ended, open_live, open_waiting, still_works)
-from waiting import Failed, at_once, require, until, within
+from harness.async_waiting import Failed, at_once, require, until, within
 from websocket import HungUp, Refused
 
 LIVE, WAITING = 200, 50
 
 
-async def drain(stage):
+async def drain(env):
     """Checks SIGTERM with live and waiting tunnels, all of which end by themselves; authenticators need a token."""
-    load = stage.load
+    load = env.load
     token, wrong = load.secret(), load.secret()
-    tokens = stage.folder / "tokens"
+    tokens = env.folder / "tokens"
     tokens.write_text(f"battery {hashlib.sha256(token.encode()).hexdigest()}\n")
-    async with stage.own_relay("drain", "--new-token-file", tokens, "--drain-grace", "60") as relay:
+    async with env.own_relay("drain", "--new-token-file", tokens, "--drain-grace", "60") as relay:
         for missing in (None, wrong):
             seen = await load.status(relay, f"/cable/new/{load.tunnel_id()}", token=missing)
             require(seen == 401, f"expected 401 for an authenticator with a wrong token or none; found {seen}")
@@ -56,10 +56,10 @@ async def drain(stage):
             f"{WAITING} joined, all finished, exit 0 {time.monotonic() - start:.2f} s after the last")
 
 
-async def drain_grace(stage):
+async def drain_grace(env):
     """Checks SIGTERM with tunnels that do not end: the relay closes them with 1001 after the grace time."""
-    load, grace = stage.load, 2
-    async with stage.own_relay("grace", "--drain-grace", str(grace), certificates=stage.certificates) as relay:
+    load, grace = env.load, 2
+    async with env.own_relay("grace", "--drain-grace", str(grace), certificates=env.certificates) as relay:
         tunnels = [*await open_live(load, relay, LIVE), *await open_waiting(load, relay, WAITING)]
         start = time.monotonic()
         relay.signal(signal.SIGTERM)
@@ -81,9 +81,9 @@ async def drain_grace(stage):
             f"{time.monotonic() - start:.1f} s")
 
 
-async def certificate_swap(stage):
+async def certificate_swap(env):
     """Replaces certificates under 200 live tunnels: no tunnel ends, and new connections get the new certificate."""
-    load, door, certificates = stage.load, stage.tls, stage.certificates
+    load, door, certificates = env.load, env.tls, env.certificates
     tunnels = await open_live(load, door, LIVE)
 
     async def shown():
@@ -172,10 +172,10 @@ class Knocking:
             return "no response"
 
 
-async def few_descriptors(stage):
+async def few_descriptors(env):
     """Checks 256 descriptors with more connections, then a limit below the number that a running relay has open."""
-    load, wanted = stage.load, 400
-    async with stage.own_relay("descriptors", before=("prlimit", "--nofile=256")) as relay:
+    load, wanted = env.load, 400
+    async with env.own_relay("descriptors", before=("prlimit", "--nofile=256")) as relay:
         idle = relay.descriptors()
         phones, refused = [], collections.Counter()
 

@@ -5,9 +5,9 @@ import random
 import secrets
 import time
 
+from harness.async_waiting import at_once, require, standstill, until, within
 from load import PATIENCE
 from tunnels import close_all, converse_all, join_all, none_ended, open_live, open_waiting
-from waiting import at_once, require, standstill, until, within
 from websocket import PING, frame
 
 MIB = 1 << 20
@@ -39,15 +39,15 @@ async def _pour(end, blocks):
         await end.drained()
 
 
-async def stalled_readers(stage):
+async def stalled_readers(env):
     """Floods a relay without a client, then a client that does not read; nothing is lost."""
-    return await _stall(stage.load, stage.plain, STALLED_BUFFERED)
+    return await _stall(env.load, env.plain, STALLED_BUFFERED)
 
 
-async def stalled_in_all(stage):
+async def stalled_in_all(env):
     """The same with a limit for all tunnels that is below the sum of their windows."""
-    async with stage.own_relay("budget", "--max-buffered", str(4 * MIB), proxied=True) as relay:
-        figures = await _stall(stage.load, relay, CAPPED_BUFFERED)
+    async with env.own_relay("budget", "--max-buffered", str(4 * MIB), proxied=True) as relay:
+        figures = await _stall(env.load, relay, CAPPED_BUFFERED)
         await relay.is_empty()
     return f"at most 4 MiB in all: {figures}"
 
@@ -118,11 +118,11 @@ async def standstill_gauge(door):
     return seen[-1]
 
 
-async def ping_flood(stage):
+async def ping_flood(env):
     """Sends pings from both ends of ten tunnels as fast as possible for three seconds, while messages are
     exchanged.
     """
-    load, door = stage.load, stage.plain
+    load, door = env.load, env.plain
     tunnels = await open_live(load, door, 10)
     # Many small writes: even a relay that answers only the last ping of each read would answer hundreds.
     batch = b"".join(frame(secrets.token_bytes(4), PING) for _ in range(25))
@@ -186,21 +186,21 @@ async def _pings_are_counted(load, door):
     return f"a tunnel with only pings ended with 1008 after {MIB} of them"
 
 
-async def many_plain(stage):
+async def many_plain(env):
     """Opens 5,000 tunnels at the same time."""
-    return await _many(stage, stage.plain, 5_000)
+    return await _many(env, env.plain, 5_000)
 
 
-async def many_tls(stage):
+async def many_tls(env):
     """Opens 500 tunnels over TLS at the same time."""
-    return await _many(stage, stage.tls, 500)
+    return await _many(env, env.tls, 500)
 
 
-async def _many(stage, door, count):
+async def _many(env, door, count):
     before, start, processor = door.resident() / 1024, time.monotonic(), door.processor()
-    tunnels = await open_waiting(stage.load, door, count, early=81)
+    tunnels = await open_waiting(env.load, door, count, early=81)
     await door.shows("hybrid_relay_tunnels_waiting", count)
-    await join_all(stage.load, tunnels)
+    await join_all(env.load, tunnels)
     await door.shows("hybrid_relay_tunnels_open", count)
     opened = time.monotonic() - start
     slowest = await converse_all(tunnels)

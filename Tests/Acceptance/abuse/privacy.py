@@ -2,8 +2,8 @@
 """Search of the relays' logs and metrics for data that identifies a user or a tunnel."""
 import re
 
-from relay import NODE
-from waiting import Failed, require
+from harness.async_waiting import Failed, require
+from harness.relay_process import NODE
 
 PATTERNS = (("an IPv4 address", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")),
             ("a tunnel ID", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")),

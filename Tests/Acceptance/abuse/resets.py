@@ -4,9 +4,9 @@ import asyncio
 import secrets
 import time
 
+from harness.async_waiting import Failed, at_once, require, standstill, until, within
 from load import PATIENCE, proxy_header
 from tunnels import open_live, open_waiting
-from waiting import Failed, at_once, require, standstill, until, within
 from websocket import BINARY, CLOSE, Refused, frame, frame_head, request
 
 EACH = 20
@@ -175,13 +175,13 @@ COMMON = (Case.before_the_request, Case.in_the_head, Case.waiting, Case.paired, 
           Case.in_a_large_message, Case.between_fragments, Case.in_backpressure, Case.behind_a_close, Case.closing)
 
 
-async def resets(stage):
+async def resets(env):
     """RST in every state, with and without TLS."""
     slowest, closed = 0, 0
-    for door, states in ((stage.plain, (*COMMON, Case.in_the_proxy_header)),
-                         (stage.tls, (*COMMON, Case.in_the_tls_handshake))):
+    for door, states in ((env.plain, (*COMMON, Case.in_the_proxy_header)),
+                         (env.tls, (*COMMON, Case.in_the_tls_handshake))):
         for state in states:
-            case = Case(stage.load, door)
+            case = Case(env.load, door)
             try:
                 await state(case)
             except Failed as failure:

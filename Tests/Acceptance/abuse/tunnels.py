@@ -3,8 +3,8 @@
 import secrets
 import time
 
+from harness.async_waiting import Failed, at_once, require, within
 from load import PATIENCE
-from waiting import Failed, at_once, require, within
 
 # Message sizes of a sign-in: handshake, getInfo, request, response; and a large one.
 SIZES = (81, 81, 400, 300, 900, 20_000)

@@ -10,7 +10,7 @@ import random
 import socket
 import struct
 
-from waiting import Failed
+from harness.async_waiting import Failed
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 # A constant key, so that the response is known (RFC 6455 §1.3 has both).

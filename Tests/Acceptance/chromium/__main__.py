@@ -4,50 +4,33 @@
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import argparse
-import os
-import shutil
 import statistics
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
-from load import busy
+from busy import busy
+from harness.command import Arguments, count
+from harness.waiting import Signals
 from run import perform
-from repertoire import ALL, DEFAULT
-from waiting import Signals
+from selection import ALL, DEFAULT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", "bash", "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "certutil", "openssl",
          "dbus-daemon", "dbus-monitor")
-USAGE, UNAVAILABLE = 64, 69
-
-
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"acceptance chromium: {message}", file=sys.stderr)
-        sys.exit(USAGE)
 
 
 def arguments():
-    parser = Arguments(prog="acceptance chromium", description="Ceremonies with a real Chromium.")
-    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="number of runs, each with a new "
+    parser = Arguments("acceptance chromium", "Ceremonies with a real Chromium.")
+    parser.add_argument("--repeat", type=count(), default=1, metavar="N", help="number of runs, each with a new "
                                                                               "environment")
     parser.add_argument("--busy", action="store_true", help="keep every core busy meanwhile")
     parser.add_argument("--all", action="store_const", const=tuple(ALL), dest="ceremonies", default=DEFAULT,
                         help="all ceremonies, including slow ones")
     parser.add_argument("--ceremonies", type=_ceremonies, default=DEFAULT, metavar="A,B",
                         help=f"ceremonies, of {', '.join(ALL)}; default {','.join(DEFAULT)}")
-    parser.add_argument("--keep", action="store_true", help="keep all files, including those of passed runs")
-    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
-    return parser.parse_args()
-
-
-def _count(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
-    return int(text)
+    options = parser.parse_args()
+    parser.require(TOOLS, "run chromium")
+    return options, parser.programs(options.bin_dir, "relay", "auth", "lab")
 
 
 def _ceremonies(text):
@@ -60,20 +43,6 @@ def _ceremonies(text):
             raise argparse.ArgumentTypeError(f"{name} needs a passkey; add register before it")
         registered = registered or ALL[name].makes_passkey
     return names
-
-
-def our_programs(folder):
-    folder = Path(folder or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
-    programs = {name: folder / f"hybrid-{name}" for name in ("relay", "auth", "lab")}
-    missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
-    if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
-    return SimpleNamespace(**programs)
-
-
-def unavailable(sentence):
-    print(f"acceptance chromium: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
 
 
 def say(line):
@@ -90,12 +59,8 @@ def print_times(runs):
 
 
 def main():
-    options = arguments()
+    options, programs = arguments()
     sys.stdout.reconfigure(errors="backslashreplace")
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium installs what is needed")
-    programs = our_programs(options.bin_dir)
     signals = Signals()
     parent = Path(tempfile.mkdtemp(prefix="hybrid-chromium-"))
     runs = []

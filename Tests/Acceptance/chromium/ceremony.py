@@ -4,9 +4,9 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from relying_party import ACCOUNT, Refused
+from harness.relying_party import ACCOUNT, Refused
+from harness.waiting import Failed
 from scenarios import Registered
-from waiting import Failed
 
 MECHANISMS, CODE, CLOSED = "kMechanismSelection", "kCableV2QRCode", "kClosed"
 
@@ -36,49 +36,49 @@ class Outcome:
 
 
 class Ceremony:
-    def __init__(self, name, scenario, stage, tab=None):
+    def __init__(self, name, scenario, env, tab=None):
         """Uses the window's first tab by default."""
         self._name = name
         self._scenario = scenario
-        self._stage = stage
-        self._tab = tab or stage.browser.tab
-        self._waiting = stage.waiting
-        self._steps_before = len(stage.browser.steps())
-        self._dialogues_before = len(stage.phone.dialogues())
+        self._env = env
+        self._tab = tab or env.browser.tab
+        self._waiting = env.waiting
+        self._steps_before = len(env.browser.steps())
+        self._dialogues_before = len(env.phone.dialogues())
         self._challenge = ""
         self._page = None
         self._read, self._answered = 0.0, 0.0
 
     def perform(self):
-        stage, scenario, outcome = self._stage, self._scenario, Outcome()
-        outcome.had_vault = stage.phone.has_vault
+        env, scenario, outcome = self._env, self._scenario, Outcome()
+        outcome.had_vault = env.phone.has_vault
         account = scenario.options.get("account", ACCOUNT)
         outcome.replaces = (isinstance(scenario.outcome, Registered) and scenario.outcome.is_discoverable
-                            and stage.site.has_passkey(account))
-        outcome.accounts = stage.site.accounts if scenario.options.get("allow") == "any" else 1
-        outcome.records_before = stage.phone.records()
+                            and env.site.has_passkey(account))
+        outcome.accounts = env.site.accounts if scenario.options.get("allow") == "any" else 1
+        outcome.records_before = env.phone.records()
         begun, ended = self._advert_calls()
 
         code = self.ask(outcome)
         if scenario.phone_status is None:
-            stage.screen.press_until("Escape", "Escape to close the sheet with the code", self._answer, 120)
+            env.screen.press_until("Escape", "Escape to close the sheet with the code", self._answer, 120)
             self._take_in(outcome)
         else:
             self.answer(code, outcome)
         self._waiting.until("Chromium's dialog to close", lambda: self._at(CLOSED), 60)
         outcome.steps = self._steps()
-        if scenario.mishap.mends:
-            scenario.mishap.mends(stage)
-        outcome.dialogues = stage.phone.dialogues()[self._dialogues_before:]
-        outcome.records_after = stage.phone.records()
-        outcome.adverts_left = stage.air.adverts()
+        if scenario.failure.mends:
+            scenario.failure.mends(env)
+        outcome.dialogues = env.phone.dialogues()[self._dialogues_before:]
+        outcome.records_after = env.phone.records()
+        outcome.adverts_left = env.radio.adverts()
         outcome.adverts_begun, outcome.adverts_ended = (
             now - before for now, before in zip(self._advert_calls(), (begun, ended)))
         return outcome
 
     def ask(self, outcome):
         """Starts the page's request; returns the text of the code that Chromium shows."""
-        site = self._stage.site
+        site = self._env.site
         make = site.creation_options if self._scenario.ceremony == "create" else site.request_options
         self._note("begins")
         options = make(**self._scenario.options)
@@ -103,18 +103,18 @@ class Ceremony:
 
         `at_once` is called when the page has its result; the phone may still run then.
         """
-        scenario, mishap = self._scenario, self._scenario.mishap
-        if mishap.before_scan:
-            mishap.before_scan(self._stage)
-        if mishap.script:
-            phone = self._stage.phone.play(code, mishap.script, self._name)
+        scenario, failure = self._scenario, self._scenario.failure
+        if failure.before_scan:
+            failure.before_scan(self._env)
+        if failure.script:
+            phone = self._env.phone.play(code, failure.script, self._name)
         else:
-            phone = self._stage.phone.scan(code, scenario.person, self._name)
+            phone = self._env.phone.scan(code, scenario.person, self._name)
         try:
-            if mishap.when_asked:
+            if failure.when_asked:
                 self._waiting.until("the phone to ask its user", lambda: self._asked_or_end(phone), 120)
-                mishap.when_asked(self._stage)
-            if mishap.user_closes:
+                failure.when_asked(self._env)
+            if failure.user_closes:
                 self._close(phone)
             else:
                 self._waiting.until("the page to get its result", lambda: self._answer_or_end(phone), 180)
@@ -124,7 +124,7 @@ class Ceremony:
                                 lambda: phone.status is not None, 120)
         finally:
             outcome.phone_status, outcome.phone_said = phone.status, phone.said()
-            self._stage.complaints += phone.stop()
+            self._env.complaints += phone.stop()
 
     def _close(self, phone):
         """Closes the dialog, which shows the same as when the phone was connected."""
@@ -133,7 +133,7 @@ class Ceremony:
         if self._answer():
             raise Failed(f"the page has a result although the dialog was not closed: {self._page}")
         self._note("user closes the dialog", steps=self._steps())
-        self._stage.screen.press_until("Escape", "Escape to close the dialog", self._answer, 120)
+        self._env.screen.press_until("Escape", "Escape to close the dialog", self._answer, 120)
 
     def _is_as_before_the_end(self):
         return re.fullmatch(self._scenario.steps, " ".join([*self._steps(), CLOSED]))
@@ -141,7 +141,7 @@ class Ceremony:
     def _asked_or_end(self, phone):
         if phone.status is not None:
             raise Failed(f"{phone.name} {phone.ending} before it asked its user; output: {phone.said().strip()}")
-        return self._stage.phone.asks_more_than(self._dialogues_before)
+        return self._env.phone.asks_more_than(self._dialogues_before)
 
     def _answer_or_end(self, phone):
         """Returns the page's result; fails early if the phone ended with an unexpected status."""
@@ -161,12 +161,12 @@ class Ceremony:
 
         if self._waiting.until("Chromium to show a code, or a choice of mechanisms", is_shown, 120) == MECHANISMS:
             # The first row, which has the focus, is "use a phone or tablet".
-            self._stage.screen.press_until("Return", "Return to choose the phone", lambda: self._at(CODE), 120)
-        picture, old = self._stage.folder.path(f"code-{self._name}.png"), self._stage.codes
+            self._env.screen.press_until("Return", "Return to choose the phone", lambda: self._at(CODE), 120)
+        picture, old = self._env.folder.path(f"code-{self._name}.png"), self._env.codes
 
         def new_code():
             # The sheet of the previous ceremony may still be fading out.
-            code = self._stage.screen.code(picture)
+            code = self._env.screen.code(picture)
             return code if code not in old else None
 
         code = self._waiting.until("a picture of the screen with a new readable code", new_code, 120)
@@ -176,14 +176,14 @@ class Ceremony:
     def _verify(self, outcome):
         if outcome.page["event"] != "fulfilled":
             return
-        site = self._stage.site
+        site = self._env.site
         verify = site.verify_creation if self._scenario.ceremony == "create" else site.verify_request
         try:
             outcome.facts = verify(outcome.page["response"], self._challenge)
         except Refused as error:
             outcome.refused = str(error)
         else:
-            if self._scenario.mishap.script:
+            if self._scenario.failure.script:
                 site.forget(outcome.facts["id"])
 
     def _answer(self):
@@ -193,10 +193,10 @@ class Ceremony:
         return self._page
 
     def _advert_calls(self):
-        return tuple(self._stage.air.calls(m) for m in ("RegisterAdvertisement", "UnregisterAdvertisement"))
+        return tuple(self._env.radio.calls(m) for m in ("RegisterAdvertisement", "UnregisterAdvertisement"))
 
     def _steps(self):
-        return self._stage.browser.steps()[self._steps_before:]
+        return self._env.browser.steps()[self._steps_before:]
 
     def _last_step(self):
         steps = self._steps()
@@ -206,4 +206,4 @@ class Ceremony:
         return self._last_step() == step
 
     def _note(self, step, **details):
-        self._stage.journal.note(f"{self._name}: {step}", **details)
+        self._env.journal.note(f"{self._name}: {step}", **details)

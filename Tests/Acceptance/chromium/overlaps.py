@@ -19,20 +19,20 @@ class Overlap:
     needs_passkey: bool = True
     makes_passkey: bool = False
 
-    def run(self, label, stage):
+    def run(self, label, env):
         """Returns both results, and the errors found."""
-        steps_before, adverts_before = len(stage.browser.steps()), stage.air.calls("RegisterAdvertisement")
+        steps_before, adverts_before = len(env.browser.steps()), env.radio.calls("RegisterAdvertisement")
         first, second = Outcome(), Outcome()
-        self.perform(label, stage, first, second)
-        stage.waiting.until("Chromium's dialog to close", lambda: stage.browser.steps()[-1] == CLOSED, 60)
-        first.steps = stage.browser.steps()[steps_before:]
+        self.perform(label, env, first, second)
+        env.waiting.until("Chromium's dialog to close", lambda: env.browser.steps()[-1] == CLOSED, 60)
+        first.steps = env.browser.steps()[steps_before:]
         complaints = []
         if not re.fullmatch(self.steps, " ".join(first.steps)):
             complaints.append(f"Chromium's dialogs: expected {self.steps}, found {' '.join(first.steps)}")
         for which, outcome in (("first", first), ("second", second)):
             complaints += [f"{which} sign-in: {complaint}" for complaint in self._judged(outcome)]
-        left = stage.air.adverts()
-        adverts = stage.air.calls("RegisterAdvertisement") - adverts_before
+        left = env.radio.adverts()
+        adverts = env.radio.calls("RegisterAdvertisement") - adverts_before
         if (adverts, left) != (2, []):
             complaints.append(f"expected 2 adverts and none left, found {adverts} and {left}")
         return first, second, complaints
@@ -47,22 +47,22 @@ class Overlap:
             yield f"hybrid-auth ended with status {outcome.phone_status}: {outcome.phone_said}"
 
 
-def in_two_tabs(label, stage, first, second):
+def in_two_tabs(label, env, first, second):
     """Shows a code in each of two tabs. The one in front is scanned first, then the user goes back to the other."""
-    behind = Ceremony(f"{label}-behind", LOGIN, stage)
+    behind = Ceremony(f"{label}-behind", LOGIN, env)
     code_behind = behind.ask(first)
-    tab = stage.browser.new_tab()
-    tab.open(stage.site.address)
-    front = Ceremony(f"{label}-front", LOGIN, stage, tab)
+    tab = env.browser.new_tab()
+    tab.open(env.site.address)
+    front = Ceremony(f"{label}-front", LOGIN, env, tab)
     front.answer(front.ask(second), second)
     tab.close()
-    stage.browser.tab.show()
+    env.browser.tab.show()
     behind.answer(code_behind, first)
 
 
-def twice(label, stage, first, second):
+def twice(label, env, first, second):
     """Requests again as soon as the page has its first result."""
-    one, two = Ceremony(f"{label}-one", LOGIN, stage), Ceremony(f"{label}-two", LOGIN, stage)
+    one, two = Ceremony(f"{label}-one", LOGIN, env), Ceremony(f"{label}-two", LOGIN, env)
     codes = []
     one.answer(one.ask(first), first, at_once=lambda: codes.append(two.ask(second)))
     two.answer(codes[0], second)

@@ -5,12 +5,12 @@ import traceback
 from dataclasses import asdict, dataclass, field
 
 from ceremony import Ceremony
-from folders import RunFolder
+from environment import ChromiumEnvironment
+from harness.folders import RunFolder
+from harness.waiting import Failed, Interrupted
 from overlaps import Overlap
-from repertoire import ALL
-from stage import Stage
+from selection import ALL
 from verdict import Verdict
-from waiting import Failed, Interrupted
 
 
 @dataclass
@@ -28,17 +28,17 @@ class Run:
 def perform(root, programs, names, signals, keep, say):
     """Performs the ceremonies `names` in a new environment, in the folder `root`, which is kept after an error."""
     run, folder = Run(), RunFolder(root)
-    stage = Stage(programs, folder, signals)
+    env = ChromiumEnvironment(programs, folder, signals)
     where = "environment's start"
     try:
-        with stage:
-            run.times["Chromium's start"] = stage.seconds_to_browser
-            say(f"  {stage.browser.version}, ready after {stage.seconds_to_browser:.2f} s")
+        with env:
+            run.times["Chromium's start"] = env.seconds_to_browser
+            say(f"  {env.browser.version}, ready after {env.seconds_to_browser:.2f} s")
             for number, name in enumerate(names, 1):
                 where = name
-                _perform(f"{number}-{name}", name, stage, run, say)
+                _perform(f"{number}-{name}", name, env, run, say)
                 if run.complaints:
-                    stage.picture_of_failure()
+                    env.picture_of_failure()
                     break
     except Failed as error:
         run.complaints.append(f"{where}: {error}")
@@ -48,20 +48,20 @@ def perform(root, programs, names, signals, keep, say):
     except Exception:  # An error of this program leaves evidence, too.
         run.complaints.append(f"{where}: {traceback.format_exc()}")
     finally:
-        run.complaints += [f"at the end: {complaint}" for complaint in stage.complaints]
+        run.complaints += [f"at the end: {complaint}" for complaint in env.complaints]
         folder.remove_sockets()
     _leave(folder, run, keep, say)
     return run
 
 
-def _perform(label, name, stage, run, say):
+def _perform(label, name, env, run, say):
     scenario = ALL[name]
     if isinstance(scenario, Overlap):
-        _perform_two(label, name, stage, run, say)
+        _perform_two(label, name, env, run, say)
         return
-    outcome = Ceremony(label, scenario, stage).perform()
-    verdict = Verdict(scenario, outcome, stage.site)
-    stage.journal.note(f"{label}: judged", complaints=verdict.complaints, outcome=asdict(outcome))
+    outcome = Ceremony(label, scenario, env).perform()
+    verdict = Verdict(scenario, outcome, env.site)
+    env.journal.note(f"{label}: judged", complaints=verdict.complaints, outcome=asdict(outcome))
     run.complaints += [f"{name}: {complaint}" for complaint in verdict.complaints]
     run.times[f"{name}: request to QR"] = outcome.seconds_to_code
     run.times[f"{name}: QR to result"] = outcome.seconds_to_result
@@ -69,9 +69,9 @@ def _perform(label, name, stage, run, say):
         f"result after {outcome.seconds_to_result:.2f} s; {in_words(outcome)}")
 
 
-def _perform_two(label, name, stage, run, say):
-    first, second, complaints = ALL[name].run(label, stage)
-    stage.journal.note(f"{label}: judged", complaints=complaints, first=asdict(first), second=asdict(second))
+def _perform_two(label, name, env, run, say):
+    first, second, complaints = ALL[name].run(label, env)
+    env.journal.note(f"{label}: judged", complaints=complaints, first=asdict(first), second=asdict(second))
     run.complaints += [f"{name}: {complaint}" for complaint in complaints]
     run.times[f"{name}: QR to second result"] = second.seconds_to_result
     second.steps = first.steps

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from phone import Person
-from relying_party import ACCOUNT, RP_ID
+from harness.phone import Person
+from harness.relying_party import ACCOUNT, RP_ID
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
 # Sources/HybridAuthenticator/Authenticator.swift. Chromium forwards it under attestation "none".
@@ -90,7 +90,7 @@ class Gone:
 
 
 @dataclass(frozen=True)
-class Mishap:
+class Failure:
     """A failure during the ceremony, besides the user's answer."""
     # Script of hybrid-lab phone, which replaces hybrid-auth.
     script: str | None = None
@@ -115,7 +115,7 @@ class Scenario:
     # None: no phone scans the code; Escape is pressed instead.
     phone_status: int | None = 0
     needs_passkey: bool = False
-    mishap: Mishap = Mishap()
+    failure: Failure = Failure()
     # Number of adverts, if a phone scans the code.
     adverts: int = 1
     # Text in the phone's last line.
@@ -124,7 +124,7 @@ class Scenario:
     @property
     def makes_passkey(self):
         """True if the vault has one more passkey afterwards."""
-        return isinstance(self.outcome, Registered) and not self.mishap.script
+        return isinstance(self.outcome, Registered) and not self.failure.script
 
 
 # "Connecting" is shown for at least 1.25 s; "connected" follows only if the phone has not responded by then.

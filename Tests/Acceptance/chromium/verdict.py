@@ -84,7 +84,7 @@ class Verdict:
 
     def _phone(self, scenario, outcome):
         self._same("the phone's exit status", scenario.phone_status, outcome.phone_status)
-        if scenario.phone_status is not None and not scenario.mishap.script:
+        if scenario.phone_status is not None and not scenario.failure.script:
             self._same("hybrid-auth's first line", f"hybrid-auth: {VIRTUAL}", outcome.phone_said.split("\n")[0])
         last = outcome.phone_said.rstrip().rpartition("\n")[2]
         if scenario.phone_says not in last:

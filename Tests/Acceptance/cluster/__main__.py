@@ -3,10 +3,8 @@
 
 See ../README.md; scripts/cluster starts this program with its dependencies. Sockets and relays are those of ../abuse.
 """
-import argparse
 import asyncio
 import logging
-import os
 import shutil
 import sys
 import tempfile
@@ -14,43 +12,28 @@ import time
 import traceback
 from pathlib import Path
 
-import privacy
 from balancer import CONNECTIONS, Balancer, Node
+from harness.async_waiting import Failed, Interrupted, interruptible
+from harness.command import Arguments, count
+from harness.relay_process import Certificates
 from load import Load, raise_descriptor_limit
-from relay import Certificates
-from steps import ceremonies, drain, kill, strangers
-from waiting import Failed, Interrupted, interruptible
+import privacy
+from steps import ceremonies, drain, kill, unauthenticated
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("haproxy", "openssl", "setpriv")
 NODES = 3
-USAGE, UNAVAILABLE = 64, 69
-
-
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"cluster: {message}", file=sys.stderr)
-        sys.exit(USAGE)
 
 
 def arguments():
-    parser = Arguments(prog="cluster", description=__doc__.splitlines()[0])
-    parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build/release", metavar="DIR",
-                        help="folder of hybrid-relay; default .build/release of this repository")
-    parser.add_argument("--tunnels", type=_count, default=1000, metavar="N", help="default 1000")
-    parser.add_argument("--keep", action="store_true", help="keep all files even if everything passed")
-    return parser.parse_args()
-
-
-def _count(text):
-    if not text.isdecimal() or int(text) < NODES:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tunnels (at least {NODES})")
-    return int(text)
-
-
-def unavailable(sentence):
-    print(f"cluster: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
+    parser = Arguments("cluster", __doc__.splitlines()[0], build="release")
+    parser.add_argument("--tunnels", type=count(NODES, "tunnels"), default=1000, metavar="N", help="default 1000")
+    options = parser.parse_args()
+    parser.require(TOOLS, "build balancer")
+    programs = parser.programs(options.bin_dir, "relay")
+    needed = 2 * CONNECTIONS + 500
+    if not raise_descriptor_limit(needed):
+        parser.unavailable(f"a process cannot open {needed} sockets; raise the limit (ulimit -Hn)")
+    return options, programs.relay
 
 
 def say(line):
@@ -98,7 +81,7 @@ async def run(options, program, folder):
     """Runs the steps in order until the first failure. Returns True if all passed."""
     cluster = Cluster(program, folder)
     steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
-             ("strangers", lambda: strangers(cluster)), ("drain", lambda: drain(cluster)),
+             ("unauthenticated", lambda: unauthenticated(cluster)), ("drain", lambda: drain(cluster)),
              ("kill", lambda: kill(cluster)), ("end", cluster.end))
     passed = 0
     try:
@@ -113,7 +96,7 @@ async def run(options, program, folder):
             except Exception as problem:
                 traceback.print_exc()
                 outcome, figures = "FAILED", repr(problem)
-            say(f"{name:11} {outcome:6} {time.monotonic() - start:5.1f} s  {figures}")
+            say(f"{name:15} {outcome:6} {time.monotonic() - start:5.1f} s  {figures}")
             if outcome != "ok":
                 break
     finally:
@@ -123,15 +106,7 @@ async def run(options, program, folder):
 
 
 def main():
-    options = arguments()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}")
-    program = options.bin_dir.resolve() / "hybrid-relay"
-    if not os.access(program, os.X_OK):
-        unavailable(f"there is no {program}; build it first")
-    if not raise_descriptor_limit(2 * CONNECTIONS + 500):
-        unavailable(f"a process cannot open {2 * CONNECTIONS + 500} sockets; raise the limit (ulimit -Hn)")
+    options, program = arguments()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     folder = Path(tempfile.mkdtemp(prefix="hybrid-cluster-"))
     try:

@@ -3,9 +3,8 @@
 import socket
 from pathlib import Path
 
-from load import without_settings
-from relay import Process, Relay
-from waiting import Failed, require, until
+from harness.async_waiting import Failed, require, until
+from harness.relay_process import Process, Relay, without_settings
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy" / "haproxy"
 # Connections, both ends of each tunnel; HAProxy needs twice as many descriptors.

@@ -6,9 +6,9 @@ import signal
 import time
 
 from balancer import by_node, node_of
+from harness.async_waiting import Failed, at_once, require, until, within
 from load import PATIENCE
 from tunnels import Tunnel, close_all, converse_all, join_all, none_ended, open_live, open_waiting
-from waiting import Failed, at_once, require, until, within
 from websocket import HungUp, Refused
 
 # Tunnels of each kind, on all nodes together, that are open during a step.
@@ -111,7 +111,7 @@ async def ceremonies(cluster, count):
             f"arrived")
 
 
-async def strangers(cluster):
+async def unauthenticated(cluster):
     """Requests things that do not exist."""
     load, door = cluster.load, cluster.balancer
     tunnel = load.tunnel_id()
@@ -210,6 +210,8 @@ async def kill(cluster):
             times.append(time.monotonic() - start)
 
         await at_once(len(ends), one, ends)
+        # A process that is killed closes its listening socket last.
+        await node.ended(DEAD)
         stale = await _is_stale(cluster, gone, node)
         await traffic.more(100, {each.number for each in rest}, "tunnels on the remaining node")
         recovered = time.monotonic() - start

@@ -1,81 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the page of `hybrid-client show-qr --open` in a real Chromium and takes a picture of each stage.
 
-See ../README.md; scripts/acceptance starts this program with its dependencies. Most modules are those of ../chromium.
+See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
-import argparse
-import os
 import shutil
 import sys
 import tempfile
 import textwrap
 import traceback
 from pathlib import Path
-from types import SimpleNamespace
 
-from desk import Desk
-from folders import RunFolder
+from environment import PageEnvironment
+from harness.command import Arguments, names_of
+from harness.folders import RunFolder
+from harness.waiting import Failed, Interrupted, Signals
 from scenarios import SCENARIOS
-from waiting import Failed, Interrupted, Signals
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", "bash", "chromium", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "openssl", "dbus-daemon",
          "dbus-monitor")
-USAGE, UNAVAILABLE = 64, 69
-
-
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"acceptance page: {message}", file=sys.stderr)
-        sys.exit(USAGE)
 
 
 def arguments():
-    parser = Arguments(prog="acceptance page", description=__doc__.splitlines()[0])
-    parser.add_argument("--scenarios", type=_scenarios, default=tuple(SCENARIOS), metavar="A,B",
+    parser = Arguments("acceptance page", __doc__.splitlines()[0])
+    parser.add_argument("--scenarios", type=names_of("scenario", SCENARIOS), default=tuple(SCENARIOS), metavar="A,B",
                         help=f"scenarios, of {', '.join(SCENARIOS)}; those after whole-ceremony need its passkey")
-    parser.add_argument("--keep", action="store_true", help="keep pictures and logs even if everything passed")
-    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
-    return parser.parse_args()
+    options = parser.parse_args()
+    parser.require(TOOLS, "run chromium")
+    return options, parser.programs(options.bin_dir, "client", "relay", "auth", "lab")
 
 
-def _scenarios(text):
-    names = tuple(text.split(","))
-    for name in names:
-        if name not in SCENARIOS:
-            raise argparse.ArgumentTypeError(f"there is no scenario {name!r}; the scenarios are {', '.join(SCENARIOS)}")
-    return names
-
-
-def unavailable(sentence):
-    print(f"acceptance page: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
-
-
-def our_programs(folder):
-    folder = Path(folder or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
-    programs = {name: folder / f"hybrid-{name}" for name in ("client", "relay", "auth", "lab")}
-    missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
-    if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
-    return SimpleNamespace(**programs)
-
-
-def perform(desk, name):
+def perform(env, name):
     """Returns the errors of a scenario, including Chromium's complaints about our page."""
     complaints, note = [], None
     try:
-        note = SCENARIOS[name](desk)
+        note = SCENARIOS[name](env)
     except Failed as error:
         complaints.append(str(error))
     except Interrupted:
         raise
     except Exception:  # An error of this program leaves evidence, too.
         complaints.append(traceback.format_exc())
-    complaints += [f"Chromium reports: {text}" for text in desk.window.complaints()]
+    complaints += [f"Chromium reports: {text}" for text in env.window.complaints()]
     if complaints:
-        desk.screen.picture(desk.folder.path(f"failure-{name}.png"))
+        env.screen.picture(env.folder.path(f"failure-{name}.png"))
     print(f"  {'FAILED' if complaints else 'passed'}  {name}{f': {note}' if note else ''}", flush=True)
     for complaint in complaints:
         print(textwrap.indent(complaint, "    "), flush=True)
@@ -83,19 +50,15 @@ def perform(desk, name):
 
 
 def main():
-    options = arguments()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium installs what is needed")
-    programs = our_programs(options.bin_dir)
+    options, programs = arguments()
     signals = Signals()
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-page-")) / "run")
     passed, interrupted, left = 0, None, []
     try:
-        with Desk(programs, folder, signals) as desk:
-            print(f"  {desk.window.version}", flush=True)
-            passed = sum([perform(desk, name) for name in options.scenarios])
-        left = desk.complaints
+        with PageEnvironment(programs, folder, signals) as env:
+            print(f"  {env.window.version}", flush=True)
+            passed = sum([perform(env, name) for name in options.scenarios])
+        left = env.complaints
     except Failed as error:
         left = [str(error)]
     except Interrupted as error:

@@ -7,9 +7,9 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from phone import Person
-from relying_party import Refused
-from waiting import Failed
+from harness.phone import Person
+from harness.relying_party import Refused
+from harness.waiting import Failed
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
 
@@ -19,12 +19,12 @@ def must(condition, sentence):
         raise Failed(sentence)
 
 
-def scanned(desk, page, name):
+def scanned(env, page, name):
     """Returns the text of the code on the screen, which zbar reads from a picture."""
     page.front()
     page.wait_for("scan")
-    picture = desk.folder.path(f"{name}.png")
-    return desk.waiting.until("a picture of the screen with a readable code", lambda: desk.screen.code(picture), 60)
+    picture = env.folder.path(f"{name}.png")
+    return env.waiting.until("a picture of the screen with a readable code", lambda: env.screen.code(picture), 60)
 
 
 def never_shows(page, options, answer=""):
@@ -33,15 +33,15 @@ def never_shows(page, options, answer=""):
         must(secret not in page.source, "expected no part of request or response in the page; found one")
 
 
-def whole_ceremony(desk):
+def whole_ceremony(env):
     """Runs a registration: a picture of each stage, dark and light; a reload in between; the response is accepted."""
-    options = desk.site.creation_options()
-    client = desk.client(options)
-    page = desk.window.page()
+    options = env.site.creation_options()
+    client = env.client(options)
+    page = env.window.page()
     codes = set()
     for scheme in ("dark", "light"):
         page.prefer(scheme)
-        codes.add(scanned(desk, page, f"1-scan-{scheme}"))
+        codes.add(scanned(env, page, f"1-scan-{scheme}"))
     must(page.address.endswith("/") and "open" not in page.address, "expected no token in the address; found "
                                                                     "{page.address}")
     must(VIRTUAL in page.text and "Create a passkey for localhost" in page.text, "expected heading and warning; "
@@ -52,37 +52,37 @@ def whole_ceremony(desk):
     must(any(role == "status" and '"polite"' in more for role, _, more in roles), "expected a live region for the "
                                                                                   "stage; found none")
     page.reload()
-    codes.add(scanned(desk, page, "1-scan-reloaded"))
+    codes.add(scanned(env, page, "1-scan-reloaded"))
     must(len(codes) == 1, "expected the same code after a reload; found another")
     # Longer than the page may be disconnected, measured by the clock of the reloaded page.
-    desk.waiting.until("the page to be five seconds old", lambda: (page.value("performance.now()") or 0) > 5000, 60)
+    env.waiting.until("the page to be five seconds old", lambda: (page.value("performance.now()") or 0) > 5000, 60)
     must(client.status is None, f"expected hybrid-client to survive a reload; it ended: {client.said}")
 
-    desk.gate.shut()
-    desk.person_may()
+    env.gate.shut()
+    env.person_may()
     hold(page, "found")
-    phone = desk.scan(codes.pop(), Person())
+    phone = env.scan(codes.pop(), Person())
     page.wait_for("found")
-    page.picture(desk.folder.path("2-found.png"))
+    page.picture(env.folder.path("2-found.png"))
     go_on(page)
     page.wait_for("connecting")
     must(page.value("document.getElementById('figure').hidden"), "expected no code on the screen; it is still shown")
     must("M4 4h7" not in page.source and page.value("document.getElementById('modules').getAttribute('d')") is None,
          "expected no code in the page; found it")
-    page.picture(desk.folder.path("3-connecting.png"))
+    page.picture(env.folder.path("3-connecting.png"))
     page.reload()
     page.wait_for("connecting")
     must("M4 4h7" not in page.source, "expected no code after a reload; found it")
-    desk.gate.open()
+    env.gate.open()
     page.wait_for("done")
-    page.picture(desk.folder.path("5-done.png"))
+    page.picture(env.folder.path("5-done.png"))
     must(client.ended() == 0, f"expected status 0 of hybrid-client; found {client.status}: {client.said}")
     try:
-        desk.site.verify_creation(json.loads(client.answer), options["challenge"])
+        env.site.verify_creation(json.loads(client.answer), options["challenge"])
     except Refused as error:
         raise Failed(str(error)) from None
     never_shows(page, options, client.answer)
-    desk.waiting.until("the phone to end", lambda: phone.status is not None, 60)
+    env.waiting.until("the phone to end", lambda: phone.status is not None, 60)
     must(phone.status == 0, f"hybrid-auth {phone.ending}, expected status 0: {phone.said()}")
     page.close()
 
@@ -99,32 +99,32 @@ def go_on(page):
     must(page.value("show = asBefore; displayTimer = null; advance(); true"), "expected the page to resume; it did not")
 
 
-def declined(desk):
+def declined(env):
     """Runs a sign-in whose user answers late and declines."""
-    options = desk.site.request_options()
-    desk.person_may(False)
-    client = desk.client(options)
-    page = desk.window.page()
-    desk.scan(scanned(desk, page, "6-scan"), Person(answer="no"))
+    options = env.site.request_options()
+    env.person_may(False)
+    client = env.client(options)
+    page = env.window.page()
+    env.scan(scanned(env, page, "6-scan"), Person(answer="no"))
     page.wait_for("confirm")
-    page.picture(desk.folder.path("4-confirm.png"))
+    page.picture(env.folder.path("4-confirm.png"))
     page.prefer("dark")
-    page.picture(desk.folder.path("4-confirm-dark.png"))
+    page.picture(env.folder.path("4-confirm-dark.png"))
     never_shows(page, options)
-    desk.person_may()
+    env.person_may()
     page.wait_for("failed")
-    page.picture(desk.folder.path("6-failed-declined.png"))
+    page.picture(env.folder.path("6-failed-declined.png"))
     must("declined on the phone" in page.text, f"expected the cause on the page; found {page.text}")
     must(client.ended() == 77, f"expected status 77; found {client.status}: {client.said}")
     must(client.answer == "", "expected no response; found {client.answer}")
     page.close()
 
 
-def closed(desk):
+def closed(env):
     """Closes the page, which cancels three seconds later."""
-    client = desk.client(desk.site.request_options(allow="unknown"))
-    page = desk.window.page()
-    scanned(desk, page, "7-scan")
+    client = env.client(env.site.request_options(allow="unknown"))
+    page = env.window.page()
+    scanned(env, page, "7-scan")
     began = time.monotonic()
     page.close()
     status = client.ended()
@@ -136,21 +136,21 @@ def closed(desk):
     return f"ended {seconds:.1f} s after the page was closed"
 
 
-def opened_twice(desk):
+def opened_twice(env):
     """Uses the token a second time, from another program of the same user."""
-    addresses = desk.folder.scratch / "addresses"
-    spy = desk.folder.scratch / "spy"
-    spy.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$1\" >>'{addresses}'\nexec '{desk.window.opener}' \"$1\"\n")
+    addresses = env.folder.scratch / "addresses"
+    spy = env.folder.scratch / "spy"
+    spy.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$1\" >>'{addresses}'\nexec '{env.window.opener}' \"$1\"\n")
     spy.chmod(0o700)
-    client = desk.client(desk.site.request_options(allow="unknown"), browser=str(spy))
-    page = desk.window.page()
-    scanned(desk, page, "8-scan")
+    client = env.client(env.site.request_options(allow="unknown"), browser=str(spy))
+    page = env.window.page()
+    scanned(env, page, "8-scan")
     address = addresses.read_text().strip()
     must(re.fullmatch(r"http://127\.0\.0\.1:\d+/open/[0-9a-f]{32}", address), "expected an address with a token; "
                                                                               f"found {address}")
     must(ask(address) == 410, "expected 410 for a second use; found another status")
     page.wait_for("failed")
-    page.picture(desk.folder.path("8-failed-opened-twice.png"))
+    page.picture(env.folder.path("8-failed-opened-twice.png"))
     must("another user opened the page" in page.text, f"expected the cause on the page; found {page.text}")
     must(client.ended() == 77, f"expected status 77; found {client.status}: {client.said}")
     must("another user opened the page with the code" in client.said, "expected the cause on standard error; found "
@@ -169,12 +169,12 @@ def ask(address, **fields):
         connection.close()
 
 
-def strangers(desk):
+def foreign_requests(env):
     """Checks that other hosts, origins and pages get nothing, and that the ceremony goes on."""
-    client = desk.client(desk.site.request_options(allow="unknown"))
-    page = desk.window.page()
-    code = scanned(desk, page, "9-scan")
-    desk.window.complaints()
+    client = env.client(env.site.request_options(allow="unknown"))
+    page = env.window.page()
+    code = scanned(env, page, "9-scan")
+    env.window.complaints()
     origin = page.address.rstrip("/")
     port = origin.rsplit(":", 1)[1]
     must(ask(origin + "/") == 403, "expected 403 for the page without its cookie; found another status")
@@ -182,22 +182,22 @@ def strangers(desk):
         must(ask(origin + "/", Host=host) == 421, f"expected 421 for Host: {host}; found another status")
     for other in ("null", "http://evil.example", f"http://localhost:{port}"):
         must(ask(origin + "/", Origin=other) == 403, f"expected 403 for Origin: {other}; found another status")
-    rebound = desk.window.open(f"http://rebound.example:{port}/")
-    desk.waiting.until("the page under another name to be refused",
+    rebound = env.window.open(f"http://rebound.example:{port}/")
+    env.waiting.until("the page under another name to be refused",
                        lambda: "not the requested host" in rebound.text, 60)
     rebound.close()
     with Elsewhere(origin) as elsewhere:
-        other = desk.window.open(elsewhere)
-        said = desk.waiting.until("another page to finish its attempts", lambda: other.value("tried"), 60)
+        other = env.window.open(elsewhere)
+        said = env.waiting.until("another page to finish its attempts", lambda: other.value("tried"), 60)
         must(said == ["refused"] * 3, f"expected three refusals for another page; found {said}")
         must(not other.value("frames[0].length") and "QR code" not in (other.value(
             "(() => { try { return frames[0].document.body.innerText } catch { return '' } })()") or ""),
              "expected no content in a frame; found some")
-        other.picture(desk.folder.path("9-framed.png"))
+        other.picture(env.folder.path("9-framed.png"))
         other.close()
-    desk.window.complaints()  # Chromium reports many of these attempts.
+    env.window.complaints()  # Chromium reports many of these attempts.
     must(client.status is None, f"expected hybrid-client to survive foreign requests; it ended: {client.said}")
-    must(scanned(desk, page, "9-scan-after") == code, "expected the same code; found another")
+    must(scanned(env, page, "9-scan-after") == code, "expected the same code; found another")
     page.close()
     must(client.ended() == 130, f"expected status 130; found {client.status}: {client.said}")
 
@@ -237,10 +237,10 @@ class Elsewhere:
         self._server.server_close()
 
 
-def no_browser(desk):
+def no_browser(env):
     """Checks that without a browser the code is drawn in the terminal, with a line that explains the alternatives."""
-    client = desk.client(desk.site.request_options(allow="unknown"), browser="/there/is/no/browser")
-    desk.waiting.until("hybrid-client to draw the code itself", lambda: "▀" in client.said, 60)
+    client = env.client(env.site.request_options(allow="unknown"), browser="/there/is/no/browser")
+    env.waiting.until("hybrid-client to draw the code itself", lambda: "▀" in client.said, 60)
     must(re.search(r"^hybrid-client: no browser could be opened \(/there/is/no/browser: No such file or directory\); "
                    r"set BROWSER, open http://127\.0\.0\.1:\d+/open/[0-9a-f]{32} yourself, or scan the code here$",
                    client.said, re.MULTILINE), f"expected the cause and its remedies; found {client.said}")
@@ -249,4 +249,4 @@ def no_browser(desk):
 
 SCENARIOS = {
     "whole-ceremony": whole_ceremony, "declined": declined, "closed": closed, "opened-twice": opened_twice,
-    "strangers": strangers, "no-browser": no_browser}
+    "foreign-requests": foreign_requests, "no-browser": no_browser}

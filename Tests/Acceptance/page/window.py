@@ -4,10 +4,10 @@ import base64
 import json
 import os
 
-from browser import PLUMBING, _pipe
-from devtools import DevTools
-from programs import Program
-from waiting import Failed
+from harness.browser import PLUMBING, _pipe
+from harness.devtools import DevTools
+from harness.programs import Program
+from harness.waiting import Failed
 
 
 class Window:

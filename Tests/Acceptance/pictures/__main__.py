@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from folders import RunFolder
-from programs import Program, brief
-from screen import Screen
-from waiting import Failed, Interrupted, Signals, Waiting
+from harness.folders import RunFolder
+from harness.programs import Program, brief
+from harness.screen import Screen
+from harness.waiting import Failed, Interrupted, Signals, Waiting
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", "xterm", "chromium", "Xvfb", "openbox", "xdotool", "import", "convert", "dbus-daemon")

@@ -2,7 +2,6 @@
 """Runs the examples of docs/testing-your-site.md like a web developer: a copy of them, Debian's Chromium, and
 hybrid-lab on the path. scripts/acceptance starts this program with its dependencies.
 """
-import argparse
 import os
 import re
 import shutil
@@ -13,30 +12,19 @@ import tempfile
 import time
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+from harness.command import REPOSITORY, Arguments
+
 EXAMPLES = REPOSITORY / "docs" / "examples" / "testing-your-site"
 TOOLS = ("chromium", "chromedriver", "xvfb-run", "xauth", "import", "dbus-daemon")
-USAGE, UNAVAILABLE = 64, 69
 SECONDS = 600
 
 
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"acceptance site: {message}", file=sys.stderr)
-        sys.exit(USAGE)
-
-
 def arguments():
-    parser = Arguments(prog="acceptance site", description="The examples of docs/testing-your-site.md.")
-    parser.add_argument("--keep", action="store_true", help="keep the copy and its evidence even if everything passed")
-    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="folder of hybrid-lab; default $HYBRID_BIN, else .build/debug of this repository")
-    return parser.parse_args()
-
-
-def unavailable(sentence):
-    print(f"acceptance site: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
+    parser = Arguments("acceptance site", "The examples of docs/testing-your-site.md.")
+    options = parser.parse_args()
+    parser.require(TOOLS, "run chromium site")
+    parser.programs(options.bin_dir, "lab")
+    return options
 
 
 def environment(folder, copy):
@@ -78,17 +66,11 @@ def run(command, copy, variables):
 
 def main():
     options = arguments()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run chromium site installs what is needed")
-    folder = Path(options.bin_dir or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
-    if not os.access(folder / "hybrid-lab", os.X_OK):
-        unavailable(f"hybrid-lab not in {folder}; build with 'swift build', or set --bin-dir")
     parent = Path(tempfile.mkdtemp(prefix="hybrid-site-"))
     copy = parent / "tests"
     shutil.copytree(EXAMPLES, copy, ignore=shutil.ignore_patterns("__pycache__", "evidence", ".*"))
     began = time.monotonic()
-    status, said, caught = run(["./run-tests"], copy, environment(folder, copy))
+    status, said, caught = run(["./run-tests"], copy, environment(options.bin_dir, copy))
     seconds = time.monotonic() - began
     ran = {file: len(set(re.findall(rf"{re.escape(file)}::(\w+) PASSED", said)))
            for file in ("test_playwright.py", "test_selenium.py", "test_suite.py")}

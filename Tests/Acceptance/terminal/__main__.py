@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the code in a real terminal emulator, takes a picture of its window and reads it with zbar.
 
-See ../README.md; scripts/acceptance starts this program with its dependencies. Screen and radio are those of
-../chromium.
+See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
-import argparse
 import json
-import os
 import re
 import shlex
 import shutil
@@ -14,17 +11,16 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
-from air import Air
-from folders import RunFolder
-from programs import Program
-from screen import Screen
-from waiting import Failed, Interrupted, Signals, Waiting
+from harness.command import Arguments, names_of
+from harness.environment import TestEnvironment
+from harness.folders import RunFolder
+from harness.programs import Program
+from harness.radio import VirtualRadio
+from harness.screen import Screen
+from harness.waiting import Failed, Interrupted, Signals, Waiting
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", "xterm", "script", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "dbus-daemon", "dbus-monitor")
-USAGE, UNAVAILABLE = 64, 69
 REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
 CODE = re.compile(r"FIDO:/\d{100,}")
 
@@ -62,60 +58,27 @@ CASES = {
 }
 
 
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"acceptance terminal: {message}", file=sys.stderr)
-        sys.exit(USAGE)
-
-
 def arguments():
-    parser = Arguments(prog="acceptance terminal", description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=_cases, default=tuple(CASES), metavar="A,B",
+    parser = Arguments("acceptance terminal", __doc__.splitlines()[0])
+    parser.add_argument("--cases", type=names_of("case", CASES), default=tuple(CASES), metavar="A,B",
                         help=f"cases, of {', '.join(CASES)}")
-    parser.add_argument("--keep", action="store_true", help="keep all pictures even if everything passed")
-    parser.add_argument("--bin-dir", type=Path, metavar="DIR",
-                        help="folder of our programs; default $HYBRID_BIN, else .build/debug of this repository")
-    return parser.parse_args()
+    options = parser.parse_args()
+    parser.require(TOOLS, "run terminal")
+    return options, parser.programs(options.bin_dir, "client", "lab")
 
 
-def _cases(text):
-    names = tuple(text.split(","))
-    for name in names:
-        if name not in CASES:
-            raise argparse.ArgumentTypeError(f"there is no case {name!r}; the cases are {', '.join(CASES)}")
-    return names
-
-
-def unavailable(sentence):
-    print(f"acceptance terminal: {sentence}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
-
-
-def our_programs(folder):
-    folder = Path(folder or os.environ.get("HYBRID_BIN") or REPOSITORY / ".build" / "debug").resolve()
-    programs = {name: folder / f"hybrid-{name}" for name in ("client", "lab")}
-    missing = [path.name for path in programs.values() if not os.access(path, os.X_OK)]
-    if missing:
-        unavailable(f"{', '.join(missing)} not in {folder}; build with 'swift build', or set --bin-dir")
-    return SimpleNamespace(**programs)
-
-
-class Stage:
+class TerminalEnvironment(TestEnvironment):
     """Radio and screen for all cases."""
 
     def __init__(self, programs, folder, signals):
+        super().__init__()
         self.folder, self.waiting, self._programs = folder, Waiting(signals), programs
-        self.air = Air(programs, folder, self.waiting)
-        try:
-            self.screen = Screen(folder, self.waiting)
-        except BaseException:
-            self.air.stop()
-            raise
         self._request = folder.scratch / "request.json"
         self._request.write_text(json.dumps(REQUEST), encoding="ascii")
 
-    def stop(self):
-        return self.screen.stop() + self.air.stop()
+    def start(self):
+        self.radio = self.keep(VirtualRadio(self._programs, self.folder, self.waiting))
+        self.screen = self.keep(Screen(self.folder, self.waiting))
 
     def perform(self, name, case):
         """Returns the errors of a case, as sentences."""
@@ -123,7 +86,7 @@ class Stage:
         client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
                                       "https://example.com", "--timeout", "300")))
         foreground, background = case.colours
-        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address}
+        environment = {**self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.radio.address}
         # Set inside xterm, which changes some variables for its child.
         variables = [f"{name}={value}" for name, value in case.environment.items()]
         # Between terminal and program, `script` records the output.
@@ -160,29 +123,22 @@ class Stage:
 
 
 def main():
-    options = arguments()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}; scripts/prepare run terminal installs what is needed")
-    programs = our_programs(options.bin_dir)
+    options, programs = arguments()
     signals = Signals()
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-terminal-")) / "run")
     failed, interrupted = 0, None
     try:
-        stage = Stage(programs, folder, signals)
-        try:
+        with TerminalEnvironment(programs, folder, signals) as env:
             for name in options.cases:
                 try:
-                    complaints = stage.perform(name, CASES[name])
+                    complaints = env.perform(name, CASES[name])
                 except Failed as error:
                     complaints = [str(error)]
                 failed += bool(complaints)
                 print(f"  {'FAILED' if complaints else 'passed'}  {name}", *complaints, sep="\n    ", flush=True)
-        finally:
-            left = stage.stop()
-        if left:
+        if env.complaints:
             failed += 1
-            print(*left, sep="\n")
+            print(*env.complaints, sep="\n")
     except Failed as error:
         failed += 1
         print(error)

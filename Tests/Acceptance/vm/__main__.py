@@ -18,35 +18,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from failure import Unavailable
+from harness.command import REPOSITORY, UNAVAILABLE, Arguments, names_of
+from harness.waiting import Interrupted
 from image import SUITES, Image
 from judge import Judge
 from machine import EMULATOR, Machine
-from waiting import Interrupted
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 TOOLS = ("setpriv", EMULATOR, "mmdebstrap", "mke2fs", "cpio", "depmod", "modprobe", "xz", "cc")
 PROGRAMS = ("hybrid-relay", "hybrid-client", "hybrid-auth")
-USAGE, UNAVAILABLE = 64, 69
 # Cases of inside/channels.py, each in its own guest.
 ALONE = tuple(f"ble-{name}" for name in (
-    "channel", "offline", "stranger", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
+    "channel", "offline", "foreign-device", "on-the-air", "refused", "unasked", "gone", "blocked", "astray", "closed", "silent",
     "rubbish"))
 
 
-class Arguments(argparse.ArgumentParser):
-    def error(self, message):
-        print(f"acceptance vm: {message}", file=sys.stderr)
-        sys.exit(USAGE)
-
-
 def arguments():
-    parser = Arguments(prog="acceptance vm", description=__doc__.splitlines()[0])
-    parser.add_argument("--suite", type=_suites, default=("trixie",), metavar="A,B",
+    parser = Arguments("acceptance vm", __doc__.splitlines()[0], build="release")
+    parser.add_argument("--suite", type=names_of("suite", SUITES), default=("trixie",), metavar="A,B",
                         help="; ".join(f"{name}: {what}" for name, what in SUITES.items()) + "; default trixie")
     parser.add_argument("--cases", metavar="A,B", help="run only these cases; `help` lists them")
-    parser.add_argument("--bin-dir", type=Path, metavar="DIR", default=REPOSITORY / ".build" / "release",
-                        help="folder of our programs, built with --static-swift-stdlib; default .build/release")
-    parser.add_argument("--keep", action="store_true", help="keep logs even if everything passed")
     parser.add_argument("--cold", action="store_true", help="boot the guest instead of restoring its saved state")
     parser.add_argument("--prepare", action="store_true", help="build the guest and run nothing")
     parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND",
@@ -57,14 +47,6 @@ def arguments():
     if options.run is not None and (not options.run or len(options.suite) > 1):
         parser.error("--run takes a command and one suite")
     return options
-
-
-def _suites(text):
-    names = tuple(text.split(","))
-    for name in names:
-        if name not in SUITES:
-            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
-    return names
 
 
 def checked_programs(folder):

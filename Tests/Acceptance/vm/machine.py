@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 from failure import Unavailable
-from programs import Program
+from harness.programs import Program
+from harness.waiting import poll
 from qemu import Monitor
-from waiting import poll
 
 EMULATOR = "qemu-system-x86_64"
 MEMORY_MIB = 1024

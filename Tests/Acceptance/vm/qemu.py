@@ -4,7 +4,7 @@ import json
 import socket
 
 from failure import Unavailable
-from waiting import poll
+from harness.waiting import poll
 
 
 class Monitor:

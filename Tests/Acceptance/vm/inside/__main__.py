@@ -5,42 +5,42 @@ import time
 import traceback
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "chromium"))
+sys.path.append(str(Path(__file__).parents[2]))
 
 import ceremonies
 import channels
+from environment import RESULTS, TestEnvironment
 import faults
-from stage import RESULTS, Stage
-from waiting import Failed, Interrupted, Signals
+from harness.waiting import Failed, Interrupted, Signals
 
 TOGETHER = {**ceremonies.CASES, **faults.CASES, **ceremonies.LAST}
 CASES = {**TOGETHER, **channels.CASES}
 USAGE = 64
 
 
-def perform(stage, name):
+def perform(env, name):
     """Returns True if a case passed; no advert and no scan may remain after it."""
-    stage.case, begun, complaint, note = name, time.monotonic(), None, ""
+    env.case, begun, complaint, note = name, time.monotonic(), None, ""
     try:
-        note = CASES[name](stage)
-        stage.tidy()
-        stage.bluez.expect_silence()
+        note = CASES[name](env)
+        env.tidy()
+        env.bluez.expect_silence()
     except Failed as error:
         complaint = str(error)
     except Interrupted:
         raise
     except Exception:  # An error of the case itself.
         complaint = traceback.format_exc()
-    stage.tidy()
+    env.tidy()
     seconds = time.monotonic() - begun
     if complaint:
-        complaint += stage.bluez.evidence(stage.results, name)
+        complaint += env.bluez.evidence(env.results, name)
     line = f"{'FAILED' if complaint else 'ok    '} {name:22} {seconds:6.1f} s  {complaint or note}"
     print(line, flush=True)
     with open(RESULTS / "report", "a", encoding="utf-8") as report:
         report.write(line + "\n")
     try:
-        stage.bluez.recover()
+        env.bluez.recover()
     except Failed as error:
         print(f"FAILED {name:22} afterwards: {error}", flush=True)
         return False
@@ -58,11 +58,11 @@ def main(arguments):
         if name not in CASES:
             print(f"there is no case {name}; the cases are {', '.join(CASES)}", file=sys.stderr)
             return USAGE
-    stage = Stage(Signals(), names[0])
+    env = TestEnvironment(Signals(), names[0])
     try:
-        passed = sum([perform(stage, name) for name in names])
+        passed = sum([perform(env, name) for name in names])
     finally:
-        stage.close()
+        env.close()
     if len(names) > 1:
         print(f"{passed} passed, {len(names) - passed} failed", flush=True)
     return 0 if passed == len(names) else 1

@@ -4,7 +4,7 @@ import subprocess
 
 import dbus
 
-from waiting import Failed, poll
+from harness.waiting import Failed, poll
 
 SERVICE, ADAPTER, DEVICE = "org.bluez", "org.bluez.Adapter1", "org.bluez.Device1"
 ADVERTISING = "org.bluez.LEAdvertisingManager1"

@@ -2,75 +2,75 @@
 """Ceremonies that must succeed."""
 import statistics
 
-import air
-from strangers import Stranger
-from waiting import Failed
+from foreign_devices import ForeignDevice
+from harness.waiting import Failed
+import recording
 
 ROW = 50
 
 
-def register(stage):
+def register(env):
     """Runs as an ordinary user; the client scans before the phone advertises, as usual."""
-    seconds = stage.ceremony(registration=True)
-    stage.has_registered()
+    seconds = env.ceremony(registration=True)
+    env.has_registered()
     return f"{seconds:.1f} s"
 
 
-def sign_in(stage):
-    stage.need_passkey()
-    return f"{stage.ceremony():.1f} s"
+def sign_in(env):
+    env.need_passkey()
+    return f"{env.ceremony():.1f} s"
 
 
-def advertiser_first(stage):
+def advertiser_first(env):
     """Starts advertising before the client scans, because the client's adapter was off meanwhile."""
-    stage.need_passkey()
-    client = stage.client()
-    code = stage.code(client)
-    stage.bluez.switch("hci0", False)
+    env.need_passkey()
+    client = env.client()
+    code = env.code(client)
+    env.bluez.switch("hci0", False)
     client.until("lose its radio", event="notice", notice="radio-lost")
-    phone = stage.advertising(code)
-    stage.bluez.switch("hci0", True)
+    phone = env.advertising(code)
+    env.bluez.switch("hci0", True)
     client.until("scan again", event="notice", notice="radio-back")
-    return f"{stage.finish(client, phone):.1f} s"
+    return f"{env.finish(client, phone):.1f} s"
 
 
-def other_way_round(stage):
+def other_way_round(env):
     """Exchanges the adapters' roles."""
-    stage.need_passkey()
-    return f"{stage.ceremony(client='hci1', phone='hci0'):.1f} s"
+    env.need_passkey()
+    return f"{env.ceremony(client='hci1', phone='hci0'):.1f} s"
 
 
-def chatter(stage):
+def chatter(env):
     """Sends passkey adverts of other codes from a third adapter, one after another."""
-    stage.need_passkey()
-    with Stranger(stage, "chatter", "hci2") as stranger:
-        seconds = [stage.ceremony() for _ in range(3)]
-        count = stranger.count()
+    env.need_passkey()
+    with ForeignDevice(env, "chatter", "hci2") as device:
+        seconds = [env.ceremony() for _ in range(3)]
+        count = device.count()
     if count < 3:
         raise Failed(f"expected more adverts of another device; found only {count}")
     return f"{', '.join(f'{s:.1f}' for s in seconds)} s among {count} foreign adverts"
 
 
-def on_the_air(stage):
+def on_the_air(env):
     """Checks the controllers' parameters and the received adverts."""
-    stage.need_passkey()
-    with air.Recording(stage, "hci1") as sent, air.Recording(stage, "hci0") as received:
-        with Stranger(stage, "listen", "hci0"):
-            phone = stage.advertising(stage.abandoned_code())
-            wanted = 1 if stage.bluez.is_old else 20
-            stage.waiting.until(f"{wanted} adverts to be received", lambda: len(received.adverts()) >= wanted, 60,
+    env.need_passkey()
+    with recording.Recording(env, "hci1") as sent, recording.Recording(env, "hci0") as received:
+        with ForeignDevice(env, "listen", "hci0"):
+            phone = env.advertising(env.abandoned_code())
+            wanted = 1 if env.bluez.is_old else 20
+            env.waiting.until(f"{wanted} adverts to be received", lambda: len(received.adverts()) >= wanted, 60,
                                 pause=0.5)
         phone.interrupt()
-    return air.verdict(sent, received, air.KERNELS_INTERVAL if stage.bluez.is_old else air.OUR_INTERVAL)
+    return recording.verdict(sent, received, recording.KERNELS_INTERVAL if env.bluez.is_old else recording.OUR_INTERVAL)
 
 
-def row(stage):
+def row(env):
     """Runs fifty in a row; no advert and no scan may remain after any."""
-    stage.need_passkey()
+    env.need_passkey()
     seconds = []
     for _ in range(ROW):
-        seconds.append(stage.ceremony())
-        stage.bluez.expect_silence()
+        seconds.append(env.ceremony())
+        env.bluez.expect_silence()
     listed = " ".join(f"{s:.1f}" for s in seconds)
     return (f"{len(seconds)} good; seconds: shortest {min(seconds):.1f}, median {statistics.median(seconds):.1f}, "
             f"longest {max(seconds):.1f} ({listed})")

@@ -7,11 +7,11 @@ import json
 import os
 import signal
 
-import air
-import radio
 from bluez import run
-from strangers import Impostor, Stranger
-from waiting import Failed
+from foreign_devices import Impostor, ForeignDevice
+from harness.waiting import Failed
+import radio
+import recording
 
 OFFER = ("--ble-channel",)
 # Time limits of hybrid-client in milliseconds: to connect, and for the response to its first message.
@@ -45,11 +45,11 @@ def split(client, *parts):
 class Asked:
     """Prompts of the phone during the `with`."""
 
-    def __init__(self, stage):
-        self._stage = stage
+    def __init__(self, env):
+        self._env = env
 
     def __enter__(self):
-        self._before = len(self._stage.asked) if self._stage.has_passkey else 0
+        self._before = len(self._env.asked) if self._env.has_passkey else 0
         return self
 
     def __exit__(self, *_):
@@ -57,29 +57,29 @@ class Asked:
 
     @property
     def text(self):
-        return self._stage.asked[self._before:]
+        return self._env.asked[self._before:]
 
 
-def ceremony(stage, on_phone=(), meanwhile=None):
+def ceremony(env, on_phone=(), meanwhile=None):
     """Runs a ceremony that offers the channel, a registration if there is no passkey yet; returns programs and
     prompts.
 
     `meanwhile` runs when the phone advertises, before the client has processed the advert.
     """
-    with Asked(stage) as asked:
-        client = stage.client(registration=not stage.has_passkey, more=OFFER)
-        code = stage.code(client)
+    with Asked(env) as asked:
+        client = env.client(registration=not env.has_passkey, more=OFFER)
+        code = env.code(client)
         if meanwhile:
             os.kill(client.program.pid, signal.SIGSTOP)
         try:
-            phone = stage.phone(code, more=on_phone)
+            phone = env.phone(code, more=on_phone)
             if meanwhile:
                 phone.until("advertise", event="state", state="advertising")
                 meanwhile(phone)
         finally:
             os.kill(client.program.pid, signal.SIGCONT)
-        stage.finish(client, phone)
-        stage.has_registered()
+        env.finish(client, phone)
+        env.has_registered()
         return client, phone, asked.text
 
 
@@ -125,21 +125,21 @@ def fell_back(client, phone, asked, connects, least=0, most=CONNECTING):
         client, "phone-found", *connecting, FALLEN_BACK, "connecting", "confirm", "done")
 
 
-def expect_no_channels(stage):
+def expect_no_channels(env):
     """Checks that no channel is open and none is accepted. The link below it is bluetoothd's, which keeps it."""
-    stage.waiting.until("all channels to close", lambda: not radio.channels(), 60, pause=0.2)
+    env.waiting.until("all channels to close", lambda: not radio.channels(), 60, pause=0.2)
 
 
 # Over Bluetooth -----------------------------------------------------------------------------------------------------
 
-def channel(stage):
+def channel(env):
     """Runs with a relay, which is not used."""
-    notes = [came_by_bluetooth(*ceremony(stage)) for _ in range(3)]
-    expect_no_channels(stage)
+    notes = [came_by_bluetooth(*ceremony(env)) for _ in range(3)]
+    expect_no_channels(env)
     return "; ".join(notes)
 
 
-def offline(stage):
+def offline(env):
     """Runs without a network device but the loopback interface, which is down."""
     links = [link["ifname"] for link in json.loads(run("ip -j link"))]
     check(links == ["lo"], f"expected no network devices; found {links}")
@@ -147,17 +147,17 @@ def offline(stage):
     try:
         notes = []
         for _ in range(3):
-            client, phone, asked = ceremony(stage)
+            client, phone, asked = ceremony(env)
             check("relay-out" in names(phone), "expected the phone to report that the relay is unreachable; found "
                                                f"{names(phone)}")
             notes.append(came_by_bluetooth(client, phone, asked))
-        expect_no_channels(stage)
+        expect_no_channels(env)
         return "; ".join(notes)
     finally:
         run("ip link set lo up")
 
 
-def stranger(stage):
+def foreign_device(env):
     """Connects other devices first, one that sends random data, one that sends nothing; the ceremony uses
     Bluetooth.
     """
@@ -165,8 +165,8 @@ def stranger(stage):
 
     def intrude(_):
         # From the client's own adapter: virtual controllers route replies for a third one to the first.
-        data = heard(stage, "hci0")
-        own, peer = stage.bluez.address("hci0"), stage.bluez.address("hci1")
+        data = heard(env, "hci0")
+        own, peer = env.bluez.address("hci0"), env.bluez.address("hci1")
         rude, mute = (radio.connected(own, peer, data[-1]) for _ in range(2))
         kept.append(mute)
         rude.send(os.urandom(81) + b"\r\n")
@@ -178,112 +178,112 @@ def stranger(stage):
         check(answer == b"", f"expected no response to an unauthenticated device; found {answer.hex()}")
         rude.close()
 
-    note = came_by_bluetooth(*ceremony(stage, meanwhile=intrude))
+    note = came_by_bluetooth(*ceremony(env, meanwhile=intrude))
     for mute in kept:
         mute.close()
-    expect_no_channels(stage)
+    expect_no_channels(env)
     return note
 
 
-def on_the_air(stage):
+def on_the_air(env):
     """Checks the connectable advert: the controller's parameters and the received adverts."""
-    with air.Recording(stage, "hci1") as sent, air.Recording(stage, "hci0") as received:
+    with recording.Recording(env, "hci1") as sent, recording.Recording(env, "hci0") as received:
         data = []
-        note = came_by_bluetooth(*ceremony(stage, meanwhile=lambda _: data.append(heard(stage, "hci0"))))
-    interval = air.KERNELS_INTERVAL if stage.bluez.is_old else air.OUR_INTERVAL
-    return air.connectable_verdict(sent, received, interval, data[0], stage.bluez.address("hci1")) + "; " + note
+        note = came_by_bluetooth(*ceremony(env, meanwhile=lambda _: data.append(heard(env, "hci0"))))
+    interval = recording.KERNELS_INTERVAL if env.bluez.is_old else recording.OUR_INTERVAL
+    return recording.connectable_verdict(sent, received, interval, data[0], env.bluez.address("hci1")) + "; " + note
 
 
 # Through the relay, without a channel -------------------------------------------------------------------------------
 
-def refused(stage):
+def refused(env):
     """Disables the channel on the phone."""
-    client, phone, asked = ceremony(stage, on_phone=("--no-ble-channel",))
+    client, phone, asked = ceremony(env, on_phone=("--no-ble-channel",))
     came_by_relay(client, phone, asked)
     check("connecting-by-bluetooth" not in names(client), f"expected no attempt by the client; found {names(client)}")
     check("listening-by-bluetooth" not in names(phone), f"expected no channel on the phone; found {names(phone)}")
     return split(client, "phone-found", "connecting", "confirm", "done")
 
 
-def unasked(stage):
+def unasked(env):
     """Offers no channel on the client; the phone, which supports it, sends a non-connectable advert."""
-    with Asked(stage) as asked:
-        client = stage.client(registration=True)
-        code = stage.code(client)
-        with air.Recording(stage, "hci1") as sent, air.Recording(stage, "hci0") as received:
-            phone = stage.phone(code)
-            stage.finish(client, phone)
-        stage.has_registered()
+    with Asked(env) as asked:
+        client = env.client(registration=True)
+        code = env.code(client)
+        with recording.Recording(env, "hci1") as sent, recording.Recording(env, "hci0") as received:
+            phone = env.phone(code)
+            env.finish(client, phone)
+        env.has_registered()
     came_by_relay(client, phone, asked.text)
     said = names(client) + names(phone)
     check(not [name for name in said if "by-bluetooth" in name or name == FALLEN_BACK], "expected no attempt; found "
                                                                                         f"{said}")
-    interval = air.KERNELS_INTERVAL if stage.bluez.is_old else air.OUR_INTERVAL
-    return f"{air.verdict(sent, received, interval)}; {split(client, 'phone-found', 'connecting', 'confirm', 'done')}"
+    interval = recording.KERNELS_INTERVAL if env.bluez.is_old else recording.OUR_INTERVAL
+    return f"{recording.verdict(sent, received, interval)}; {split(client, 'phone-found', 'connecting', 'confirm', 'done')}"
 
 
 # Falling back -------------------------------------------------------------------------------------------------------
 
-def gone(stage):
+def gone(env):
     """Advertises a channel number that no longer accepts connections."""
     def close(phone):
         closed = radio.close_listeners(phone.program.pid)
         check(closed == 1, f"expected one listening socket of the phone; found {closed}")
 
-    note = fell_back(*ceremony(stage, meanwhile=close), connects=False)
-    expect_no_channels(stage)
+    note = fell_back(*ceremony(env, meanwhile=close), connects=False)
+    expect_no_channels(env)
     return note
 
 
-def blocked(stage):
+def blocked(env):
     """Has the phone's kernel break every link of the client."""
-    radio.block("hci1", stage.bluez.address("hci0"))
-    note = fell_back(*ceremony(stage), connects=False)
-    expect_no_channels(stage)
+    radio.block("hci1", env.bluez.address("hci0"))
+    note = fell_back(*ceremony(env), connects=False)
+    expect_no_channels(env)
     return note
 
 
 def _led_astray(what, **expected):
     """Repeats the phone's advert with an impostor's channel number; only that one is received."""
-    def case(stage):
-        stage.need_passkey()
-        with Asked(stage) as asked:
-            client = stage.client(more=OFFER)
-            code = stage.code(client)
-            stage.bluez.switch("hci0", False)
+    def case(env):
+        env.need_passkey()
+        with Asked(env) as asked:
+            client = env.client(more=OFFER)
+            code = env.code(client)
+            env.bluez.switch("hci0", False)
             client.until("lose its radio", event="notice", notice="radio-lost")
             # A scan that begins before the advert receives it at once, also on old virtual controllers.
-            with Stranger(stage, "listen", "hci2"):
-                phone = stage.advertising(code, timeout=120)
-                data = heard(stage, "hci2")
+            with ForeignDevice(env, "listen", "hci2"):
+                phone = env.advertising(code, timeout=120)
+                data = heard(env, "hci2")
             radio.stop_adverts("hci1")
-            with Impostor(stage, what, "hci2", data[:20]) as impostor:
-                stage.bluez.switch("hci0", True)
+            with Impostor(env, what, "hci2", data[:20]) as impostor:
+                env.bluez.switch("hci0", True)
                 client.until("scan again", event="notice", notice="radio-back")
-                stage.finish(client, phone)
+                env.finish(client, phone)
                 taken = impostor.said("taken")
         check(bool(taken) == (what != "nobody"), "expected the impostor to accept channels only as configured; found "
                                                  f"{taken}")
         note = fell_back(client, phone, asked.text, **expected)
-        expect_no_channels(stage)
+        expect_no_channels(env)
         return note
     return case
 
 
 # Received adverts ---------------------------------------------------------------------------------------------------
 
-def heard(stage, adapter):
+def heard(env, adapter):
     """Returns the service data of an advert with a channel, as an adapter receives it while another program scans
     on it.
     """
     def found():
-        return next((data for data in stage.bluez.remembered(adapter).values() if len(data) == 24), None)
+        return next((data for data in env.bluez.remembered(adapter).values() if len(data) == 24), None)
 
-    return stage.waiting.until(f"{adapter} to receive an advert with a channel", found, 60, pause=0.1)
+    return env.waiting.until(f"{adapter} to receive an advert with a channel", found, 60, pause=0.1)
 
 
 CASES = {
-    "ble-channel": channel, "ble-offline": offline, "ble-stranger": stranger, "ble-on-the-air": on_the_air,
+    "ble-channel": channel, "ble-offline": offline, "ble-foreign-device": foreign_device, "ble-on-the-air": on_the_air,
     "ble-refused": refused, "ble-unasked": unasked, "ble-gone": gone, "ble-blocked": blocked,
     "ble-astray": _led_astray("nobody", connects=False),
     # A channel that is closed before the client's first read counts as reset.

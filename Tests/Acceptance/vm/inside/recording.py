@@ -4,8 +4,8 @@ import os
 import re
 import statistics
 
-from programs import Program
-from waiting import Failed
+from harness.programs import Program
+from harness.waiting import Failed
 
 # Flags, a name or another data field would make it longer: length, type, UUID, and 20 bytes.
 ADVERT_BYTES = 0x18
@@ -21,17 +21,17 @@ LONGEST_MEDIAN = 0.4
 class Recording:
     """An adapter's traffic during the `with`."""
 
-    def __init__(self, stage, adapter):
-        self._stage, self._adapter = stage, adapter
+    def __init__(self, env, adapter):
+        self._env, self._adapter = env, adapter
 
     def __enter__(self):
         # Line by line, without delay.
         self._program = Program(
             "btmon", ["stdbuf", "--output=L", "btmon", "-i", self._adapter],
-            log=self._stage.results / f"{self._stage.case}-{self._adapter}.btmon",
+            log=self._env.results / f"{self._env.case}-{self._adapter}.btmon",
             environment=dict(os.environ))
         try:
-            self._stage.waiting.until("btmon to detect its adapter", lambda: "Index Info" in self._program.said(), 30)
+            self._env.waiting.until("btmon to detect its adapter", lambda: "Index Info" in self._program.said(), 30)
         except BaseException:
             self._program.stop()
             raise

@@ -5,17 +5,7 @@ import inspect
 import signal
 import time
 
-
-class Failed(Exception):
-    """A failed check; the text says what was expected and found."""
-
-
-class Interrupted(Exception):
-    """A signal requested the end."""
-
-    def __init__(self, number):
-        super().__init__(f"interrupted by {signal.Signals(number).name}")
-        self.number = number
+from harness.waiting import Failed, Interrupted
 
 
 def require(condition, sentence):

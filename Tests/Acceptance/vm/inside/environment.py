@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 from bluez import BlueZ
-from certificates import Certificates
-from programs import Program
-from relay import DOMAIN, HOST, Relay
-from waiting import Failed, Waiting
+from harness.certificates import Certificates
+from harness.programs import Program
+from harness.relay import DOMAIN, HOST, Relay
+from harness.waiting import Failed, Waiting
 
 PROGRAMS, RESULTS = Path("/mnt/programs"), Path("/mnt/results")
-PINENTRY = Path(__file__).parents[2] / "chromium" / "pinentry"
+PINENTRY = Path(__file__).parents[2] / "harness" / "pinentry"
 USER = "ada"
 PIN = "correct horse"
 RP_ID, ORIGIN = "example.com", "https://example.com"
@@ -34,14 +34,14 @@ def encode(data):
 class ReportingProgram:
     """A program that reports events on standard error, one JSON object per line."""
 
-    def __init__(self, stage, name, command, text=None):
-        self.stage, self.name = stage, name
+    def __init__(self, env, name, command, text=None):
+        self.env, self.name = env, name
         # A case may run a program more than once; each run has its own files.
-        stem = f"{stage.case}-{next(stage.numbers):03}-{name}"
-        self.output = stage.folder / f"{stem}.out"
+        stem = f"{env.case}-{next(env.numbers):03}-{name}"
+        self.output = env.folder / f"{stem}.out"
         self.program = Program(
             name, as_user("sh", "-c", 'out=$1; shift; exec "$@" >"$out"', "sh", self.output, *command),
-            log=RESULTS / f"{stem}.log", environment=stage.environment, text=text)
+            log=RESULTS / f"{stem}.log", environment=env.environment, text=text)
         self.begun = time.monotonic()
 
     @property
@@ -59,11 +59,11 @@ class ReportingProgram:
                 raise Failed(f"expected {self.name} to {what}; it {self.program.ending}: {self.sentence}")
             return found and found[0]
 
-        return self.stage.waiting.until(f"{self.name} to {what}", look, 90, pause=0.05)
+        return self.env.waiting.until(f"{self.name} to {what}", look, 90, pause=0.05)
 
     def ended(self, seconds=120):
         """Waits for the end; returns the exit status."""
-        self.stage.waiting.until(f"{self.name} to end", lambda: self.program.status is not None, seconds, pause=0.05)
+        self.env.waiting.until(f"{self.name} to end", lambda: self.program.status is not None, seconds, pause=0.05)
         return self.program.status
 
     def expect_end(self, status, code):
@@ -92,7 +92,7 @@ class ReportingProgram:
         self.program.stop()
 
 
-class Stage:
+class TestEnvironment:
     """Environment of all cases; `case` is the name of the current one, and `name` that of the guest, for the
     relay's log.
     """
@@ -100,8 +100,8 @@ class Stage:
     def __init__(self, signals, name):
         self.waiting = Waiting(signals)
         self.bluez = BlueZ(self.waiting)
-        self.case, self.results, self.numbers = "stage", RESULTS, itertools.count(1)
-        self.folder = Path("/run/stage")
+        self.case, self.results, self.numbers = "start", RESULTS, itertools.count(1)
+        self.folder = Path("/run/hybrid-test")
         self.folder.mkdir(mode=0o755)
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": f"/home/{USER}", "LC_ALL": "C.UTF-8"}
         self.environment |= {"PERSON_PIN": PIN, "PERSON_ANSWER": "yes", "PERSON_LOG": str(self.folder / "person.log")}

@@ -7,9 +7,9 @@ import random
 import secrets
 import time
 
+from harness.async_waiting import at_once, require, until, within
 from load import PATIENCE, proxy_header
 from tunnels import close_all, converse_all, none_ended, open_live, still_works
-from waiting import at_once, require, until, within
 from websocket import HungUp, Refused, request
 
 # Defaults of the relay.
@@ -21,22 +21,22 @@ LATE = 20
 HALF_HELLO = bytes.fromhex("160301020001000001fc0303")
 
 
-async def half_requests(stage):
+async def half_requests(env):
     """Opens 1,000 slow and silent connections from many sources, while real tunnels go on."""
-    load = stage.load
+    load = env.load
     whole = request(f"/cable/new/{load.tunnel_id()}")
     header = proxy_header(load.named("203.0.113.7"), 2)
     # Description, number, door, bytes sent at once, bytes sent one per second, True if a 408 is expected.
     halves = (
-        ("silent", 250, stage.plain, {}, b"", True),
-        ("a byte a second", 250, stage.plain, {}, whole, True),
-        ("no last line", 200, stage.plain, {"first": whole[:-2]}, b"", True),
-        ("half a PROXY header", 100, stage.plain, {"first": header[:20], "header": False}, b"", False),
-        ("half a TLS handshake", 100, stage.tls, {"first": HALF_HELLO, "tls": False}, b"", False),
-        ("a byte a second by TLS", 100, stage.tls, {}, whole, True),
+        ("silent", 250, env.plain, {}, b"", True),
+        ("a byte a second", 250, env.plain, {}, whole, True),
+        ("no last line", 200, env.plain, {"first": whole[:-2]}, b"", True),
+        ("half a PROXY header", 100, env.plain, {"first": header[:20], "header": False}, b"", False),
+        ("half a TLS handshake", 100, env.tls, {"first": HALF_HELLO, "tls": False}, b"", False),
+        ("a byte a second by TLS", 100, env.tls, {}, whole, True),
     )
-    before = {relay.name: await relay.metrics() for relay in stage.lasting}
-    tunnels = [*await open_live(load, stage.plain, 25), *await open_live(load, stage.tls, 25)]
+    before = {relay.name: await relay.metrics() for relay in env.lasting}
+    tunnels = [*await open_live(load, env.plain, 25), *await open_live(load, env.tls, 25)]
 
     async def one(half):
         what, _, door, options, drip, is_answered = half
@@ -71,7 +71,7 @@ async def half_requests(stage):
         halves_done.cancel()
     none_ended(tunnels, "meanwhile")
     await close_all(tunnels)
-    proxies = await stage.plain.value("hybrid_relay_connections_refused_total", reason="proxy") \
+    proxies = await env.plain.value("hybrid_relay_connections_refused_total", reason="proxy") \
         - before["plain"]("hybrid_relay_connections_refused_total", reason="proxy")
     require(proxies == 100, f"expected 100 connections refused for their PROXY header; found {proxies}")
     return (f"{len(everybody)} closed after {min(seconds):.1f} to {max(seconds):.1f} s, "
@@ -79,9 +79,9 @@ async def half_requests(stage):
             f"{rounds * 50 * 6} messages meanwhile, the slowest in {slowest * 1e3:.0f} ms")
 
 
-async def odd_requests(stage):
+async def odd_requests(env):
     """Checks the status of requests that must be refused."""
-    load = stage.load
+    load = env.load
     tunnel = load.tunnel_id()
     good = request(f"/cable/new/{tunnel}")
     contact = secrets.token_urlsafe(16)
@@ -102,10 +102,10 @@ async def odd_requests(stage):
         seen = bytes(line.heard.partition(b"\r\n")[0])
         require(seen.startswith(b"HTTP/1.1 %d " % wanted), f"expected {wanted} for {sent[:40]!r}; found {seen!r}")
 
-    everything = [(door, *case, {}) for door in stage.lasting for case in odd]
+    everything = [(door, *case, {}) for door in env.lasting for case in odd]
     # Only the balancer may send an address.
     header = proxy_header(load.named("203.0.113.8"), 1)
-    everything += [(door, header + good, 400, {"header": False, "bind": "127.0.0.2"}) for door in (stage.plain,)]
+    everything += [(door, header + good, 400, {"header": False, "bind": "127.0.0.2"}) for door in (env.plain,)]
     await at_once(len(everything), one, everything)
     return f"{len(everything)} requests, each refused with the expected status"
 
@@ -170,9 +170,9 @@ async def _while_flooded(floods, others):
     return rounds
 
 
-async def flood_by_tls(stage):
+async def flood_by_tls(env):
     """Floods from one IPv4 address, over TLS; other sources are not affected."""
-    load, door = stage.load, stage.tls
+    load, door = env.load, env.tls
     source = load.fresh_source()
     before = await door.metrics()
     flood = Flood(load, door, 1_500)
@@ -194,9 +194,9 @@ async def flood_by_tls(stage):
     return f"1,500 from one source: {flood.summary}; {rounds * 5} tunnels of others meanwhile, none affected"
 
 
-async def flood_by_proxy(stage):
+async def flood_by_proxy(env):
     """The same without TLS, from an IPv4 address and an IPv6 /64, through the balancer of many sources."""
-    load, door = stage.load, stage.plain
+    load, door = env.load, env.plain
     v4 = load.fresh_source()
     network = ipaddress.ip_address("2001:db8::") + (random.randrange(1 << 32) << 64)
 

@@ -5,8 +5,8 @@ import json
 import os
 import re
 
-from devtools import DevTools
-from programs import Program
+from harness.devtools import DevTools
+from harness.programs import Program
 
 # Chromium reads DevTools commands from descriptor 3 and writes to 4.
 PLUMBING = 'eval "exec 3<&$1 4>&$2 $1<&- $2>&-"; shift 2; exec "$@"'
@@ -72,7 +72,7 @@ class Tab:
 class Browser:
     """One Chromium with a tab. The states of its dialogs come from Chromium's log."""
 
-    def __init__(self, folder, screen, air, relay_host, relay_port, waiting):
+    def __init__(self, folder, screen, radio, relay_host, relay_port, waiting):
         self._waiting = waiting
         self._tools = None
         commands, to_browser = _pipe()
@@ -83,7 +83,7 @@ class Browser:
                 ["bash", "-c", PLUMBING, "chromium", commands, answers, "chromium",
                  *self._flags(folder, relay_host, relay_port), "about:blank"],
                 log=folder.path("chromium.log"), pass_fds=(commands, answers),
-                environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": air.address})
+                environment={**screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": radio.address})
         finally:
             os.close(commands)
             os.close(answers)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from waiting import Failed, poll
+from harness.waiting import Failed, poll
 
 
 def brief(argv, *, environment, seconds=60, check=True, text=None):

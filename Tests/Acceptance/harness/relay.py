@@ -2,8 +2,8 @@
 """The relay, under the name of our tunnel domain."""
 import re
 
-from programs import Program
-from waiting import Failed
+from harness.programs import Program
+from harness.waiting import Failed
 
 # Hash of the number 266. It is a literal, so that a change of the hash is detected.
 DOMAIN = 266

@@ -5,15 +5,15 @@ import re
 from jeepney import DBusAddress, MessageType, new_method_call
 from jeepney.io.blocking import open_dbus_connection
 
-from programs import Program
-from waiting import Failed
+from harness.programs import Program
+from harness.waiting import Failed
 
 # The lab ends with its command, and `cat` ends with this process, however it ends.
 COMMAND = ["sh", "-c", 'printf "BUS %s\\n" "$DBUS_SYSTEM_BUS_ADDRESS"; exec cat']
 CONTROL = DBusAddress("/org/hybrid/lab/air", bus_name="org.hybrid.Lab", interface="org.hybrid.Lab.Air1")
 
 
-class Air:
+class VirtualRadio:
     """A bus with two adapters: hci0 is Chromium's, hci1 the phone's. As with real radios, neither receives itself."""
 
     def __init__(self, programs, folder, waiting):

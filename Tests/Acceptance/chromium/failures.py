@@ -4,8 +4,8 @@
 `steps` holds the behavior of Chromium 156. If a tunnel is lost before the phone's post-handshake message, dialog and
 promise stay pending until the user closes the dialog; later, Chromium closes it at once.
 """
-from phone import Person
-from scenarios import ANSWERED, SIGN_IN, Gone, Mishap, Registered, Rejected, Scenario
+from harness.phone import Person
+from scenarios import ANSWERED, SIGN_IN, Gone, Failure, Registered, Rejected, Scenario
 
 CONNECTING = "kCableV2QRCode kCableV2Connecting kClosed"
 NOBODY_ANSWERS = Person(answer="never")
@@ -16,11 +16,11 @@ EVE = {"account": "eve@example.com"}
 
 def drops(stage, steps, outcome, *, user_closes=False, adverts=1):
     """Returns the scenario of a phone that loses its network at a stage."""
-    return Scenario("create", steps, outcome, EVE, mishap=Mishap(script=f"drop:{stage}", user_closes=user_closes),
+    return Scenario("create", steps, outcome, EVE, failure=Failure(script=f"drop:{stage}", user_closes=user_closes),
                     adverts=adverts, phone_says="the script closed the tunnel")
 
 
-MISHAPS = {
+FAILURES = {
     "drop-tunnel": drops("tunnel", "kCableV2QRCode kClosed", REFUSED, user_closes=True, adverts=0),
     "drop-advert": drops("advert", CONNECTING, REFUSED, user_closes=True),
     "drop-handshake": drops("handshake", CONNECTING, REFUSED, user_closes=True),
@@ -30,15 +30,15 @@ MISHAPS = {
     "drop-answer": drops("answer", ANSWERED, Registered()),
     "relay-dies": Scenario(
         "get", ANSWERED, REFUSED, {"allow": "any"}, NOBODY_ANSWERS, (SIGN_IN,), phone_status=75, needs_passkey=True,
-        mishap=Mishap(when_asked=lambda stage: stage.relay.die(), mends=lambda stage: stage.relay.start())),
+        failure=Failure(when_asked=lambda env: env.relay.die(), mends=lambda env: env.relay.start())),
     "relay-unreachable": Scenario(
         "get", "kCableV2QRCode kClosed", REFUSED, {"allow": "any"}, NOBODY_ANSWERS, phone_status=69, adverts=0,
         phone_says="refused the connection",
         # Not for the passkey: a phone without a vault asks for a new PIN first.
         needs_passkey=True,
-        mishap=Mishap(before_scan=lambda stage: stage.relay.die(), mends=lambda stage: stage.relay.start(),
+        failure=Failure(before_scan=lambda env: env.relay.die(), mends=lambda env: env.relay.start(),
                       user_closes=True)),
     "reload": Scenario(
         "get", ANSWERED, Gone(), {"allow": "any"}, NOBODY_ANSWERS, (SIGN_IN,), phone_status=75, needs_passkey=True,
-        phone_says="before you answered", mishap=Mishap(when_asked=lambda stage: stage.browser.tab.reload())),
+        phone_says="before you answered", failure=Failure(when_asked=lambda env: env.browser.tab.reload())),
 }

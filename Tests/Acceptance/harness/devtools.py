@@ -7,7 +7,7 @@ import collections
 import json
 import os
 
-from waiting import Failed
+from harness.waiting import Failed
 
 
 class DevTools:

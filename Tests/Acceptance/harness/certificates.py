@@ -2,7 +2,7 @@
 """Throwaway certificate authority, and the relay's certificate."""
 from pathlib import Path
 
-from programs import brief
+from harness.programs import brief
 
 # A complete configuration, so that this machine's openssl.cnf has no effect.
 CONFIGURATION = """\

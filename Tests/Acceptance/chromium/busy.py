@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-from programs import Program
+from harness.programs import Program
 
 
 @contextlib.contextmanager

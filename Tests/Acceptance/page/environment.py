@@ -1,72 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment of the page: radio, relay behind a gate, screen, Chromium, phone, site, and runs of hybrid-client."""
-import contextlib
 import json
 from pathlib import Path
 
-from air import Air
-from certificates import Certificates
 from gate import Gate
-from phone import Phone
-from programs import Program
-from relay import DOMAIN, HOST, Relay
-from relying_party import RelyingParty
-from screen import Screen
-from waiting import Waiting
+from harness.certificates import Certificates
+from harness.environment import TestEnvironment
+from harness.phone import Phone
+from harness.programs import Program
+from harness.radio import VirtualRadio
+from harness.relay import DOMAIN, HOST, Relay
+from harness.relying_party import RelyingParty
+from harness.screen import Screen
+from harness.waiting import Waiting
 from window import Window
 
 ORIGIN = "http://localhost:4711"
 PINENTRY = Path(__file__).with_name("pinentry")
 
 
-class Desk(contextlib.AbstractContextManager):
+class PageEnvironment(TestEnvironment):
+    """Everything that a run of hybrid-client with its page needs."""
+
     def __init__(self, programs, folder, signals):
-        self.folder, self.waiting, self.complaints = folder, Waiting(signals), []
-        self._programs, self._stack = programs, contextlib.ExitStack()
-        self._number = 0
+        super().__init__()
+        self.folder, self.waiting = folder, Waiting(signals)
+        self._programs, self._number = programs, 0
 
-    def __enter__(self):
-        try:
-            environment = self.folder.environment()
-            certificates = Certificates(self.folder.scratch / "certificates", HOST, environment)
-            self.air = self._keep(Air(self._programs, self.folder, self.waiting))
-            relay = self._keep(Relay(self._programs, self.folder, certificates, self.waiting))
-            self.gate = self._keep(Gate(relay.port))
-            self.screen = self._keep(Screen(self.folder, self.waiting))
-            self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
-            self._phone = PatientPhone(self._programs, self.folder, self.air, relay, certificates, HOST, DOMAIN)
-            self._route = ["--cacert", certificates.authority, "--connect-to",
-                           f"{HOST}:443:127.0.0.1:{self.gate.port}"]
-            self.window = self._keep(Window(self.folder, self.screen, self.waiting))
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def _keep(self, part):
-        def stop():
-            self.complaints += part.stop()
-
-        self._stack.callback(stop)
-        return part
-
-    def __exit__(self, *_):
-        self._stack.close()
+    def start(self):
+        environment = self.folder.environment()
+        certificates = Certificates(self.folder.scratch / "certificates", HOST, environment)
+        self.radio = self.keep(VirtualRadio(self._programs, self.folder, self.waiting))
+        relay = self.keep(Relay(self._programs, self.folder, certificates, self.waiting))
+        self.gate = self.keep(Gate(relay.port))
+        self.screen = self.keep(Screen(self.folder, self.waiting))
+        self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
+        self._phone = PatientPhone(self._programs, self.folder, self.radio, relay, certificates, HOST, DOMAIN)
+        self._route = ["--cacert", certificates.authority, "--connect-to",
+                       f"{HOST}:443:127.0.0.1:{self.gate.port}"]
+        self.window = self.keep(Window(self.folder, self.screen, self.waiting))
 
     def client(self, options, *, browser=None):
         """Starts hybrid-client with the site's options; it opens its page in Chromium, or in another program."""
         self._number += 1
         client = Client(self._number, options, self._programs, self.folder, [*self._route, "--adapter", "hci0"], {
-            **self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.air.address,
+            **self.screen.environment, "DBUS_SYSTEM_BUS_ADDRESS": self.radio.address,
             "BROWSER": browser or str(self.window.opener)}, self.waiting)
-        self._keep(client)
+        self.keep(client)
         return client
 
     def scan(self, code, person):
         """Scans a code with the phone; its user answers after a call of `person_may`."""
         self._number += 1
         phone = self._phone.scan(code, person, f"{self._number}")
-        self._keep(phone)
+        self.keep(phone)
         return phone
 
     def person_may(self, may=True):

@@ -8,8 +8,8 @@ import ssl
 import subprocess
 from pathlib import Path
 
-from load import without_settings
-from waiting import Failed, require, standstill, until
+from harness.async_waiting import Failed, require, standstill, until
+from harness.programs import Program
 
 # Gauges that are 0 when no tunnel and no connection is left.
 GAUGES = ("hybrid_relay_tunnels_open", "hybrid_relay_tunnels_waiting", "hybrid_relay_connections_open",
@@ -69,37 +69,20 @@ def put(source, target):
     os.replace(fresh, target)
 
 
-class Process:
-    """A program that is killed when this process ends, with its output in a file."""
+def without_settings():
+    """Returns this process's environment without the relay's variables."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
+
+
+class Process(Program):
+    """A program whose state is awaited, with its memory, processor time and descriptors."""
 
     def __init__(self, name, argv, folder, *, environment=None, pass_fds=()):
-        self.name = name
-        self.log = folder / f"{name}.log"
-        with open(self.log, "ab") as output:
-            self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, argv)], stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, env=environment or without_settings(), start_new_session=True,
-                pass_fds=pass_fds)
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    @property
-    def status(self):
-        """Exit status, negative for a signal; None while it runs."""
-        return self._process.poll()
-
-    def said(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
+        super().__init__(name, argv, log=folder / f"{name}.log", environment=environment or without_settings(),
+                         pass_fds=pass_fds)
 
     def signal(self, number):
-        self._process.send_signal(number)
-
-    def kill(self):
-        if self.status is None:
-            self._process.kill()
-        self._process.wait(30)
+        os.kill(self.pid, number)
 
     async def ended(self, seconds):
         """Waits for the end; returns the exit status."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another program that uses Bluetooth: stranger.py WHAT ADAPTER [N]. Standard output reports its steps.
+"""Another program that uses Bluetooth: foreign_device.py WHAT ADAPTER [N]. Standard output reports its steps.
 
   chatter     sends one passkey advert of random bytes after another
   occupy N    keeps N adverts registered
@@ -33,8 +33,8 @@ def main(what, adapter, count):
 
     class Advert(dbus.service.Object):
         def __init__(self, number):
-            super().__init__(bus, f"/stranger/{number}")
-            self.path = f"/stranger/{number}"
+            super().__init__(bus, f"/foreign/{number}")
+            self.path = f"/foreign/{number}"
 
         @dbus.service.method("org.freedesktop.DBus.Properties", in_signature="s", out_signature="a{sv}")
         def GetAll(self, _interface):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from programs import Program
+from harness.programs import Program
 
 PIN = "correct horse"
 PINENTRY = Path(__file__).with_name("pinentry")
@@ -29,13 +29,13 @@ class Dialogue:
 class Phone:
     """A vault and the runs of hybrid-auth that use it."""
 
-    def __init__(self, programs, folder, air, relay, certificates, host, domain):
+    def __init__(self, programs, folder, radio, relay, certificates, host, domain):
         self._folder = folder
         self._vault = folder.phone / "vault"
         self._person_log = folder.path("pinentry.log")
         self._person_log.touch(mode=0o600)
         self._environment = folder.environment(
-            DBUS_SYSTEM_BUS_ADDRESS=air.address, XDG_STATE_HOME=str(folder.phone / "state"),
+            DBUS_SYSTEM_BUS_ADDRESS=radio.address, XDG_STATE_HOME=str(folder.phone / "state"),
             PERSON_LOG=str(self._person_log))
         self._command = [
             programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",

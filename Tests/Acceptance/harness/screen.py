@@ -3,7 +3,7 @@
 import os
 import time
 
-from programs import Program, brief
+from harness.programs import Program, brief
 
 
 class Screen:

@@ -3,14 +3,14 @@
 import contextlib
 import itertools
 
+from harness.relay_process import NODE, Certificates, Relay
 from load import Load
-from relay import NODE, Certificates, Relay
 
 # Certificates that the TLS relay uses one after the other.
 PAIRS = 4
 
 
-class Stage:
+class TestEnvironment:
     """Two relays with their default limits, one without TLS, one with; 127.0.0.1 is their balancer."""
 
     def __init__(self, program, folder):
