@@ -121,9 +121,9 @@ def main():
             show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
             taken = {
                 "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
-                "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "124x46", "hybrid-auth do the same."),
+                "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "128x46", "hybrid-auth do the same."),
                 "doctor": studio.terminal(
-                    "doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x15", "could work"),
+                    "doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x17", "could work"),
                 "page": studio.page(),
             }
         finally:
