@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+internal import ArgumentParser
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
@@ -54,12 +54,14 @@ enum AuthSettings {
     static func domain(_ settings: Configuration) throws(CommandFailure) -> TunnelDomain? {
         guard let named = try settings.value(tunnelDomain) else { return nil }
         guard let domain = TunnelDomain(argument: named) else {
-            throw settings.failure(
-                tunnelDomain,
-                "\(named) is no tunnel domain; hybrid-relay domain shows which number has which host name"
-            )
+            throw settings.failure(tunnelDomain, noDomain(named))
         }
         return domain
+    }
+
+    /// Returns the sentence about a text that names no relay.
+    static func noDomain(_ text: String) -> String {
+        "\(text) is no tunnel domain; hybrid-relay domain shows which number has which host name"
     }
 
     /// Returns the path of the token file for the chosen relay, if any.
@@ -77,9 +79,7 @@ enum AuthSettings {
             file: try ConfigurationFile.read(named: nil, orElse: try usualFile(environment))
         )
         if let named = try original.value(tunnelDomain), TunnelDomain(argument: named)?.id == domain.id { return file }
-        StandardError.writeLine(
-            "\(HybridAuth.programName): \(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another"
-        )
+        report("\(source) is not for \(domain.host) and is not sent; --tunnel-token-file names another")
         return nil
     }
 
@@ -96,5 +96,24 @@ enum AuthSettings {
         case .file: 1
         case .defaultValue: 0
         }
+    }
+}
+
+/// The settings of `hybrid-auth` for `check-config`, without flags.
+struct AuthSettingsCheck: CheckedSettings {
+    static let checkConfigDiscussion = """
+        Reads environment variables and auth.env as scan does, and fails with the same errors. A setting without a \
+        value is no error here, because setup saves the relay.
+        """
+
+    func checkedConfiguration() throws -> Configuration {
+        let settings = try AuthSettings.resolve(GivenFlags())
+        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
+        if let domain = try AuthSettings.domain(settings),
+            let file = try AuthSettings.tokenFile(for: domain, settings)
+        {
+            _ = try AuthSettings.token(file)
+        }
+        return settings
     }
 }

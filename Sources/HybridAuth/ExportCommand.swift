@@ -27,10 +27,8 @@ struct ExportCommand: AsyncParsableCommand {
     var yes = false
 
     func run() async throws {
-        try await runVaultCommand {
-            let purpose = "Write all passkeys of this vault to a file"
-            try await options.withUnlockedVault(to: purpose, check: { try $0.checkExport(to: file) }, export)
-        }
+        let purpose = "Write all passkeys of this vault to a file"
+        try await options.runUnlocked(to: purpose, check: { try $0.checkExport(to: file) }, export)
     }
 
     private func export(_ session: UnlockedSession) async throws {

@@ -26,3 +26,30 @@ struct HybridAuth: AsyncParsableCommand {
         await runMain(programName, arguments: ProcessArguments.withoutTrace())
     }
 }
+
+/// The arguments, which other users see in the process list.
+enum ProcessArguments {
+    /// Returns the arguments without the program's name, and overwrites those with a code in the process list.
+    ///
+    /// Call it before anything else: until then every user of the computer can read the code.
+    static func withoutTrace() -> [String] {
+        let texts = CommandLine.arguments.dropFirst()
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index] else { continue }
+            let length = strlen(argument)
+            let bytes = UnsafeRawBufferPointer(start: argument, count: length)
+            guard let start = codeStart(bytes) else { continue }
+            explicit_bzero(argument + start, length - start)
+        }
+        return Array(texts)
+    }
+
+    /// Returns the start of a code in `--url TEXT` or `--url=TEXT`; the scheme may be in either case.
+    private static func codeStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        let scheme = Array("fido:".utf8)
+        guard bytes.count >= scheme.count else { return nil }
+        return (0...(bytes.count - scheme.count)).first { start in
+            zip(scheme, bytes[start...]).allSatisfy { $0 == $1 || $0 == $1 | 0x20 }
+        }
+    }
+}

@@ -23,22 +23,20 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await runVaultCommand {
-            let document = try await ExchangeFile.read(file)
-            for (what, count) in document.skipped { report("left out: \(Self.words(what, count))") }
-            for (what, count) in document.incomplete {
-                report("without \(what), which this program can't keep: \(PasskeyText.count(count))")
-            }
-            guard document.count > 0 else {
-                let none = "there is no passkey in \(file) that can be kept here"
-                let hasPasskeys = document.skipped.contains { what, _ in what.otherType == nil }
-                if hasPasskeys { throw CommandFailure(none, status: .dataError) }
-                return report(none)
-            }
-            let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault"
-            try await options.withUnlockedVault(to: purpose) { session in
-                try summarize(try await session.vault.add(document), of: document)
-            }
+        let document = try await untilSignal { try await ExchangeFile.read(file) }
+        for (what, count) in document.skipped { report("left out: \(Self.words(what, count))") }
+        for (what, count) in document.incomplete {
+            report("without \(what), which this program can't keep: \(PasskeyText.count(count))")
+        }
+        guard document.count > 0 else {
+            let none = "there is no passkey in \(file) that can be kept here"
+            let hasPasskeys = document.skipped.contains { what, _ in what.otherType == nil }
+            if hasPasskeys { throw CommandFailure(none, status: .dataError) }
+            return report(none)
+        }
+        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault"
+        try await options.runUnlocked(to: purpose) { session in
+            try summarize(try await session.vault.add(document), of: document)
         }
     }
 

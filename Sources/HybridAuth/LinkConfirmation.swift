@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
@@ -19,58 +18,36 @@ struct AlreadyShownFailure: Error {
 /// It is asked before any radio, bus or network is used, so that an unwanted link reveals nothing, not even that this
 /// device is running. The user does not see standard error, so failures are shown in a window, too.
 struct LinkConfirmation: Sendable {
-    private static let title = "Sign in on another device"
-    private static let timeout = Duration.seconds(60)
     private static let maximumBytes = 800
 
-    private let pinentry: Pinentry
-
-    /// Creates a confirmation.
-    ///
-    /// - Parameter program: The pinentry program, or `nil` for the default.
-    init(program: String?) throws {
-        do {
-            pinentry = try Pinentry(program: program)
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
-        }
-    }
+    let pinentry: Pinentry
 
     /// Returns if the user agrees; throws otherwise.
     func ask(relay: String, age: UInt64?) async throws {
         let made = age.map { " It was made \(CodeAge.text($0)) ago." } ?? ""
         let old = CodeAge.warning(age).map { "\n\n\($0)" } ?? ""
-        let declined = AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
-        do {
+        do throws(PinentryError) {
             let answer = try await pinentry.confirm(
-                title: Self.title,
                 description: "A link asks this device to sign in on another one.\n\nGo on only if you have just read a "
                     + "code from a device before you.\(made) The relay \(relay) and Bluetooth will be used.\(old)",
                 ok: "Go on",
-                cancel: "Decline",
-                timeout: Self.timeout
+                cancel: "Decline"
             )
-            guard answer == .yes else { throw declined }
-        } catch let error as PinentryError {
+            if answer == .yes { return }
+        } catch {
             switch error {
-            case .cancelled: throw declined
             case .timedOut:
                 throw CommandFailure("the question was not answered in time; nothing was sent", status: .temporary)
-            case .interrupted:
-                await PromptInterruption.propagate()
-                throw CancellationError()
-            default: throw CommandFailure(error.sentence, status: .unavailable)
+            case .interrupted: throw await PromptInterruption.propagate()
+            default: throw error
             }
         }
+        throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
     }
 
     /// Shows a failure; ignores whether the user reads it.
     func show(_ failure: CommandFailure) async {
-        try? await pinentry.message(
-            title: Self.title,
-            description: Self.shortened(failure.sentence),
-            timeout: Self.timeout
-        )
+        try? await pinentry.message(description: Self.shortened(failure.sentence))
     }
 
     /// Returns as much of a sentence as fits a line of the protocol, without characters of markup.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCTAP
-internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
@@ -11,17 +10,12 @@ internal import HybridVault
 enum PasskeyJSON {
     /// Returns a passkey of a list.
     static func row(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> JSONText {
-        .object(members(of: passkey) + [("lastUsed", history.lastUse(of: passkey).map(number) ?? .null)])
+        .object(members(of: passkey, history))
     }
 
     /// Returns a passkey with its usage history.
     static func details(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> JSONText {
-        .object(
-            members(of: passkey) + [
-                ("lastUsed", history.lastUse(of: passkey).map(number) ?? .null),
-                ("history", .array(history.uses(of: passkey).map(use))),
-            ]
-        )
+        .object(members(of: passkey, history) + [("history", .array(history.uses(of: passkey).map(use)))])
     }
 
     /// Returns a passkey without its uses.
@@ -34,6 +28,10 @@ enum PasskeyJSON {
             ("operation", .string(use.operation.rawValue)), ("outcome", .string(use.outcome.rawValue)),
             ("passkey", use.record.map { .string($0.description) } ?? .null),
         ])
+    }
+
+    private static func members(of passkey: PasskeySummary, _ history: PasskeyHistory) -> [(String, JSONText)] {
+        members(of: passkey) + [("lastUsed", history.lastUse(of: passkey).map(number) ?? .null)]
     }
 
     private static func members(of passkey: PasskeySummary) -> [(String, JSONText)] {

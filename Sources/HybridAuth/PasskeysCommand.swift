@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import HybridCTAP
 internal import HybridCommandSupport
+internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
@@ -31,11 +33,8 @@ struct PasskeyOutput: ParsableArguments {
         _ purpose: String,
         _ body: @escaping @Sendable (UnlockedVault, VaultPrompts) async throws -> String
     ) async throws {
-        try await runVaultCommand {
-            var text = ""
-            try await options.withUnlockedVault(to: purpose) { text = try await body($0.vault, $0.prompts) }
-            if !text.isEmpty { try StandardOutput.writeLine(text) }
-        }
+        let text = try await options.runUnlocked(to: purpose) { try await body($0.vault, $0.prompts) }
+        if !text.isEmpty { try StandardOutput.writeLine(text) }
     }
 }
 
@@ -49,13 +48,12 @@ struct PasskeysList: AsyncParsableCommand {
     @OptionGroup var output: PasskeyOutput
 
     func run() async throws {
-        let json = output.json
         try await output.run("List the passkeys of this vault") { vault, _ in
             let passkeys = try await vault.summaries()
             let history = try await PasskeyHistory(vault)
-            if json {
-                return JSONText.object([("passkeys", .array(passkeys.map { PasskeyJSON.row($0, history) }))])
-                    .description
+            if output.json {
+                let rows = passkeys.map { PasskeyJSON.row($0, history) }
+                return JSONText.object([("passkeys", .array(rows))]).description
             }
             if passkeys.isEmpty { report("the vault has no passkeys; a site makes one with hybrid-auth scan") }
             return passkeys.isEmpty ? "" : PasskeyText.table(passkeys, history)
@@ -77,13 +75,12 @@ struct PasskeysShow: AsyncParsableCommand {
     var which: String
 
     func run() async throws {
-        let (json, which) = (output.json, which)
         try await output.run("Show a passkey of this vault") { vault, _ in
             let passkeys = try await vault.summaries()
             let passkey = try PasskeyChoice.find(which, in: passkeys)
             let history = try await PasskeyHistory(vault)
-            if json { return PasskeyJSON.details(passkey, history).description }
-            return PasskeyText.details(passkey, history)
+            return output.json
+                ? PasskeyJSON.details(passkey, history).description : PasskeyText.details(passkey, history)
         }
     }
 }
@@ -105,13 +102,128 @@ struct PasskeysHistory: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (json, last) = (output.json, last ?? .max)
         try await output.run("Show the history of this vault") { vault, _ in
             let passkeys = try await vault.summaries()
-            let uses = try await PasskeyHistory(vault).all.prefix(last)
-            if json { return JSONText.object([("history", .array(uses.map(PasskeyJSON.use)))]).description }
+            let uses = try await PasskeyHistory(vault).all.prefix(last ?? .max)
+            if output.json { return JSONText.object([("history", .array(uses.map(PasskeyJSON.use)))]).description }
             if uses.isEmpty { report("there were no requests yet") }
             return uses.isEmpty ? "" : PasskeyText.history(uses, of: passkeys)
         }
+    }
+}
+
+/// The usage histories of all devices, by passkey.
+struct PasskeyHistory {
+    /// All uses, the latest first.
+    let all: [PasskeyUse]
+    private let uses: [RecordID?: [PasskeyUse]]
+
+    /// Reads the histories and prints warnings about ignored entries.
+    init(_ vault: UnlockedVault) async throws {
+        let (all, warnings) = try await vault.uses()
+        report(warnings)
+        self.all = all
+        uses = Dictionary(grouping: all, by: \.record)
+    }
+
+    /// Returns the uses of one passkey, the latest first.
+    func uses(of passkey: PasskeySummary) -> [PasskeyUse] { uses[passkey.record] ?? [] }
+
+    /// Returns the time of the last successful sign-in with a passkey.
+    func lastUse(of passkey: PasskeySummary) -> UInt64? {
+        uses(of: passkey).first { $0.outcome == .done && $0.operation == .signIn }?.time
+    }
+}
+
+/// `passkeys rename WHICH NAME`: changes the name of an account in the vault only.
+struct PasskeysRename: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Change the account's name that a passkey is shown with.",
+        discussion: """
+            The site does not learn the new name, and the account's ID stays. If the site replaces this passkey, the \
+            new one has the site's name again.
+
+            \(PasskeyChoice.explanation)
+            """
+    )
+
+    @OptionGroup var output: PasskeyOutput
+
+    @Argument(help: PasskeyChoice.help)
+    var which: String
+
+    @Argument(help: "The account's new name.")
+    var name: String
+
+    @Option(help: ArgumentHelp("The account's new display name; by default it stays.", valueName: "name"))
+    var displayName: String?
+
+    func validate() throws {
+        guard !name.isEmpty else { throw ValidationError("A name has at least one character.") }
+        guard ([name] + [displayName].compactMap(\.self)).allSatisfy({ $0.utf8.count <= EntityName.maximumBytes })
+        else { throw ValidationError("A name has at most \(EntityName.maximumBytes) bytes.") }
+    }
+
+    func run() async throws {
+        try await output.run("Rename a passkey of this vault") { vault, _ in
+            let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
+            guard let user = passkey.user else {
+                throw CommandFailure(
+                    "this version can't read that passkey, so it can't rename it; use a later one",
+                    status: .notPermitted
+                )
+            }
+            try await vault.rename(passkey.record, name: name, displayName: displayName ?? user.displayName)
+            report("the passkey for \(PasskeyText.site(passkey)) is shown as \(SafeText(quoting: name)) from now on")
+            guard output.json, let renamed = try await vault.summaries().first(where: { $0.record == passkey.record })
+            else {
+                return ""
+            }
+            return PasskeyJSON.summary(renamed).description
+        }
+    }
+}
+
+/// `passkeys delete WHICH`: deletes a passkey permanently on every device.
+struct PasskeysDelete: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a passkey permanently on every device.",
+        discussion: """
+            The site keeps its part of the passkey: remove it there, too. First make sure that you can sign in there \
+            without it.
+
+            \(PasskeyChoice.explanation)
+            """
+    )
+
+    @OptionGroup var output: PasskeyOutput
+
+    @Argument(help: PasskeyChoice.help)
+    var which: String
+
+    @Flag(help: "Skip the confirmation; the PIN is still required.")
+    var yes = false
+
+    func run() async throws {
+        try await output.run("Delete a passkey of this vault") { vault, prompts in
+            let passkey = try PasskeyChoice.find(which, in: try await vault.summaries())
+            if !yes { try await prompts.confirm(Self.question(passkey), ok: "Delete") }
+            try await vault.delete(passkey.record)
+            report("deleted the passkey for \(PasskeyText.site(passkey)); remove it at the site, too")
+            return output.json ? PasskeyJSON.summary(passkey).description : ""
+        }
+    }
+
+    /// Returns the question.
+    ///
+    /// As in the prompts of a scan, site and account each have a line of their own.
+    private static func question(_ passkey: PasskeySummary) -> String {
+        let site = passkey.relyingParty?.text ?? "A passkey that this version can't read"
+        return
+            "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
+            + "every device and cannot be restored. Without another way to sign in you lose the account.\n\n"
+            + "ID \(passkey.record)"
     }
 }

@@ -15,31 +15,16 @@ internal import Synchronization
 /// Each prompt begins with the RP ID on a line of its own, because that is what the user consents to. Names from the
 /// request follow, quoted and made safe, also on lines of their own. With a virtual radio each prompt contains a warning.
 struct PinentryUser: UserInteraction {
-    private static let title = "Sign in on another device"
-    private static let timeout = Duration.seconds(60)
+    let pinentry: Pinentry
+    /// The transport that the other device uses.
+    let transport: TransportKind
+    /// Age of the code in seconds, if it has a timestamp.
+    let age: UInt64?
+    /// True if proximity is not proved.
+    let virtualRadio: Bool
 
-    private let pinentry: Pinentry
-    private let transport: TransportKind
-    private let age: UInt64?
-    private let warning: String
-
-    /// Creates the prompts for one code.
-    ///
-    /// - Parameters:
-    ///   - program: The pinentry program, or `nil` for the default.
-    ///   - transport: The transport that the other device uses.
-    ///   - age: Age of the code in seconds, if it has a timestamp.
-    ///   - virtualRadio: True if proximity is not proved.
-    init(program: String?, transport: TransportKind, age: UInt64?, virtualRadio: Bool) throws {
-        do {
-            pinentry = try Pinentry(program: program)
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
-        }
-        self.transport = transport
-        self.age = age
-        warning =
-            (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
+    private var warning: String {
+        (virtualRadio ? "\n\nVIRTUAL RADIO: no proximity proof" : "")
             + (CodeAge.warning(age).map { "\n\n\($0)" } ?? "")
     }
 
@@ -48,28 +33,20 @@ struct PinentryUser: UserInteraction {
         let description =
             "A new vault for passkeys\n\n\(SafeText(quoting: path))\n\nChoose a PIN of at least \(PIN.minimumLength) "
             + "characters. It opens the vault on this device only and cannot be recovered.\(warning)"
-        do {
-            let secret = try await pinentry.getNewPIN(
-                title: Self.title,
-                description: description,
-                timeout: Self.timeout
-            ) { secret in
-                guard let pin = Self.pin(secret) else { return "Type 1 to \(PIN.maximumBytes) bytes" }
-                return pin.isLongEnough ? nil : "At least \(PIN.minimumLength) characters"
-            }
-            guard let pin = Self.pin(secret) else { throw CommandFailure("no PIN was chosen", status: .notPermitted) }
-            return pin
-        } catch let error as PinentryError {
+        do throws(PinentryError) {
+            let secret = try await pinentry.getNewPIN(description: description, complaint: PIN.complaint)
+            if let pin = PIN(secret) { return pin }
+        } catch {
             switch error {
             case .cancelled, .tooManyTries:
                 throw AlreadyShownFailure("no PIN was chosen; no vault was created", status: .notPermitted)
-            case .timedOut: throw CommandFailure("no PIN was chosen in time; no vault was created", status: .temporary)
-            case .interrupted:
-                await PromptInterruption.propagate()
-                throw CancellationError()
-            default: throw CommandFailure(error.sentence, status: .unavailable)
+            case .timedOut:
+                throw CommandFailure("no PIN was chosen in time; no vault was created", status: .temporary)
+            case .interrupted: throw await PromptInterruption.propagate()
+            default: throw error
             }
         }
+        throw CommandFailure("no PIN was chosen", status: .notPermitted)
     }
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
@@ -82,22 +59,14 @@ struct PinentryUser: UserInteraction {
         let description = "\(site)\n\n\(what)\nAsked \(transport.phrase)\(made).\(warning)"
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
-        do {
-            for _ in 0..<Authenticator.pinAttempts {
-                let secret = try await pinentry.getPIN(
-                    title: Self.title,
-                    description: description,
-                    prompt: "PIN:",
-                    error: complaint,
-                    timeout: Self.timeout
-                )
-                if let pin = Self.pin(secret) { return pin }
-                complaint = "Type the PIN, or cancel"
+        for _ in 0..<Authenticator.pinAttempts {
+            let secret = try await ask { () async throws(PinentryError) in
+                try await pinentry.getPIN(description: description, prompt: "PIN:", error: complaint)
             }
-            throw UserRefusal.declined
-        } catch {
-            throw await Self.refusal(error)
+            if let pin = PIN(secret) { return pin }
+            complaint = "Type the PIN, or cancel"
         }
+        throw .declined
     }
 
     func confirmCreation(
@@ -106,18 +75,8 @@ struct PinentryUser: UserInteraction {
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
         let (text, ok) = ConsentText.creation(of: account, replacing: replaced)
-        do {
-            let answer = try await pinentry.confirm(
-                title: Self.title,
-                description: "\(relyingParty)\n\n\(text)\(warning)",
-                ok: ok,
-                cancel: "Decline",
-                timeout: Self.timeout
-            )
-            guard answer == .yes else { throw UserRefusal.declined }
-        } catch {
-            throw await Self.refusal(error)
-        }
+        let answer = try await confirm(text, for: relyingParty, ok: ok)
+        guard answer == .yes else { throw .declined }
     }
 
     func chooseAccount(
@@ -125,25 +84,13 @@ struct PinentryUser: UserInteraction {
         for relyingParty: RelyingPartyID
     ) async throws(UserRefusal) -> Int {
         var index = 0
-        do {
-            while true {
-                let text = ConsentText.signIn(as: accounts[index], index + 1, of: accounts.count)
-                let answer = try await pinentry.confirm(
-                    title: Self.title,
-                    description: "\(relyingParty)\n\n\(text)\(warning)",
-                    ok: "Use",
-                    notOK: accounts.count > 1 ? "Next" : nil,
-                    cancel: "Decline",
-                    timeout: Self.timeout
-                )
-                switch answer {
-                case .yes: return index
-                case .no where accounts.count > 1: index = (index + 1) % accounts.count
-                case .no, .cancelled: throw UserRefusal.declined
-                }
+        while true {
+            let text = ConsentText.signIn(as: accounts[index], index + 1, of: accounts.count)
+            switch try await confirm(text, for: relyingParty, ok: "Use", notOK: accounts.count > 1 ? "Next" : nil) {
+            case .yes: return index
+            case .no where accounts.count > 1: index = (index + 1) % accounts.count
+            case .no, .cancelled: throw .declined
             }
-        } catch {
-            throw await Self.refusal(error)
         }
     }
 
@@ -153,36 +100,63 @@ struct PinentryUser: UserInteraction {
             case .noPasskey: "This device has no passkey that this site accepts."
             case .alreadyRegistered: "This device has a passkey for this site already; no other is needed."
             }
-        do {
-            try await pinentry.message(
-                title: Self.title,
-                description: "\(relyingParty)\n\n\(text)\(warning)",
-                timeout: Self.timeout
-            )
-        } catch {
-            throw await Self.refusal(error)
+        try await ask { () async throws(PinentryError) in
+            try await pinentry.message(description: "\(relyingParty)\n\n\(text)\(warning)")
         }
     }
 
-    private static func pin(_ secret: PinentrySecret) -> PIN? {
-        secret.withUnsafeBytes { PIN(utf8: $0) }
+    private func confirm(
+        _ text: String,
+        for relyingParty: RelyingPartyID,
+        ok: String,
+        notOK: String? = nil
+    ) async throws(UserRefusal) -> ConfirmAnswer {
+        try await ask { () async throws(PinentryError) in
+            let description = "\(relyingParty)\n\n\(text)\(warning)"
+            return try await pinentry.confirm(description: description, ok: ok, notOK: notOK, cancel: "Decline")
+        }
     }
 
-    private static func refusal(_ error: any Error) async -> UserRefusal {
-        switch error {
-        case let refusal as UserRefusal: return refusal
-        case let error as PinentryError:
+    /// Shows a prompt; a prompt without an answer is a refusal.
+    private func ask<Answer>(
+        _ prompt: () async throws(PinentryError) -> Answer
+    ) async throws(UserRefusal) -> Answer {
+        do throws(PinentryError) {
+            return try await prompt()
+        } catch {
             switch error {
-            case .cancelled: return .declined
-            case .timedOut: return .timedOut
+            case .cancelled: throw .declined
+            case .timedOut: throw .timedOut
             case .interrupted:
                 // The caller is cancelled then, and reports that instead.
-                await PromptInterruption.propagate()
-                return .declined
-            default: return .unavailable(error.sentence)
+                _ = await PromptInterruption.propagate()
+                throw .declined
+            default: throw .unavailable(error.sentence)
             }
-        default: return .unavailable("the question could not be asked: \(error)")
         }
+    }
+}
+
+extension Pinentry {
+    /// Creates the prompts of a scan.
+    ///
+    /// - Parameter program: The program, or `nil` for the default.
+    static func forScan(_ program: String?) throws(PinentryError) -> Pinentry {
+        try Pinentry(program: program, title: "Sign in on another device", timeout: .seconds(60))
+    }
+}
+
+extension PIN {
+    /// Creates a PIN from what the user typed; `nil` if it is empty or too long.
+    init?(_ secret: PinentrySecret) {
+        guard let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) else { return nil }
+        self = pin
+    }
+
+    /// Returns the complaint about a new PIN, or `nil` if it can be used.
+    @Sendable static func complaint(_ secret: PinentrySecret) -> String? {
+        guard let pin = PIN(secret) else { return "Type 1 to \(maximumBytes) bytes" }
+        return pin.isLongEnough ? nil : "At least \(minimumLength) characters"
     }
 }
 
@@ -213,12 +187,85 @@ enum PromptInterruption {
     /// Returns when the task is cancelled, as after Ctrl-C.
     ///
     /// If the signal reached only the prompt, raises it here.
-    static func propagate() async {
+    ///
+    /// - Returns: The error to throw.
+    static func propagate() async -> CancellationError {
         // A second SIGINT would end this program at once, so its own signal gets time to arrive first. Cancellation ends
         // both waits.
         try? await Task.sleep(for: .seconds(1))
-        guard !Task.isCancelled else { return }
-        kill(getpid(), SIGINT)
-        try? await Task.sleep(for: .seconds(5))
+        if !Task.isCancelled {
+            kill(getpid(), SIGINT)
+            try? await Task.sleep(for: .seconds(5))
+        }
+        return CancellationError()
+    }
+}
+
+/// Texts that follow the RP ID in prompts about an account.
+///
+/// Each name from a request has a line of its own, without text of this program: right-to-left letters reorder their whole
+/// line, and a name that resembles our sentence would extend it.
+enum ConsentText {
+    /// Maximum length of several names together, which with their surroundings fits a line of pinentry's protocol.
+    private static let maximumBytes = 400
+
+    /// Returns the question for a new passkey, and the label of the button that consents.
+    static func creation(of account: UserEntity, replacing replaced: [UserEntity]) -> (text: String, ok: String) {
+        guard let first = replaced.first else { return ("Save a passkey for this account?\n\(name(account))", "Save") }
+        let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
+        let old = replaced.count == 1 ? "The old one is" : "The old ones are"
+        var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
+        // Each different name once.
+        var named: [String] = []
+        for name in replaced.map(name) where !named.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+            named.append(name)
+        }
+        var (shown, bytes) = (0, name(account).utf8.count)
+        for name in named {
+            bytes += name.utf8.count
+            guard shown == 0 || bytes <= maximumBytes else { break }
+            text += "\n\(name)"
+            shown += 1
+        }
+        if named.count > shown { text += "\nand \(named.count - shown) more" }
+        if named.count > 1 || !name(first).utf8.elementsEqual(name(account).utf8) {
+            text += "\nThe new one is for\n\(name(account))"
+        }
+        return (text, "Replace")
+    }
+
+    /// Returns the question about one account to sign in with; `position` counts from 1.
+    static func signIn(as account: UserEntity, _ position: Int, of count: Int) -> String {
+        "Sign in as this account?\(count > 1 ? " (\(position) of \(count))" : "")\n\(name(account))"
+    }
+
+    private static func name(_ account: UserEntity) -> String {
+        let name = account.name.isEmpty ? account.displayName : account.name
+        return name.isEmpty ? "an account without a name" : "\(SafeText(quoting: name))"
+    }
+}
+
+/// The age of a code, by its own timestamp.
+///
+/// An attacker may have created a code earlier and deceived the user into scanning it; such a code is old. Because clocks
+/// differ, the age alone rejects nothing; the user is warned.
+enum CodeAge {
+    /// Age in seconds that no ordinary scan exceeds.
+    static let usual: UInt64 = 120
+
+    /// Returns the age as text.
+    static func text(_ seconds: UInt64) -> String {
+        switch seconds {
+        case 0..<120: "\(seconds) seconds"
+        case 120..<7200: "\(seconds / 60) minutes"
+        case 7200..<172_800: "\(seconds / 3600) hours"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+
+    /// Returns a warning about a code that is older than usual.
+    static func warning(_ age: UInt64?) -> String? {
+        guard let age, age > usual else { return nil }
+        return "OLD CODE: it was made \(text(age)) ago. Go on only if you have just asked for it yourself."
     }
 }

@@ -56,16 +56,16 @@ struct Scan: AsyncParsableCommand {
         do {
             let settings = try AuthSettings.resolve(flags)
             pinentry = try settings.value(AuthSettings.pinentry)
-            try await ScanRunner(configuration: ScanConfiguration(self, settings), progress: progress).run()
+            try await ScanRunner(self, settings, progress).run()
             progress.report.end(ProgressState("done", "done"))
             return
         } catch let shown as AlreadyShownFailure {
             failure = shown.failure
-        } catch let error as CommandFailure {
-            failure = error
+        } catch let error as any ExplainedFailure {
+            failure = CommandFailure(error)
             // The user of a link does not see standard error.
-            if inputs.isLink, error.status != .interrupted {
-                await (try? LinkConfirmation(program: pinentry))?.show(error)
+            if inputs.isLink, failure.status != .interrupted {
+                await (try? LinkConfirmation(pinentry: .forScan(pinentry)))?.show(failure)
             }
         }
         progress.report.end(failure)

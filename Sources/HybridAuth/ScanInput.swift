@@ -54,15 +54,7 @@ enum ScanInput: Sendable {
 extension ScanInput {
     /// Reads one line of standard input, up to the maximum length of a code.
     private static func standardInput() throws -> QROffer {
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while line.count <= Limits.qrTextCharacters {
-            let count = read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            guard count == 1, byte != UInt8(ascii: "\n") else { break }
-            line.append(byte)
-        }
-        guard !line.isEmpty else {
+        guard let line = StandardInput.line(atMost: Limits.qrTextCharacters + 1), !line.isEmpty else {
             throw CommandFailure(
                 "no text on standard input; give the text of the QR code, which begins with FIDO:/",
                 status: .dataError
@@ -74,11 +66,7 @@ extension ScanInput {
     /// Parses the text of a code and ignores surrounding spaces.
     private static func offer(_ text: String) throws -> QROffer {
         let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
-        do {
-            return try QROffer(parsing: trimmed)
-        } catch {
-            throw CommandFailure(error)
-        }
+        return try QROffer(parsing: trimmed)
     }
 
     private static func offer(_ code: ScannedText) throws -> QROffer {
@@ -174,7 +162,7 @@ extension ScanInput {
             )
         } catch {
             switch error {
-            case .camera(let error): throw CommandFailure(error)
+            case .camera(let error): throw error
             case .timedOut:
                 throw CommandFailure(
                     "the camera saw no sign-in code in time; try again in more light",

@@ -10,9 +10,8 @@ internal import HybridVault
 
 /// The exit status and error message of a scan whose session ended without an error.
 struct ScanOutcome {
-    private let authenticator: Authenticator
-
-    init(_ authenticator: Authenticator) { self.authenticator = authenticator }
+    let authenticator: Authenticator
+    let transport: DataChannelKind
 
     /// The notice if the other device did not confirm that it received the new passkey.
     static let replacementUnconfirmed =
@@ -32,19 +31,14 @@ struct ScanOutcome {
     }
 
     /// Returns if a request succeeded; otherwise throws the cause of the last failure.
-    func check(_ outcome: AuthenticatorOutcome, over transport: DataChannelKind) async throws {
+    func check(_ outcome: AuthenticatorOutcome) async throws {
         if case .answerLost(let command, let reason) = outcome {
             let effect =
                 command == .makeCredential ? "the new passkey stays in the vault" : "nothing was changed"
-            let cause = reason.clause(
-                "disconnected",
-                "before it received the response",
-                "before the other device received the response",
-                over: transport
-            )
+            let cause = clause(reason, "disconnected") { "before \($0) received the response" }
             throw CommandFailure(
                 "you agreed, but \(cause); \(effect); try again",
-                code: reason.code,
+                code: code(reason),
                 status: .temporary
             )
         }
@@ -52,29 +46,18 @@ struct ScanOutcome {
         // A cancelled prompt is reported by its cause, which is in `outcome`.
         if let failure = await authenticator.lastFailure, failure != .cancelled { throw ended(by: failure) }
         switch outcome {
-        case .shutDown: throw left(.peerClosed, over: transport)
-        case .clientLeft(let reason): throw left(reason, over: transport)
+        case .shutDown, .clientLeft(.peerClosed):
+            throw CommandFailure("the other device disconnected without sending a request", status: .temporary)
+        case .clientLeft(let reason):
+            let cause = clause(reason, "disconnected") { "before \($0) sent a request" }
+            throw CommandFailure(cause + remedy(reason), code: code(reason), status: .temporary)
         case .clientLeftDuringRequest(let reason), .answerLost(_, let reason):
-            let moment = "before you answered"
             throw CommandFailure(
-                reason.clause("cancelled", moment, moment, over: transport) + reason.remedy(over: transport),
-                code: reason.code ?? AuthenticatorFailure.cancelled.code,
+                clause(reason, "cancelled") { _ in "before you answered" } + remedy(reason),
+                code: code(reason) ?? AuthenticatorFailure.cancelled.code,
                 status: .temporary
             )
         }
-    }
-
-    private func left(_ reason: ChannelCloseReason, over transport: DataChannelKind) -> CommandFailure {
-        let cause =
-            reason == .peerClosed
-            ? "the other device disconnected without sending a request"
-            : reason.clause(
-                "disconnected",
-                "before it sent a request",
-                "before the other device sent a request",
-                over: transport
-            )
-        return CommandFailure(cause + reason.remedy(over: transport), code: reason.code, status: .temporary)
     }
 
     private func ended(by failure: AuthenticatorFailure) -> any Error {
@@ -83,12 +66,10 @@ struct ScanOutcome {
         let error = CommandFailure(failure.sentence, code: failure.code, status: status ?? failure.status)
         return [.declined, .noPasskey, .alreadyRegistered].contains(failure) ? AlreadyShownFailure(error) : error
     }
-}
 
-extension ChannelCloseReason {
-    /// The cause for programs; `nil` if the exit status says it all.
-    fileprivate var code: String? {
-        switch self {
+    /// Returns the cause for programs; `nil` if the exit status says it all.
+    private func code(_ reason: ChannelCloseReason) -> String? {
+        switch reason {
         case .peerClosed, .timedOut, .protocolViolation: nil
         case .goneAway: "client-vanished"
         case .closed: "tunnel-closed"
@@ -99,30 +80,29 @@ extension ChannelCloseReason {
     /// Returns a clause that says what ended the channel and when.
     ///
     /// - Parameters:
+    ///   - reason: The reason why the channel was closed.
     ///   - action: Action of the other device if it closed the channel.
-    ///   - ownMoment: Time of that action, in a clause about the other device.
-    ///   - moment: The same time, in a clause about something else.
-    ///   - transport: Transport of the channel.
-    fileprivate func clause(
+    ///   - moment: Returns the time, given the words for the other device: "it" in a clause about that device.
+    private func clause(
+        _ reason: ChannelCloseReason,
         _ action: String,
-        _ ownMoment: String,
-        _ moment: String,
-        over transport: DataChannelKind
+        _ moment: (_ device: String) -> String
     ) -> String {
-        switch self {
-        case .peerClosed: "the other device \(action) \(ownMoment)"
-        case .timedOut: "the other device stopped responding \(ownMoment)"
-        case .goneAway: "the other device or the relay disconnected \(moment)"
-        case .closed(let code): "the tunnel was closed (code \(code)) \(moment)"
-        case .connectionLost where transport == .l2cap: "the Bluetooth connection was lost \(moment)"
-        case .connectionLost: "the connection to the relay was lost \(moment)"
-        case .protocolViolation: "the other device broke the protocol \(ownMoment)"
+        switch reason {
+        case .peerClosed: "the other device \(action) \(moment("it"))"
+        case .timedOut: "the other device stopped responding \(moment("it"))"
+        case .goneAway: "the other device or the relay disconnected \(moment("the other device"))"
+        case .closed(let code): "the tunnel was closed (code \(code)) \(moment("the other device"))"
+        case .connectionLost where transport == .l2cap:
+            "the Bluetooth connection was lost \(moment("the other device"))"
+        case .connectionLost: "the connection to the relay was lost \(moment("the other device"))"
+        case .protocolViolation: "the other device broke the protocol \(moment("it"))"
         }
     }
 
     /// Returns the remedy with its semicolon; empty if the other device closed the channel.
-    fileprivate func remedy(over transport: DataChannelKind) -> String {
-        switch self {
+    private func remedy(_ reason: ChannelCloseReason) -> String {
+        switch reason {
         case .peerClosed: ""
         case .connectionLost where transport == .l2cap: "; go nearer, and scan a new code"
         case .connectionLost: "; check the network, and scan a new code"

@@ -9,38 +9,72 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridVault
 
-/// Reads a code and serves the device that shows it.
+/// Reads a code and serves the device that shows it, with the resolved settings of a scan.
 struct ScanRunner: Sendable {
-    let configuration: ScanConfiguration
-    let progress: ScanProgress
+    private let progress: ScanProgress
+    private let input: ScanInput
+    /// The confirmation that comes first if a link started the program.
+    private let link: LinkConfirmation?
+    /// The relay to use.
+    private let domain: TunnelDomain
+    private let network: NetworkConfiguration
+    /// The file of the relay's token.
+    private let tokenFile: String?
+    /// The adapter; `nil` for the first that is on.
+    private let adapter: AdapterName?
+    private let acceptsBLEChannel: Bool
+    /// The vault's directory; `nil` for the default.
+    private let vault: String?
+    /// The pinentry program; `nil` for the default.
+    private let pinentry: String?
+    /// Time until the other device must have connected.
+    private let timeout: Duration
+
+    /// Creates the runner of a command from its settings.
+    ///
+    /// - Throws: ``CommandFailure`` if a required setting is missing or unusable.
+    init(_ command: Scan, _ settings: Configuration, _ progress: ScanProgress) throws {
+        self.progress = progress
+        timeout = .seconds(command.timeout)
+        input = command.inputs.input(cameraTimeout: timeout)
+        pinentry = try settings.value(AuthSettings.pinentry)
+        vault = try settings.value(AuthSettings.vault)
+        acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
+        adapter = command.network.adapter
+        network = NetworkConfiguration(
+            connectTo: command.network.connectTo,
+            trustedCertificates: try settings.value(AuthSettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+        link = try command.inputs.isLink ? LinkConfirmation(pinentry: .forScan(pinentry)) : nil
+        guard let domain = try AuthSettings.domain(settings) else {
+            throw CommandFailure(
+                "no relay is chosen; run hybrid-auth setup, or name yours with --tunnel-domain (a number, or its host "
+                    + "name)",
+                status: .usage
+            )
+        }
+        self.domain = domain
+        tokenFile = try AuthSettings.tokenFile(for: domain, settings)
+        try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
+    }
 
     /// Returns after a successful scan; throws otherwise.
     func run() async throws {
-        let input = configuration.input
-        let readOffer: @Sendable () async throws -> QROffer = { [progress] in try await input.offer(progress) }
-        let offer = try await input.isSlow ? Self.interruptible(readOffer) : readOffer()
+        let readOffer: @Sendable () async throws -> QROffer = { try await input.offer(progress) }
+        let offer = try await input.isSlow ? untilSignal(run: readOffer) : readOffer()
         try check(offer)
         let age = offer.age(at: WallClock.realtime.now())
         if let warning = CodeAge.warning(age) { progress.notify("old-code", warning) }
-        let token = try configuration.tokenFile.map(AuthSettings.token)
-        try await Self.interruptible {
-            try await configuration.link?.ask(relay: configuration.domain.host, age: age)
+        let token = try tokenFile.map(AuthSettings.token)
+        try await untilSignal {
+            try await link?.ask(relay: domain.host, age: age)
             try await serve(offer, token)
         }
     }
 
-    /// Runs `body` until it ends or a signal cancels it.
-    private static func interruptible<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        let ending = await withTerminationSignals(run: body)
-        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
-        return try ending.result.get()
-    }
-
     /// Checks the contents of the code before any radio or network is used.
     private func check(_ offer: QROffer) throws {
-        let domain = configuration.domain
         if domain.isAssigned, Int(domain.id) >= offer.assignedDomainsKnown {
             throw CommandFailure(
                 "the other device does not know the relay \(domain.host); use a tunnel domain of 256 or more",
@@ -56,101 +90,92 @@ struct ScanRunner: Sendable {
     }
 
     private func serve(_ offer: QROffer, _ token: BearerToken?) async throws {
-        let radio: BluetoothRadio
-        do {
-            radio = try await BluetoothRadio.open(adapter: configuration.adapter, for: .advertiser)
-        } catch {
-            throw CommandFailure(error)
-        }
+        let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
         if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
-        do {
-            try await ScanCeremony(configuration, progress, radio, offer).run(token)
-        } catch {
+        try await withCleanup {
             await radio.close()
-            throw error
+        } of: {
+            try await serve(offer, token, by: radio)
         }
-        await radio.close()
     }
-}
 
-/// The ceremony of one scanned code.
-private struct ScanCeremony: Sendable {
-    let configuration: ScanConfiguration
-    let progress: ScanProgress
-    let radio: BluetoothRadio
-    let offer: QROffer
-    let transport: TransportKind
-    let authenticator: Authenticator
-
-    /// Opens the vault, or creates it.
-    init(
-        _ configuration: ScanConfiguration,
-        _ progress: ScanProgress,
-        _ radio: BluetoothRadio,
-        _ offer: QROffer
-    ) async throws {
-        self.configuration = configuration
-        self.progress = progress
-        self.radio = radio
-        self.offer = offer
-        transport = TransportKind(relay: configuration.domain.host)
+    /// Opens the vault, or creates it, and answers the other device's requests.
+    private func serve(_ offer: QROffer, _ token: BearerToken?, by radio: BluetoothRadio) async throws {
+        let transport = TransportKind(relay: domain.host)
         let user = try PinentryUser(
-            program: configuration.pinentry,
+            pinentry: .forScan(pinentry),
             transport: transport,
             age: offer.age(at: WallClock.realtime.now()),
             virtualRadio: radio.isVirtual
         )
-        let vault = try await VaultOpening(path: configuration.vault, virtualRadio: radio.isVirtual)
-            .open(asking: user, progress)
-        authenticator = Authenticator(store: vault, user: user)
+        let location = try VaultLocation(path: vault)
+        let store = try await Vault.openOrCreate(at: location, virtualRadio: radio.isVirtual, asking: user, progress)
+        let authenticator = Authenticator(store: store, user: user)
+        let outcome = try await withCleanup {
+            // However the session ended, the outcome of its last request belongs in the history.
+            await authenticator.sessionEnded()
+            if await authenticator.keptReplaced {
+                progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
+            }
+            if let failure = await authenticator.historyFailure {
+                progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
+            }
+        } of: {
+            try await session(token, by: radio).serve(
+                offer,
+                info: Authenticator.info,
+                events: { event in
+                    transport.update(event)
+                    progress.show(event)
+                },
+                answer: { await authenticator.answer($0) },
+                sent: { await authenticator.responseSent() },
+                delivered: {
+                    do throws(StoreFailure) {
+                        try await authenticator.responseDelivered()
+                    } catch {
+                        progress.notify("old-passkey-stays", ScanOutcome.notDeleted(error))
+                    }
+                }
+            )
+        }
+        try await ScanOutcome(authenticator: authenticator, transport: transport.kind).check(outcome)
     }
 
-    func run(_ token: BearerToken?) async throws {
-        let outcome: Result<AuthenticatorOutcome, any Error>
-        do {
-            outcome = .success(try await serve(token))
-        } catch {
-            outcome = .failure(error)
-        }
-        // However the session ended, the outcome of its last request belongs in the history.
-        await authenticator.sessionEnded()
-        if await authenticator.keptReplaced { progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed) }
-        if let failure = await authenticator.historyFailure {
-            progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
-        }
-        do {
-            try await ScanOutcome(authenticator).check(outcome.get(), over: transport.kind)
-        } catch let failure as AuthenticatorSessionFailure {
-            throw CommandFailure(failure)
-        }
-    }
-
-    private func serve(_ token: BearerToken?) async throws -> AuthenticatorOutcome {
+    private func session(_ token: BearerToken?, by radio: BluetoothRadio) -> AuthenticatorSession {
         var timeouts = AuthenticatorTimeouts()
-        timeouts.untilClient = configuration.timeout
-        let session = AuthenticatorSession(
+        timeouts.untilClient = timeout
+        return AuthenticatorSession(
             radio: radio,
-            relay: RelayEndpoint(domain: configuration.domain, network: configuration.network),
+            relay: RelayEndpoint(domain: domain, network: network),
             bearerToken: token,
             timeouts: timeouts,
-            acceptsBLEChannel: configuration.acceptsBLEChannel
+            acceptsBLEChannel: acceptsBLEChannel
         )
-        return try await session.serve(
-            offer,
-            info: Authenticator.info,
-            events: { event in
-                transport.update(event)
-                progress.show(event)
-            },
-            answer: { await authenticator.answer($0) },
-            sent: { await authenticator.responseSent() },
-            delivered: {
-                do throws(StoreFailure) {
-                    try await authenticator.responseDelivered()
-                } catch {
-                    progress.notify("old-passkey-stays", ScanOutcome.notDeleted(error))
-                }
-            }
-        )
+    }
+}
+
+extension Vault {
+    /// Opens the vault for a scan.
+    ///
+    /// If there is none, asks for a new PIN and creates it, before any network traffic.
+    static func openOrCreate(
+        at location: VaultLocation,
+        virtualRadio: Bool,
+        asking user: PinentryUser,
+        _ progress: ScanProgress
+    ) async throws -> Vault {
+        do throws(VaultError) {
+            return try open(at: location, virtualRadio: virtualRadio)
+        } catch .doesNotExist {
+            let pin = try await user.askNewPIN(forVaultAt: location.directory)
+            let vault = try await create(at: location, pin: pin, isTest: virtualRadio)
+            progress.notify(
+                "vault-made",
+                "made a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
+                    + "nowhere else is lost with it"
+            )
+            return vault
+        }
     }
 }

@@ -54,58 +54,43 @@ struct Setup: AsyncParsableCommand {
         try checkFiles()
         let bytes = try file.changed(changes)
         if !noCheck {
-            let setup = self
-            let ending = await withTerminationSignals { try await setup.check(domain) }
-            if ending.signal != nil { throw CommandFailure("interrupted; nothing was written", status: .interrupted) }
-            try ending.result.get()
+            try await untilSignal(orThrow: "interrupted; nothing was written") { try await check(domain) }
         }
-        guard !file.holds(bytes) else { return Self.say("\(file.path) is up to date; nothing to do") }
-        Self.say("to be written to \(file.path):")
+        guard !file.holds(bytes) else { return report("\(file.path) is up to date; nothing to do") }
+        report("to be written to \(file.path):")
         for (name, value) in changes {
-            Self.say(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
+            report(value.map { "  \(name)=\($0)" } ?? "  no \(name), because that token belongs to another relay")
         }
-        if dialogue.isPossible, !dialogue.agree("Write it?", otherwise: true) {
+        if dialogue.isPossible, !dialogue.agree("Write it?") {
             throw CommandFailure("nothing was written", status: .notPermitted)
         }
         try file.write(bytes)
-        Self.say("done; hybrid-auth scan uses the relay \(domain.host)")
+        report("done; hybrid-auth scan uses the relay \(domain.host)")
     }
 
     /// Checks the given files, also with --no-check: files that no scan could use are not saved.
-    private func checkFiles() throws(CommandFailure) {
+    private func checkFiles() throws {
         if let tunnelTokenFile, noCheck { _ = try AuthSettings.token(tunnelTokenFile) }
-        guard let cacert else { return }
-        do throws(TunnelError) {
-            try TrustAnchors.check(cacert)
-        } catch {
-            throw CommandFailure(error)
-        }
+        if let cacert { try TrustAnchors.check(cacert) }
     }
 
     private func chosenDomain(_ dialogue: SetupDialogue) throws -> TunnelDomain {
         if let tunnelDomain {
-            guard let domain = TunnelDomain(argument: tunnelDomain) else { throw Self.noDomain(tunnelDomain) }
-            return domain
+            if let domain = TunnelDomain(argument: tunnelDomain) { return domain }
+            throw CommandFailure(AuthSettings.noDomain(tunnelDomain), status: .usage)
         }
         guard dialogue.isPossible else {
             throw CommandFailure("there is no terminal to ask on; name the relay with --tunnel-domain", status: .usage)
         }
-        Self.say("a relay forwards messages between this device and the one you sign in on, and can't read them;")
-        Self.say("ask its operator for its number or host name, or see hybrid-relay domain")
+        report("a relay forwards messages between this device and the one you sign in on, and can't read them;")
+        report("ask its operator for its number or host name, or see hybrid-relay domain")
         for _ in 0..<5 {
             guard let answer = dialogue.ask("Relay (number or host name): ") else { break }
             if answer.isEmpty { continue }
             if let domain = TunnelDomain(argument: answer) { return domain }
-            Self.say(Self.noDomain(answer).sentence)
+            report(AuthSettings.noDomain(answer))
         }
         throw CommandFailure("no relay was chosen; nothing was written", status: .usage)
-    }
-
-    private static func noDomain(_ text: String) -> CommandFailure {
-        CommandFailure(
-            "\(text) is no tunnel domain; hybrid-relay domain shows which number has which host name",
-            status: .usage
-        )
     }
 
     /// Returns if authenticators can use the relay; throws otherwise.
@@ -121,30 +106,28 @@ struct Setup: AsyncParsableCommand {
         options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables
         options.token = try AuthSettings.tokenFile(for: domain, settings).map(AuthSettings.token)
-        Self.say("checking the relay \(domain.host); this takes some seconds")
-        let report: CheckReport
+        report("checking the relay \(domain.host); this takes some seconds")
+        let result: CheckReport
         do {
-            report = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
+            result = try await RelayChecker(relay: RelayAddress("wss://\(domain.host)"), options: options).run()
         } catch let error as TunnelError where error.status == .unavailable {
             throw CommandFailure(
                 "\(error.sentence); nothing was written (--no-check writes without a check)",
                 status: .unavailable
             )
-        } catch let error as TunnelError {
-            throw CommandFailure(error)
         }
-        switch report.verdict {
-        case .conforms: Self.say("the relay works (\(report.summary))")
+        switch result.verdict {
+        case .conforms: report("the relay works (\(result.summary))")
         case .differs:
-            let names = report.results.filter { $0.id.level == .required }.compactMap { result in
-                if case .differs = result.outcome { result.id.rawValue } else { nil }
+            let names = result.results.filter { $0.id.level == .required }.compactMap { check in
+                if case .differs = check.outcome { check.id.rawValue } else { nil }
             }
             throw CommandFailure(
                 "the relay does not do what phones need (\(names.joined(separator: ", "))); nothing was written; see "
                     + "hybrid-relay check wss://\(domain.host), or use --no-check",
                 status: .unavailable
             )
-        case .incomplete where report.requiresToken:
+        case .incomplete where result.requiresToken:
             throw CommandFailure("\(TunnelError.notAuthorized.sentence); nothing was written", status: .unavailable)
         case .incomplete:
             throw CommandFailure(
@@ -156,12 +139,31 @@ struct Setup: AsyncParsableCommand {
 
     /// Returns the absolute path of an existing file.
     private static func absolute(_ path: String) throws(CommandFailure) -> String {
-        guard let resolved = PathResolution.resolved(path) else {
+        guard let resolved = resolvedPath(path) else {
             let error: FileReadError = errno == ENOENT ? .missing : .failed(errorNumber: errno)
             throw CommandFailure("\(path): \(error.sentence)", status: .noInput)
         }
         return resolved
     }
+}
 
-    private static func say(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
+/// Questions on the terminal: written to standard error, answered on standard input.
+struct SetupDialogue {
+    /// True if there is a terminal.
+    let isPossible = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+
+    /// Returns one line without surrounding blanks; `nil` at the end of the input.
+    func ask(_ question: String) -> String? {
+        StandardError.writeText(question)
+        guard let line = StandardInput.line(atMost: 4096) else { return nil }
+        let blanks = " \t\r".utf8
+        let text = line.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
+        return String(decoding: Array(text), as: UTF8.self)
+    }
+
+    /// Returns the answer to a yes-or-no question; anything but n means yes, and the end of the input means no.
+    func agree(_ question: String) -> Bool {
+        guard let answer = ask("\(question) [Y/n] ") else { return false }
+        return !["n", "no"].contains(answer.lowercased())
+    }
 }

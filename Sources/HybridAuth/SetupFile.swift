@@ -17,19 +17,19 @@ struct SetupFile {
     /// - Throws: ``CommandFailure`` if it cannot be read or parsed. A malformed file is not repaired.
     init(path: String) throws(CommandFailure) {
         // A symbolic link stays; its target is changed.
-        self.path = PathResolution.resolved(path) ?? path
+        self.path = resolvedPath(path) ?? path
         var status = stat()
         guard lstat(self.path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
             throw CommandFailure("\(path) is a link that leads nowhere; fix or remove it", status: .configuration)
         }
         old = try Self.content(self.path)
         isPrivate = stat(self.path, &status) == 0 && status.st_mode & 0o7777 == 0o600
-        _ = try Self.assignments(old ?? [], self.path)
+        _ = try assignments(old ?? [])
     }
 
     /// Returns the value of a name, if the file has one.
     func value(of name: String) throws(CommandFailure) -> String? {
-        try Self.assignments(old ?? [], path).first { $0.name == name }?.value
+        try assignments(old ?? []).first { $0.name == name }?.value
     }
 
     /// Returns true if the file names this relay.
@@ -45,22 +45,20 @@ struct SetupFile {
     func changed(_ changes: [(name: String, value: String?)]) throws(CommandFailure) -> [UInt8] {
         var bytes = old ?? []
         for (name, value) in changes {
+            let given = try assignments(bytes).first { $0.name == name }
             guard let value else {
-                guard let given = try Self.assignments(bytes, path).first(where: { $0.name == name }) else { continue }
-                bytes = Self.replacing(given, in: bytes, by: nil)
+                if let given { bytes = Self.replacing(given, in: bytes, by: nil) }
                 continue
             }
             guard let line = EnvironmentFile.line(name, value) else {
                 throw CommandFailure("the value for \(name) can't be written to a file", status: .usage)
             }
-            let existing = try Self.assignments(bytes, path)
-            guard let given = existing.first(where: { $0.name == name }) else {
+            guard let given else {
                 if !bytes.isEmpty, bytes.last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
                 bytes += Array(line.utf8)
                 continue
             }
-            guard !given.value.utf8.elementsEqual(value.utf8) else { continue }
-            bytes = Self.replacing(given, in: bytes, by: line)
+            if !given.value.utf8.elementsEqual(value.utf8) { bytes = Self.replacing(given, in: bytes, by: line) }
         }
         try checkNothingLost(bytes, but: changes.map(\.name))
         return bytes
@@ -79,14 +77,7 @@ struct SetupFile {
         defer { free(template) }
         // mkstemp sets mode 0600.
         guard let template, case let file = mkstemp(template), file >= 0 else { throw failure("created") }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            written += count
-        }
-        let isWritten = written == bytes.count && fsync(file) == 0
+        let isWritten = writeAll(bytes, to: file) && fsync(file) == 0
         let error = errno
         close(file)
         // The checks and questions take time; a change made meanwhile must not be lost.
@@ -136,22 +127,15 @@ struct SetupFile {
     /// Parses both versions and throws if any other assignment differs.
     private func checkNothingLost(_ bytes: [UInt8], but names: [String]) throws(CommandFailure) {
         func others(_ bytes: [UInt8]) throws(CommandFailure) -> [[String]] {
-            try Self.assignments(bytes, path).filter { !names.contains($0.name) }.map { [$0.name, $0.value] }
+            try assignments(bytes).filter { !names.contains($0.name) }.map { [$0.name, $0.value] }
         }
         guard try others(bytes) == others(old ?? []) else {
             throw CommandFailure("\(path): its lines can't be changed safely; please edit it", status: .configuration)
         }
     }
 
-    private static func assignments(
-        _ bytes: [UInt8],
-        _ path: String
-    ) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
-        do throws(EnvironmentFile.ParseError) {
-            return try EnvironmentFile(bytes).assignments
-        } catch {
-            throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
-        }
+    private func assignments(_ bytes: [UInt8]) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
+        try EnvironmentFile.assignments(bytes, path: path)
     }
 
     /// Returns the contents of the file; `nil` if it does not exist.
@@ -180,12 +164,9 @@ struct SetupFile {
     }
 }
 
-/// Resolution of symbolic links and dots in paths.
-enum PathResolution {
-    /// Returns the absolute path of an existing file; `nil` if it does not exist.
-    static func resolved(_ path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
+/// Returns the absolute path of an existing file, without links and dots; `nil` if it does not exist.
+func resolvedPath(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
 }

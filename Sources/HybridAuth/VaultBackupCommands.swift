@@ -19,14 +19,12 @@ struct VaultBackupCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await runVaultCommand {
-            guard !file.isEmpty else {
-                throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
-            }
-            try await options.withUnlockedVault(to: "Write a backup of this vault") { session in
-                try await session.vault.backUp(to: file)
-                report("wrote \(file); it opens with the passphrase or recovery code of the vault")
-            }
+        guard !file.isEmpty else {
+            throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
+        }
+        try await options.runUnlocked(to: "Write a backup of this vault") { session in
+            try await session.vault.backUp(to: file)
+            report("wrote \(file); it opens with the passphrase or recovery code of the vault")
         }
     }
 }
@@ -45,24 +43,24 @@ struct VaultRestore: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await runVaultCommand {
-            let location = try options.location.location()
-            let backup = try await VaultBackup.read(file)
-            let prompts = try options.prompts()
-            switch try backup.isOfVault(at: location) {
-            case nil:
+        let location = try options.location.location()
+        let backup = try await untilSignal { try await VaultBackup.read(file) }
+        let prompts = try options.prompts()
+        switch try backup.isOfVault(at: location) {
+        case nil:
+            try await untilSignal {
                 try await prompts.withPortableSecret(for: file, to: "Restore this backup", newPINFor: location) {
                     _ = try await backup.restore(to: location, secret: $0, pin: $1, resettingRollbackState: $2)
                 }
                 report("restored the vault at \(location.directory)")
-            case true?: try await merge(backup)
-            case false?: throw VaultError.backupOfAnotherVault(path: location.directory)
             }
+        case true?: try await merge(backup)
+        case false?: throw VaultError.backupOfAnotherVault(path: location.directory)
         }
     }
 
     private func merge(_ backup: VaultBackup) async throws {
-        try await options.withUnlockedVault(to: "Merge a backup into this vault", acceptingRecords: true) { session in
+        try await options.runUnlocked(to: "Merge a backup into this vault", acceptingRecords: true) { session in
             let vault = session.vault
             let difference = try await vault.difference(merging: backup)
             if !difference.isEmpty {
@@ -92,14 +90,12 @@ struct VaultAccept: AsyncParsableCommand {
     @OptionGroup var options: VaultOptions
 
     func run() async throws {
-        try await runVaultCommand {
-            try await options.withUnlockedVault(to: "Accept this vault as it is", acceptingRecords: true) { session in
-                let difference = try await session.vault.difference()
-                guard !difference.isEmpty else { return report("there is nothing to accept; the vault is as it was") }
-                let question = "Accept this vault as it is?\n\n\(Self.summary(difference))"
-                try await session.prompts.confirm(question, ok: "Accept")
-                report("accepted: \(Self.summary(try await session.vault.accept(expecting: difference)))")
-            }
+        try await options.runUnlocked(to: "Accept this vault as it is", acceptingRecords: true) { session in
+            let difference = try await session.vault.difference()
+            guard !difference.isEmpty else { return report("there is nothing to accept; the vault is as it was") }
+            let question = "Accept this vault as it is?\n\n\(Self.summary(difference))"
+            try await session.prompts.confirm(question, ok: "Accept")
+            report("accepted: \(Self.summary(try await session.vault.accept(expecting: difference)))")
         }
     }
 

@@ -3,7 +3,6 @@
 internal import ArgumentParser
 internal import HybridAuthenticator
 internal import HybridCommandSupport
-internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
@@ -36,11 +35,20 @@ struct VaultLocationOptions: ParsableArguments {
 
     /// Opens the vault, real or test: the kind matters only for signing.
     func open() throws -> Vault {
+        try opening { location throws(VaultError) in
+            try Vault.open(at: location, virtualRadio: try Vault.isTest(at: location))
+        }
+    }
+
+    /// Calls `open` with the location.
+    ///
+    /// - Throws: ``CommandFailure`` with the status of a vault that cannot be opened.
+    func opening<Opened>(_ open: (VaultLocation) throws(VaultError) -> Opened) throws -> Opened {
         let location = try location()
         do throws(VaultError) {
-            return try Vault.open(at: location, virtualRadio: try Vault.isTest(at: location))
+            return try open(location)
         } catch {
-            throw CommandFailure(opening: error)
+            throw CommandFailure(error.sentence, status: error.statusWhenOpening)
         }
     }
 }
@@ -58,29 +66,30 @@ struct VaultOptions: ParsableArguments {
         return try VaultPrompts(program: try AuthSettings.resolve(flags).value(AuthSettings.pinentry))
     }
 
-    /// Opens the vault with its PIN, runs `body`, and locks the vault again.
+    /// Opens the vault with its PIN, runs `body`, and locks the vault again; a signal ends the prompts.
     ///
     /// - Parameters:
     ///   - purpose: The purpose, shown in the PIN prompt.
     ///   - acceptingRecords: True to skip the check of the records, which the user is about to accept.
     ///   - check: Called with the vault before the PIN prompt.
-    func withUnlockedVault(
+    ///   - body: Called with the unlocked vault.
+    func runUnlocked<Result: Sendable>(
         to purpose: String,
         acceptingRecords: Bool = false,
-        check: (Vault) throws -> Void = { _ in },
-        _ body: (UnlockedSession) async throws -> Void
-    ) async throws {
-        let vault = try location.open()
-        try check(vault)
-        let prompts = try prompts()
-        let (unlocked, pin) = try await prompts.open(vault, to: purpose, acceptingRecords: acceptingRecords)
-        do {
-            try await body(UnlockedSession(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
-        } catch {
-            await unlocked.lock()
-            throw error
+        check: @escaping @Sendable (Vault) throws -> Void = { _ in },
+        _ body: @escaping @Sendable (UnlockedSession) async throws -> Result
+    ) async throws -> Result {
+        try await untilSignal {
+            let vault = try location.open()
+            try check(vault)
+            let prompts = try prompts()
+            let (unlocked, pin) = try await prompts.open(vault, to: purpose, acceptingRecords: acceptingRecords)
+            return try await withCleanup {
+                await unlocked.lock()
+            } of: {
+                try await body(UnlockedSession(vault: unlocked, path: vault.path, pin: pin, prompts: prompts))
+            }
         }
-        await unlocked.lock()
     }
 }
 
@@ -93,19 +102,6 @@ struct UnlockedSession {
     let prompts: VaultPrompts
 }
 
-/// Runs the body of a subcommand.
-///
-/// Signals end its prompts, and a ``VaultError`` becomes the failure of the command.
-func runVaultCommand(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let outcome = await withTerminationSignals { try await body() }
-    if outcome.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
-    do {
-        try outcome.result.get()
-    } catch let error as VaultError {
-        throw CommandFailure(error)
-    }
-}
-
 /// Prints one line about the outcome of a command on standard error.
 func report(_ text: String) { StandardError.writeLine("\(HybridAuth.programName): \(text)") }
 
@@ -114,7 +110,20 @@ func report(_ warnings: [VaultWarning]) {
     for warning in warnings { report("ignored: \(warning.path): \(warning.reason)") }
 }
 
-extension CommandFailure {
-    /// Creates the failure of a command that could not open the vault.
-    init(opening error: VaultError) { self.init(error.sentence, status: error.statusWhenOpening) }
+extension VaultLocation {
+    /// Creates the location of a vault, by default in the user's XDG data directory.
+    init(path: String?) throws {
+        func directory(_ variable: String, _ fallback: String, orElse remedy: String = "") throws -> String {
+            let environment = ProcessEnvironment.variables
+            guard let directory = ProcessEnvironment.directory(variable, belowHome: fallback, environment) else {
+                throw CommandFailure("HOME is not set; set it, or \(remedy)set XDG_STATE_HOME", status: .usage)
+            }
+            return directory
+        }
+        let remedy = "name the vault with --vault and "
+        self.init(
+            directory: try path ?? directory("XDG_DATA_HOME", ".local/share", orElse: remedy) + "/vault",
+            stateDirectory: try directory("XDG_STATE_HOME", ".local/state")
+        )
+    }
 }

@@ -8,18 +8,12 @@ internal import HybridVault
 
 /// Prompts of the vault commands, shown with pinentry.
 struct VaultPrompts: Sendable {
-    private static let title = "Vault for passkeys"
-    private static let timeout = Duration.seconds(120)
     private static let maximumAttempts = 3
 
     private let pinentry: Pinentry
 
     init(program: String?) throws {
-        do {
-            pinentry = try Pinentry(program: program)
-        } catch {
-            throw CommandFailure(error.sentence, status: .unavailable)
-        }
+        pinentry = try Pinentry(program: program, title: "Vault for passkeys", timeout: .seconds(120))
     }
 
     /// Opens a vault with its PIN, which the user may try three times.
@@ -34,8 +28,7 @@ struct VaultPrompts: Sendable {
         for _ in 0..<Self.maximumAttempts {
             let pin = try await askPIN(for: vault.path, purpose, complaint)
             do throws(UnlockFailure) {
-                let unlocked =
-                    acceptingRecords ? try await vault.openForAcceptance(with: pin) : try await vault.open(with: pin)
+                let unlocked = try await vault.open(with: pin, checkingRecords: !acceptingRecords)
                 report(unlocked.warnings)
                 return (unlocked, pin)
             } catch {
@@ -56,7 +49,7 @@ struct VaultPrompts: Sendable {
         var complaint = complaint
         for _ in 0..<Self.maximumAttempts {
             let secret = try await ask("\(purpose)\n\n\(SafeText(quoting: path))", prompt: "PIN:", complaint)
-            if let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) { return pin }
+            if let pin = PIN(secret) { return pin }
             complaint = "Type the PIN, or cancel"
         }
         throw Self.nothingTyped
@@ -64,13 +57,7 @@ struct VaultPrompts: Sendable {
 
     private func ask(_ description: String, prompt: String, _ complaint: String?) async throws -> PinentrySecret {
         try await mappingFailures {
-            try await pinentry.getPIN(
-                title: Self.title,
-                description: description,
-                prompt: prompt,
-                error: complaint,
-                timeout: Self.timeout
-            )
+            try await pinentry.getPIN(description: description, prompt: prompt, error: complaint)
         }
     }
 
@@ -78,35 +65,22 @@ struct VaultPrompts: Sendable {
     func askNewPIN(for path: String) async throws -> PIN {
         let secret = try await mappingFailures {
             try await pinentry.getNewPIN(
-                title: Self.title,
                 description: "A new PIN for this vault on this device\n\n\(SafeText(quoting: path))\n\nAt least "
                     + "\(PIN.minimumLength) characters. It opens the vault on this device only.",
-                timeout: Self.timeout
-            ) { secret in
-                guard let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) else {
-                    return "Type 1 to \(PIN.maximumBytes) bytes"
-                }
-                return pin.isLongEnough ? nil : "At least \(PIN.minimumLength) characters"
-            }
+                complaint: PIN.complaint
+            )
         }
-        guard let pin = secret.withUnsafeBytes({ PIN(utf8: $0) }) else { throw Self.nothingTyped }
+        guard let pin = PIN(secret) else { throw Self.nothingTyped }
         return pin
     }
 
     /// Asks twice for a new passphrase, and tells the user if it is too weak.
     func askNewPassphrase(for path: String) async throws -> Passphrase {
-        let texts = NewPINTexts(
-            prompt: "Passphrase:",
-            repeatPrompt: "Again:",
-            mismatch: "The two are not the same; type it again"
-        )
         let secret = try await mappingFailures(choosing: "passphrase") {
             try await pinentry.getNewPIN(
-                title: Self.title,
                 description: "A new passphrase for this vault\n\n\(SafeText(quoting: path))\n\nIt opens every copy of "
                     + "the vault anywhere. Five words drawn at random are enough; a sentence from a book is not.",
-                texts: texts,
-                timeout: Self.timeout
+                texts: .passphrase
             ) { secret in
                 guard let passphrase = secret.withUnsafeBytes({ Passphrase(utf8: $0) }) else {
                     return "Type 1 to \(Passphrase.maximumBytes) bytes"
@@ -161,7 +135,10 @@ struct VaultPrompts: Sendable {
             let secret = try await ask(description, prompt: "Secret:", complaint)
             let passphrase = secret.withUnsafeBytes { Passphrase(utf8: $0) }
             do throws(RecoveryCode.ParseError) {
-                return .recoveryCode(try secret.withUnsafeBytes(Self.recoveryCode).get())
+                let code = try secret.withUnsafeBytes { bytes throws(RecoveryCode.ParseError) in
+                    try RecoveryCode(reading: bytes)
+                }
+                return .recoveryCode(code)
             } catch {
                 if error == .mistyped, mistyped == nil {
                     mistyped = passphrase
@@ -177,10 +154,6 @@ struct VaultPrompts: Sendable {
         throw Self.nothingTyped
     }
 
-    private static func recoveryCode(_ bytes: UnsafeRawBufferPointer) -> Result<RecoveryCode, RecoveryCode.ParseError> {
-        Result { () throws(RecoveryCode.ParseError) in try RecoveryCode(reading: bytes) }
-    }
-
     /// Shows a recovery code once and returns if the user has written it down.
     func show(_ code: RecoveryCode, for path: String) async throws {
         try await confirm(
@@ -192,15 +165,11 @@ struct VaultPrompts: Sendable {
     }
 
     /// Asks a question and returns if the user agrees.
-    func confirm(_ question: String, ok: String, timeout: Duration = Self.timeout) async throws {
+    func confirm(_ question: String, ok: String, timeout: Duration? = nil) async throws {
+        var pinentry = pinentry
+        if let timeout { pinentry.timeout = timeout }
         let answer = try await mappingFailures {
-            try await pinentry.confirm(
-                title: Self.title,
-                description: question,
-                ok: ok,
-                cancel: "Cancel",
-                timeout: timeout
-            )
+            try await pinentry.confirm(description: question, ok: ok, cancel: "Cancel")
         }
         guard answer == .yes else { throw Self.declined }
     }
@@ -219,11 +188,8 @@ struct VaultPrompts: Sendable {
             case .cancelled: throw Self.declined
             case .tooManyTries:
                 throw CommandFailure("no \(what) was chosen after several tries; try again", status: .notPermitted)
-            case .timedOut: throw CommandFailure(error.sentence, status: .temporary)
-            case .interrupted:
-                await PromptInterruption.propagate()
-                throw CancellationError()
-            default: throw CommandFailure(error.sentence, status: .unavailable)
+            case .interrupted: throw await PromptInterruption.propagate()
+            default: throw error
             }
         }
     }

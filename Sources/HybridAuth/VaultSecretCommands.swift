@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import HybridCommandSupport
 internal import HybridVault
 
 /// `vault add-passphrase`: adds a passphrase that opens every copy of the vault.
@@ -20,13 +21,11 @@ struct VaultAddPassphrase: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await runVaultCommand {
-            try await options.withUnlockedVault(to: "Add a passphrase to this vault") { session in
-                let passphrase = try await session.prompts.askNewPassphrase(for: session.path)
-                try await session.vault.addPassphrase(passphrase, replacing: replace)
-                report("the passphrase was added, worth about \(passphrase.strength) bits")
-                if replace { report(Self.oldCopies) }
-            }
+        try await options.runUnlocked(to: "Add a passphrase to this vault") { session in
+            let passphrase = try await session.prompts.askNewPassphrase(for: session.path)
+            try await session.vault.addPassphrase(passphrase, replacing: replace)
+            report("the passphrase was added, worth about \(passphrase.strength) bits")
+            if replace { report(Self.oldCopies) }
         }
     }
 }
@@ -44,14 +43,12 @@ struct VaultRecoveryCode: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await runVaultCommand {
-            try await options.withUnlockedVault(to: "Make a recovery code for this vault") { session in
-                let code = RecoveryCode.random()
-                try await session.prompts.show(code, for: session.path)
-                try await session.vault.addRecoveryCode(code, replacing: replace)
-                report("the recovery code opens the vault from now on")
-                if replace { report(VaultAddPassphrase.oldCopies) }
-            }
+        try await options.runUnlocked(to: "Make a recovery code for this vault") { session in
+            let code = RecoveryCode.random()
+            try await session.prompts.show(code, for: session.path)
+            try await session.vault.addRecoveryCode(code, replacing: replace)
+            report("the recovery code opens the vault from now on")
+            if replace { report(VaultAddPassphrase.oldCopies) }
         }
     }
 }
@@ -71,32 +68,113 @@ struct VaultRekey: AsyncParsableCommand {
     @OptionGroup var options: VaultOptions
 
     func run() async throws {
-        try await runVaultCommand {
-            try await options.withUnlockedVault(to: "Give this vault another key") { session in
-                let (vault, prompts) = (session.vault, session.prompts)
-                let slots = try await vault.portableSlots()
-                let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: session.path) : nil
-                let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
-                let opensElsewhere = passphrase != nil || code != nil
-                if !opensElsewhere {
-                    // A sync server may withhold slots; the rekey would make those useless.
-                    try await prompts.confirm(
-                        "This vault has neither passphrase nor recovery code now. With another key it opens on this "
-                            + "device only; all others are locked out.",
-                        ok: "Lock them out"
-                    )
-                }
-                if let code { try await prompts.show(code, for: session.path) }
-                try await vault.rekey(pin: session.pin, passphrase: passphrase, recoveryCode: code)
-                if opensElsewhere {
-                    report(
-                        "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
-                    )
-                } else {
-                    report("everything is encrypted with a new key; other devices are locked out")
-                    report(VaultStatusCommand.opensNowhereElse)
-                }
-                report(VaultAddPassphrase.oldCopies)
+        try await options.runUnlocked(to: "Give this vault another key") { session in
+            let (vault, prompts) = (session.vault, session.prompts)
+            let slots = try await vault.portableSlots()
+            let passphrase = slots.passphrases > 0 ? try await prompts.askNewPassphrase(for: session.path) : nil
+            let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
+            let opensElsewhere = passphrase != nil || code != nil
+            if !opensElsewhere {
+                // A sync server may withhold slots; the rekey would make those useless.
+                try await prompts.confirm(
+                    "This vault has neither passphrase nor recovery code now. With another key it opens on this "
+                        + "device only; all others are locked out.",
+                    ok: "Lock them out"
+                )
+            }
+            if let code { try await prompts.show(code, for: session.path) }
+            try await vault.rekey(pin: session.pin, passphrase: passphrase, recoveryCode: code)
+            if opensElsewhere {
+                report(
+                    "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
+                )
+            } else {
+                report("everything is encrypted with a new key; other devices are locked out")
+                report(VaultStatusCommand.opensNowhereElse)
+            }
+            report(VaultAddPassphrase.oldCopies)
+        }
+    }
+}
+
+/// `vault init`: creates a vault, or sets a PIN for a copied vault on this device.
+struct VaultInit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Create a vault, or set up a copied one on this device.",
+        discussion: """
+            If there is no vault, a new one is created with a new PIN. If a vault was copied here, its passphrase or \
+            recovery code is asked for, and it gets a PIN on this device.
+            """
+    )
+
+    @OptionGroup var options: VaultOptions
+
+    func run() async throws {
+        try await untilSignal {
+            let location = try options.location.location()
+            let directory = location.directory
+            let prompts = try options.prompts()
+            let status: VaultStatus?
+            do throws(VaultError) {
+                status = try Vault.status(at: location)
+            } catch .doesNotExist {
+                status = nil
+            }
+            guard let status else {
+                let pin = try await prompts.askNewPIN(for: directory)
+                let isTest = Self.namesAnotherBus
+                _ = try await Vault.create(at: location, pin: pin, isTest: isTest)
+                if isTest { report("VIRTUAL RADIO: scan uses this vault only under one") }
+                report("made a new vault at \(directory)")
+                return report(VaultStatusCommand.opensNowhereElse)
+            }
+            guard !status.hasPIN else { throw VaultError.hasPINHere(path: directory) }
+            guard status.opensElsewhere else { throw VaultError.noSuchSlot }
+            try await prompts.join(location, to: "Open this vault on this device")
+            report("the vault at \(directory) has a PIN on this device now")
+        }
+    }
+
+    /// True if `DBUS_SYSTEM_BUS_ADDRESS` names another bus than the system's own.
+    ///
+    /// It decides which kind of vault is created; only the bus that answers decides which kind may sign.
+    private static var namesAnotherBus: Bool {
+        let value = ProcessEnvironment.variables["DBUS_SYSTEM_BUS_ADDRESS"] ?? ""
+        return !["", "unix:path=/run/dbus/system_bus_socket", "unix:path=/var/run/dbus/system_bus_socket"]
+            .contains(value)
+    }
+}
+
+/// `vault change-pin`: sets another PIN on this device.
+struct VaultChangePIN: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change-pin",
+        abstract: "Choose another PIN for this device."
+    )
+
+    private static let purpose = "Choose another PIN for this vault"
+    private static let changed = "the PIN was changed; it is valid on this device only"
+
+    @OptionGroup var options: VaultOptions
+
+    @Flag(help: "Ask for the passphrase or recovery code instead of the PIN.")
+    var forgotten = false
+
+    func run() async throws {
+        if forgotten {
+            let prompts = try options.prompts()
+            // The local state is not read: this command also repairs it.
+            let location = try options.location.location()
+            _ = try Vault.isTest(at: location)
+            try await untilSignal {
+                try await prompts.join(location, to: Self.purpose)
+                report(Self.changed)
+            }
+        } else {
+            try await options.runUnlocked(to: Self.purpose) { session in
+                try await session.vault.changePIN(to: session.prompts.askNewPIN(for: session.path))
+                report(Self.changed)
             }
         }
     }

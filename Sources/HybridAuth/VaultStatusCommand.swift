@@ -22,12 +22,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let status: VaultStatus
-        do {
-            status = try Vault.status(at: options.location())
-        } catch let error as VaultError {
-            throw CommandFailure(opening: error)
-        }
+        let status = try options.opening(Vault.status)
         try StandardOutput.writeLine(json ? Self.object(status).description : Self.table(status))
         report(status.warnings)
         if !status.opensElsewhere { report(Self.opensNowhereElse) }

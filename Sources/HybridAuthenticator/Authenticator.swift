@@ -26,9 +26,10 @@ public actor Authenticator {
     public static let pinAttempts = 3
 
     /// Identifier of this authenticator model.
-    public static let aaguid = AAGUID(
-        fixed: (0x9d, 0x1c, 0x6f, 0x3a, 0x5e, 0x42, 0x4b, 0x8e, 0x8a, 0x57, 0x2f, 0x0b, 0xc4, 0x61, 0xd3, 0x70)
-    )
+    public static let aaguid =
+        AAGUID(bytes: [
+            0x9d, 0x1c, 0x6f, 0x3a, 0x5e, 0x42, 0x4b, 0x8e, 0x8a, 0x57, 0x2f, 0x0b, 0xc4, 0x61, 0xd3, 0x70,
+        ]) ?? .zero
 
     /// The response to `authenticatorGetInfo`.
     ///
@@ -195,7 +196,7 @@ public actor Authenticator {
             } catch {
                 throw AuthenticatorFailure(error)
             }
-            return Fulfilled(response: response, credential: passkey.id, replaced: replaced.map(\.id))
+            return (response, passkey.id, replaced.map(\.id))
         }
     }
 
@@ -222,7 +223,7 @@ public actor Authenticator {
             try self.checkCancellation()
             let signing = SigningPasskey(candidates[index], isBackedUp: unlocked.isBackedUp)
             let response = try signing.assertion(for: request)
-            return Fulfilled(response: response, credential: candidates[index].id)
+            return (response, candidates[index].id, [])
         }
     }
 }
@@ -252,21 +253,26 @@ extension Authenticator {
     }
 
     /// Runs `body` and keeps the store unlocked until the outcome of the request is recorded.
+    ///
+    /// - Parameters:
+    ///   - unlocked: The store.
+    ///   - operation: The operation that the client requests.
+    ///   - body: Returns the response, the passkey that was created or used, and those that the new one replaces.
     private func retaining<Response: Sendable>(
         _ unlocked: any UnlockedCredentialStore,
         for operation: RequestedOperation,
-        _ body: () async throws(AuthenticatorFailure) -> Fulfilled<Response>
+        _ body: () async throws(AuthenticatorFailure) -> (Response, credential: CredentialID, replaced: [CredentialID])
     ) async throws(AuthenticatorFailure) -> Response {
         do throws(AuthenticatorFailure) {
-            let fulfilled = try await body()
+            let (response, credential, replaced) = try await body()
             answered = AnsweredRequest(
                 store: unlocked,
                 operation: operation,
                 outcome: .done,
-                credential: fulfilled.credential,
-                replaced: fulfilled.replaced
+                credential: credential,
+                replaced: replaced
             )
-            return fulfilled.response
+            return response
         } catch {
             answered = AnsweredRequest(store: unlocked, operation: operation, outcome: error.outcome)
             throw error
@@ -312,23 +318,35 @@ extension Authenticator {
     }
 }
 
-extension AAGUID {
-    // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
-    typealias Sixteen = (
-        UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8
-    )
-
-    init(fixed bytes: Sixteen) {
-        self = withUnsafeBytes(of: bytes) { AAGUID(bytes: Array($0)) } ?? .zero
-    }
-}
-
 extension CredentialID {
     /// Returns 32 random bytes.
     static func random() -> CredentialID {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         guard let id = CredentialID(bytes: bytes) else { preconditionFailure("32 bytes are a credential ID") }
         return id
+    }
+}
+
+/// A request that unlocked the store and was answered, until it is known whether the client has the response.
+struct AnsweredRequest: Sendable {
+    let store: any UnlockedCredentialStore
+    let operation: RequestedOperation
+    /// The outcome if the client receives the response.
+    let outcome: ServedRequest.Outcome
+    var credential: CredentialID?
+    var replaced: [CredentialID] = []
+    /// True if the response was sent.
+    var wasSent = false
+
+    /// The relying party of the operation.
+    var relyingParty: RelyingPartyID {
+        switch operation {
+        case .create(let relyingParty), .signIn(let relyingParty): relyingParty
+        }
+    }
+
+    func served(wasDelivered: Bool) -> ServedRequest {
+        let isLost = outcome == .done && !wasDelivered
+        return ServedRequest(operation, isLost ? .clientGone : outcome, credential: credential)
     }
 }

@@ -2,7 +2,6 @@
 
 internal import HybridCaBLE
 internal import HybridSystemBus
-internal import HybridThreads
 
 /// An advert that is being sent.
 public final class ActiveAdvert: Sendable {
@@ -12,19 +11,18 @@ public final class ActiveAdvert: Sendable {
     private let observation: BusConnection.Observation
     /// Set when the advert is no longer sent; contains `nil` if `withdraw` ended it.
     private let ending: OneShot<RadioError?>
-    private let withdrawal = OneShot<Bool>()
-    private let isWithdrawing = Locked(false)
+    private let isWithdrawing = OneShot<Void>()
+    private let isWithdrawn = OneShot<Void>()
 
     private init(
-        link: BlueZLink,
-        registeredAdverts: RegisteredAdverts,
-        path: String,
-        observation: BusConnection.Observation,
-        ending: OneShot<RadioError?>
+        _ link: BlueZLink,
+        _ registeredAdverts: RegisteredAdverts,
+        _ observation: BusConnection.Observation,
+        _ ending: OneShot<RadioError?>
     ) {
         self.link = link
         self.registeredAdverts = registeredAdverts
-        self.path = path
+        path = registeredAdverts.newPath()
         self.observation = observation
         self.ending = ending
     }
@@ -39,22 +37,10 @@ public final class ActiveAdvert: Sendable {
         registeredAdverts: RegisteredAdverts
     ) async throws -> ActiveAdvert {
         let ending = OneShot<RadioError?>()
-        let observation: BusConnection.Observation
-        do throws(BusError) {
-            observation = try await link.connection.observe(link.failureRules) { event in
-                if let failure = link.failure(in: event) { ending.set(failure) }
-            }
-        } catch {
-            throw await link.explain(error)
+        let observation = try await link.observe { event in
+            if let failure = link.failure(in: event) { ending.set(failure) }
         }
-        let path = registeredAdverts.newPath()
-        let advertising = ActiveAdvert(
-            link: link,
-            registeredAdverts: registeredAdverts,
-            path: path,
-            observation: observation,
-            ending: ending
-        )
+        let advertising = ActiveAdvert(link, registeredAdverts, observation, ending)
         do throws(BusError) {
             try await advertising.register(advert, psm)
         } catch {
@@ -66,31 +52,26 @@ public final class ActiveAdvert: Sendable {
     }
 
     /// Registers with the wanted interval, and again without it if bluetoothd may not support intervals.
-    private func register(_ advert: Advert, _ psm: L2CAPPSM?) async throws(BusError) {
-        do throws(BusError) {
-            try await register(advert, psm, withInterval: true)
-        } catch {
-            guard Self.mayConcernInterval(error.name) else { throw error }
-            try await register(advert, psm, withInterval: false)
-        }
-    }
-
-    private func register(_ advert: Advert, _ psm: L2CAPPSM?, withInterval: Bool) async throws(BusError) {
+    private func register(_ advert: Advert, _ psm: L2CAPPSM?, withInterval: Bool = true) async throws(BusError) {
         let ending = ending
         let object = AdvertObject(advert, psm: psm, withInterval: withInterval) {
             ending.set(.failed("bluetoothd released the advert"))
         }
         registeredAdverts.put(object, at: path)
         let arguments: [BusValue] = [.objectPath(path), .properties([:])]
-        try await link.call(BlueZ.advertisingManager, "RegisterAdvertisement", arguments)
+        do throws(BusError) {
+            try await link.call(BlueZ.advertisingManager, "RegisterAdvertisement", arguments)
+        } catch {
+            guard withInterval, let name = error.name, Self.intervalErrors.contains(name) else { throw error }
+            try await register(advert, psm, withInterval: false)
+        }
     }
 
-    private static func mayConcernInterval(_ error: String) -> Bool {
-        [
-            "org.bluez.Error.Failed", "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidParams",
-            "org.bluez.Error.NotSupported",
-        ].contains(error)
-    }
+    /// The errors with which bluetoothd may reject an interval.
+    private static let intervalErrors = [
+        "org.bluez.Error.Failed", "org.bluez.Error.InvalidArguments", "org.bluez.Error.InvalidParams",
+        "org.bluez.Error.NotSupported",
+    ]
 
     /// Stops sending the advert and returns when bluetoothd has done so.
     ///
@@ -99,16 +80,12 @@ public final class ActiveAdvert: Sendable {
     /// Also works in a cancelled task. If bluetoothd does not answer within three seconds, the end of the bus
     /// connection stops the advert: bluetoothd drops all adverts of a client that disconnects.
     public func withdraw() async {
-        let isFirst = isWithdrawing.withLock { isWithdrawing in
-            defer { isWithdrawing = true }
-            return !isWithdrawing
-        }
-        guard isFirst else { return await withdrawal.waitIgnoringCancellation() }
+        guard isWithdrawing.set(()) else { return await isWithdrawn.waitIgnoringCancellation() }
         link.connection.stopObserving(observation)
         await link.cleanUp(BlueZ.advertisingManager, "UnregisterAdvertisement", [.objectPath(path)])
         registeredAdverts.put(nil, at: path)
         ending.set(nil)
-        withdrawal.set(true)
+        isWithdrawn.set(())
     }
 
     /// Waits until the advert is no longer sent.

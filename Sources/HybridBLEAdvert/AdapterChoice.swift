@@ -44,14 +44,11 @@ struct AdapterState: Sendable {
         guard let first = adapters.first else { throw .noAdapter }
         let powered = adapters.filter(\.isPowered)
         guard let firstPowered = powered.first else { throw .adapterOff(first.name) }
-        switch role {
-        case .scanner: return firstPowered.name
-        case .advertiser:
-            let able = powered.filter(\.canAdvertise)
-            guard let best = able.first(where: \.hasFreeSlot) ?? able.first else {
-                throw .failed("no adapter that is on can advertise")
-            }
-            return best.name
+        guard role == .advertiser else { return firstPowered.name }
+        let able = powered.filter(\.canAdvertise)
+        guard let best = able.first(where: \.hasFreeSlot) ?? able.first else {
+            throw .failed("no adapter that is on can advertise")
         }
+        return best.name
     }
 }

@@ -11,11 +11,6 @@ struct AdvertObject: Sendable {
     /// The kernel's default of 1.28 s makes users wait.
     static let interval: UInt32 = 100
 
-    /// True if the service's UUID is listed as well.
-    ///
-    /// It is not: scanners find the advert by its service data, and the list would take four of the 31 bytes.
-    static let listsServiceUUID = false
-
     /// The properties of org.bluez.LEAdvertisement1.
     let properties: [String: BusValue]
     /// Called when bluetoothd stops the advert on its own.
@@ -23,17 +18,15 @@ struct AdvertObject: Sendable {
 
     /// - Parameter psm: The PSM on which L2CAP channels are accepted, if any.
     init(_ advert: Advert, psm: L2CAPPSM?, withInterval: Bool, released: @escaping @Sendable () -> Void) {
-        let uuid = AdvertServiceUUID.fido.fullText
         let suffix = psm.map { AdvertSuffix(psm: $0).encoded } ?? []
-        let data = BusEntry(.string(uuid), .variant(.bytes(advert.bytes + suffix)))
+        let data = BusEntry(.string(AdvertServiceUUID.fido.fullText), .variant(.bytes(advert.bytes + suffix)))
         var properties: [String: BusValue] = [
             // The advert contains only the service data, no name: with the suffix, and the flags that connectable
-            // adverts may need, it has the 31 bytes that all radios send. A broadcast does not reveal the public
-            // address.
+            // adverts may need, it has the 31 bytes that all radios send. A list of service UUIDs would take four of
+            // them, and scanners find the advert by its service data. A broadcast does not reveal the public address.
             "Type": .string(psm == nil ? "broadcast" : "peripheral"),
             "ServiceData": .dictionary("s", "v", [data]),
         ]
-        if Self.listsServiceUUID { properties["ServiceUUIDs"] = .strings([uuid]) }
         if withInterval {
             properties["MinInterval"] = .uint32(Self.interval)
             properties["MaxInterval"] = .uint32(Self.interval)

@@ -57,12 +57,22 @@ struct BlueZLink: Sendable {
         return nil
     }
 
+    /// Subscribes to signals that report the end of the service or adapter, and to others.
+    ///
+    /// - Throws: `RadioError` or `CancellationError`.
+    func observe(
+        _ otherRules: [String] = [],
+        _ observer: @escaping @Sendable (BusConnection.Event) -> Void
+    ) async throws -> BusConnection.Observation {
+        do throws(BusError) {
+            return try await connection.observe(failureRules + otherRules, observer)
+        } catch {
+            throw await explain(error)
+        }
+    }
+
     /// Calls a method of the adapter.
-    func call(
-        _ interface: String,
-        _ member: String,
-        _ arguments: [BusValue] = []
-    ) async throws(BusError) {
+    func call(_ interface: String, _ member: String, _ arguments: [BusValue] = []) async throws(BusError) {
         _ = try await connection.call(owner, adapter.path, interface, member, arguments, timeout: BlueZ.timeout)
     }
 

@@ -3,7 +3,6 @@
 private import CHybridBluetooth
 private import Glibc
 public import HybridCaBLE
-internal import HybridSystemBus
 
 /// A connected L2CAP channel over Bluetooth LE.
 ///
@@ -31,20 +30,16 @@ public final class L2CAPSocket: Sendable {
 
 /// The route to a device that sent an advert.
 public struct L2CAPRoute: Sendable {
-    private let own: DeviceAddress
-    private let other: DeviceAddress
-    private let psm: L2CAPPSM
-
-    init(from own: DeviceAddress, to other: DeviceAddress, psm: L2CAPPSM) {
-        (self.own, self.other, self.psm) = (own, other, psm)
-    }
+    let own: DeviceAddress
+    let other: DeviceAddress
+    let psm: L2CAPPSM
 
     /// Connects, without pairing.
     ///
     /// - Throws: ``L2CAPError``, `CancellationError`.
     public func connect(within limit: Duration) async throws -> L2CAPSocket {
         let (descriptor, _) = try L2CAPKernel.socket(at: own)
-        let socket = try await descriptor.use { number in
+        return try await descriptor.use { number in
             guard L2CAPKernel.connect(number, to: other, psm) == 0 || errno == EINPROGRESS else {
                 throw L2CAPError.system(errno)
             }
@@ -61,8 +56,6 @@ public struct L2CAPRoute: Sendable {
             }
             return L2CAPSocket(descriptor, largestPacket: try await L2CAPKernel.largestPacket(number))
         }
-        guard let socket else { throw L2CAPError.system(EBADF) }
-        return socket
     }
 }
 
@@ -94,7 +87,7 @@ public final class L2CAPListener: Sendable {
     ///
     /// - Throws: ``L2CAPError``, also after `close`; `CancellationError`.
     public func next() async throws -> L2CAPSocket {
-        let socket = try await descriptor.use { number in
+        try await descriptor.use { number in
             while true {
                 let accepted = accept4(number, nil, nil, CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
                 if accepted >= 0 {
@@ -121,8 +114,6 @@ public final class L2CAPListener: Sendable {
                 }
             }
         }
-        guard let socket else { throw L2CAPError.system(EBADF) }
-        return socket
     }
 
     private func largestPacket(_ number: CInt) async throws -> Int {

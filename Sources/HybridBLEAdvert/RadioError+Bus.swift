@@ -13,13 +13,13 @@ extension RadioError {
     init(_ error: BusError, adapter: AdapterName? = nil) {
         // If there is an adapter, bluetoothd has answered before and has disappeared since.
         let missing: RadioError = adapter == nil ? .noBluetoothService : .bluetoothServiceGone
-        switch error.kind {
+        switch error {
         case .notReachable: self = .noSystemBus
         case .disconnected: self = adapter == nil ? .noSystemBus : .bluetoothServiceGone
         case .timedOut: self = .timedOut
         case .cancelled: self = .interrupted
-        case .refused: self = Self.refusal(error.name, Self.clause(error.message), adapter) ?? missing
-        default: self = .failed(error.message)
+        case .refused(let name, let message): self = Self.refusal(name, Self.clause(message), adapter) ?? missing
+        case .malformed(let reason): self = .failed(reason)
         }
     }
 

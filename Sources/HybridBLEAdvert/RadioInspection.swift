@@ -57,19 +57,16 @@ public struct RadioInspection: Sendable {
 
     init(isVirtual: Bool, objects: BusValue, kernelSwitches: String = RadioBlock.kernelSwitches) {
         self.isVirtual = isVirtual
-        // The kernel reports blocks of real adapters. Newer versions of bluetoothd (5.82) report them too, older ones
-        // (5.66) only in experimental mode.
-        func block(_ name: AdapterName, _ power: String?) -> RadioBlock? {
-            let kernelBlock = isVirtual ? nil : RadioBlock(of: name, in: kernelSwitches)
-            return power == "off-blocked" ? kernelBlock ?? .soft : kernelBlock
-        }
         let fields = (objects.fields ?? [:]).compactMapValues { $0.fields?[BlueZ.adapter]?.fields }
         adapters = AdapterState.all(in: objects).map { state in
-            let power = fields[state.name.path]?["PowerState"]?.text
+            // The kernel reports blocks of real adapters. Newer versions of bluetoothd (5.82) report them too, older
+            // ones (5.66) only in experimental mode.
+            let kernelBlock = isVirtual ? nil : RadioBlock(of: state.name, in: kernelSwitches)
+            let isBlocked = fields[state.name.path]?["PowerState"]?.text == "off-blocked"
             return Adapter(
                 name: state.name,
                 isPowered: state.isPowered,
-                block: block(state.name, power),
+                block: isBlocked ? kernelBlock ?? .soft : kernelBlock,
                 canAdvertise: state.canAdvertise && state.hasFreeSlot
             )
         }
@@ -96,14 +93,9 @@ extension BluetoothRadio {
     public func firstDevice(within limit: Duration) async throws -> Duration? {
         let result = OneShot<Result<Void, RadioError>>()
         let link = self.link
-        let observation: BusConnection.Observation
-        do throws(BusError) {
-            observation = try await link.connection.observe(link.failureRules + link.deviceRules) { event in
-                if let failure = link.failure(in: event) { result.set(.failure(failure)) }
-                if link.reportsDevice(event) { result.set(.success(())) }
-            }
-        } catch {
-            throw await link.explain(error)
+        let observation = try await link.observe(link.deviceRules) { event in
+            if let failure = link.failure(in: event) { result.set(.failure(failure)) }
+            if link.reportsDevice(event) { result.set(.success(())) }
         }
         defer { link.connection.stopObserving(observation) }
         let start = ContinuousClock.now
@@ -116,11 +108,9 @@ extension BluetoothRadio {
             }
         }
         try Task.checkCancellation()
-        switch result.current {
-        case .success?: return start.duration(to: .now)
-        case .failure(let failure)?: throw failure
-        case nil: return nil
-        }
+        guard let result = result.current else { return nil }
+        try result.get()
+        return start.duration(to: .now)
     }
 }
 

@@ -17,11 +17,13 @@ public struct ReceivedAdvert: Sendable {
     public let serviceUUID: AdvertServiceUUID
     /// The signal strength in dBm, if known.
     public let rssi: Int?
-    /// The sender.
-    let device: ScannedDevice
+    /// The path of BlueZ's object for the sender.
+    ///
+    /// It contains the device's address, so it is never shown.
+    let device: String
 
     /// Returns the adverts in the properties of a Device1 object: at most one under each UUID.
-    static func all(in properties: [String: BusValue], of device: ScannedDevice) -> [ReceivedAdvert] {
+    static func all(in properties: [String: BusValue], of device: String) -> [ReceivedAdvert] {
         guard let services = properties["ServiceData"]?.fields else { return [] }
         var rssi: Int?
         // 127 means "not available".
@@ -39,11 +41,4 @@ public struct ReceivedAdvert: Sendable {
             )
         }
     }
-}
-
-/// BlueZ's object for a device.
-///
-/// The path contains the device's address, so it is never shown.
-struct ScannedDevice: Sendable {
-    let path: String
 }

@@ -48,12 +48,7 @@ final class Scan: Sendable {
         _ body: (AdvertSequence) async throws -> R
     ) async throws -> R {
         let scan = Scan(link: link, for: wanted)
-        let observation: BusConnection.Observation
-        do throws(BusError) {
-            observation = try await link.connection.observe(link.failureRules + link.deviceRules) { scan.handle($0) }
-        } catch {
-            throw await link.explain(error)
-        }
+        let observation = try await link.observe(link.deviceRules) { scan.handle($0) }
         do {
             try await scan.start()
             let result = try await body(scan.adverts)
@@ -106,7 +101,7 @@ final class Scan: Sendable {
             )
         } catch {
             // Too many devices for one message. Those that are still sending are reported again by signals.
-            guard error.kind == .malformed else { throw error }
+            guard case .malformed = error else { throw error }
             return
         }
         for (path, object) in objects.first?.fields ?? [:] {
@@ -140,7 +135,7 @@ final class Scan: Sendable {
     private func handle(_ properties: [String: BusValue]?, of device: String) {
         // If another client scans on another adapter, that adapter's devices may be reported as well.
         guard let properties, device.hasPrefix(link.adapter.path + "/") else { return }
-        for advert in ReceivedAdvert.all(in: properties, of: ScannedDevice(path: device))
+        for advert in ReceivedAdvert.all(in: properties, of: device)
         where isWanted(advert) && isDue(advert) {
             sink.yield(.success(advert))
         }
@@ -148,7 +143,7 @@ final class Scan: Sendable {
 
     private func isDue(_ received: ReceivedAdvert) -> Bool {
         let sighting = Sighting(
-            device: received.device.path,
+            device: received.device,
             uuid: received.serviceUUID.rawValue,
             data: received.advert.bytes + received.suffix
         )
@@ -182,11 +177,6 @@ public struct AdvertSequence: AsyncSequence, Sendable {
     /// The iterator of the sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var base: AsyncStream<Result<ReceivedAdvert, RadioError>>.AsyncIterator
-
-        /// The next advert; `nil` when the scan has ended or the task is cancelled.
-        public mutating func next() async throws(RadioError) -> ReceivedAdvert? {
-            try await next(isolation: nil)
-        }
 
         /// The next advert; `nil` when the scan has ended or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RadioError) -> ReceivedAdvert? {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import CHybridBluetooth
 private import Glibc
-internal import HybridSystemBus
 internal import HybridThreads
 
 /// An owned socket descriptor, which is closed once, after its last use.
@@ -22,14 +20,14 @@ final class SocketDescriptor: Sendable {
 
     /// Runs `body` with the descriptor, which stays open during the call.
     ///
-    /// Returns `nil` after `close`.
-    func use<Result>(_ body: (CInt) async throws -> Result) async rethrows -> Result? {
+    /// - Throws: ``L2CAPError`` after `close`, and the error that `body` throws.
+    func use<Result>(_ body: (CInt) async throws -> Result) async throws -> Result {
         let number = state.withLock { state -> CInt? in
             guard !state.isClosed, let number = state.number else { return nil }
             state.users += 1
             return number
         }
-        guard let number else { return nil }
+        guard let number else { throw L2CAPError.system(EBADF) }
         defer { closeIfUnused { $0.users -= 1 } }
         return try await body(number)
     }

@@ -66,12 +66,6 @@ public struct CBORDecoder {
     private let mode: Mode
     private let limits: CBORLimits
 
-    private init(input: [UInt8], mode: Mode, limits: CBORLimits) {
-        self.input = input
-        self.mode = mode
-        self.limits = limits
-    }
-
     /// Decodes one item that fills the input.
     public static func decode(
         _ bytes: some Sequence<UInt8>,
@@ -168,9 +162,9 @@ public struct CBORDecoder {
             let start = position
             let key = try item(depth: depth + 1)
             let range = start..<position
-            if mode == .strict, let previous {
-                // Equal encodings do not precede each other; `insert` reports them as duplicates.
-                if CanonicalOrder.precedes(input[range], input[previous]) { throw .keyOrder }
+            // Equal encodings do not precede each other; `insert` reports them as duplicates.
+            if mode == .strict, let previous, CanonicalOrder.precedes(input[range], input[previous]) {
+                throw .keyOrder
             }
             previous = range
             let value = try item(depth: depth + 1)

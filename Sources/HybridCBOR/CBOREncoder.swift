@@ -20,9 +20,8 @@ public enum CBOREncoder {
             appendHead(major: 2, UInt64(bytes.count), to: &output)
             output += bytes
         case .text(let text):
-            let bytes = Array(text.utf8)
-            appendHead(major: 3, UInt64(bytes.count), to: &output)
-            output += bytes
+            appendHead(major: 3, UInt64(text.utf8.count), to: &output)
+            output += text.utf8
         case .array(let elements):
             appendHead(major: 4, UInt64(elements.count), to: &output)
             for element in elements { append(element, to: &output) }

@@ -10,6 +10,13 @@ public struct CBORMap: Sendable {
     /// Creates an empty map.
     public init() {}
 
+    /// Creates a map.
+    ///
+    /// A repeated key keeps its last value.
+    public init(_ entries: some Sequence<(CBORValue, CBORValue)>) {
+        for (key, value) in entries { self[key] = value }
+    }
+
     /// Number of entries.
     public var count: Int { order.count }
     /// True if the map has no entries.
@@ -57,7 +64,5 @@ extension CBORMap: ExpressibleByDictionaryLiteral {
     /// Creates a map.
     ///
     /// A repeated key keeps its last value.
-    public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) {
-        for (key, value) in elements { self[key] = value }
-    }
+    public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) { self.init(elements) }
 }

@@ -62,33 +62,18 @@ extension CBORValue: Hashable {
         }
     }
 
-    /// Hashes kind and content; texts by their bytes.
+    /// Hashes the content; texts by their bytes.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .unsigned(let value):
-            hasher.combine(0)
-            hasher.combine(value)
-        case .negative(let value):
-            hasher.combine(1)
-            hasher.combine(value)
-        case .bytes(let value):
-            hasher.combine(2)
-            hasher.combine(value)
-        case .text(let value):
-            hasher.combine(3)
-            hasher.combine(Array(value.utf8))
-        case .array(let value):
-            hasher.combine(4)
-            hasher.combine(value)
-        case .map(let value):
-            hasher.combine(5)
-            hasher.combine(value)
+        case .unsigned(let value): hasher.combine(value)
+        case .negative(let value): hasher.combine(~value)
+        case .bytes(let value): hasher.combine(value)
+        case .text(let value): hasher.combine(Array(value.utf8))
+        case .array(let value): hasher.combine(value)
+        case .map(let value): hasher.combine(value)
         case .boolean(let value): hasher.combine(value)
-        case .null: hasher.combine(6)
-        case .undefined: hasher.combine(7)
-        case .float(let value):
-            hasher.combine(8)
-            hasher.combine(value)
+        case .null, .undefined: break
+        case .float(let value): hasher.combine(value)
         }
     }
 }
@@ -134,9 +119,5 @@ extension CBORValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, Ex
     /// Creates a map.
     ///
     /// A repeated key keeps its last value.
-    public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) {
-        var map = CBORMap()
-        for (key, value) in elements { map[key] = value }
-        self = .map(map)
-    }
+    public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) { self = .map(CBORMap(elements)) }
 }

@@ -53,11 +53,8 @@ extension ExplainedFailure {
 
     private var cut: (message: String, remedy: String?) {
         let bytes = Array(sentence.utf8)
-        guard
-            let cut = bytes.indices.dropLast().first(where: { bytes[$0] == UInt8(ascii: ";") && bytes[$0 + 1] == 0x20 })
-        else { return (sentence, nil) }
-        return (
-            String(decoding: bytes[..<cut], as: UTF8.self), String(decoding: bytes[(cut + 2)...], as: UTF8.self)
-        )
+        guard let cut = bytes.firstRange(of: Array("; ".utf8)) else { return (sentence, nil) }
+        let remedy = String(decoding: bytes[cut.upperBound...], as: UTF8.self)
+        return (String(decoding: bytes[..<cut.lowerBound], as: UTF8.self), remedy)
     }
 }

@@ -18,6 +18,26 @@ public enum StandardStreams {
     }
 }
 
+/// Standard input.
+package enum StandardInput {
+    /// Reads one line without its line feed, byte by byte, so that nothing behind the line is consumed.
+    ///
+    /// - Parameter limit: Maximum number of bytes; the rest of a longer line stays unread.
+    /// - Returns: The line; `nil` at the end of the input.
+    package static func line(atMost limit: Int) -> [UInt8]? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count < limit {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return line.isEmpty ? nil : line }
+            if byte == UInt8(ascii: "\n") { break }
+            line.append(byte)
+        }
+        return line
+    }
+}
+
 /// Standard output, for results.
 public enum StandardOutput {
     /// Writes text as it is; not for text of a peer.
@@ -93,7 +113,7 @@ public enum StandardError {
 
 /// Writes all bytes; returns `false` if that failed.
 @discardableResult
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var written = 0
     while written < bytes.count {
         let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -63,17 +63,19 @@ public struct RelayEndpoint: Sendable {
 
     /// Returns the host and port to connect to for the relay's host or one that it redirects to.
     func target(of host: String) -> Target {
-        for override in network.connectTo {
-            guard let (target, port) = override.target(for: host, port: Self.port) else { continue }
-            return Target(host: target, port: port, isOverridden: override.toHost != nil)
-        }
-        return Target(host: host, port: Self.port, isOverridden: false)
+        let override = override(of: host)
+        let (target, port) = override?.target(for: host, port: Self.port) ?? (host, Self.port)
+        return Target(host: target, port: port, isOverridden: override?.toHost != nil)
     }
 
     /// Returns the name of a host for error messages, with the override that applies to it.
     func displayName(of host: String) -> String {
-        guard network.connectTo.contains(where: { $0.target(for: host, port: Self.port) != nil }) else { return host }
+        guard override(of: host) != nil else { return host }
         let target = target(of: host)
         return "\(host) (by --connect-to \(HostPort(host: target.host, port: target.port)))"
+    }
+
+    private func override(of host: String) -> ConnectTo? {
+        network.connectTo.first { $0.target(for: host, port: Self.port) != nil }
     }
 }

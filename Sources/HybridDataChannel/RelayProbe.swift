@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCaBLE
+internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -105,9 +106,7 @@ extension RelayProbe.Host {
 
 /// The date format `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7); obsolete formats are not read.
 enum HTTPDate {
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// Returns seconds since 1970; `nil` if the text has another form.
     static func seconds(_ text: String) -> Int? {
@@ -128,10 +127,7 @@ enum HTTPDate {
     }
 
     private static func number(_ text: Substring, _ digits: Int, _ range: ClosedRange<Int>) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text)
-        else {
-            return nil
-        }
-        return range.contains(value) ? value : nil
+        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text).flatMap { range.contains($0) ? $0 : nil }
     }
 }

@@ -27,6 +27,3 @@ final class SecretRequest {
         context.write(NIOAny(bytes), promise: written)
     }
 }
-
-@available(*, unavailable)
-extension SecretRequest: Sendable {}

@@ -15,14 +15,12 @@ public struct TunnelError: ExplainedFailure, Hashable {
     /// Code of the close frame (RFC 6455 §7.4) that ended the tunnel, if one did.
     public private(set) var closeCode: UInt16?
 
-    private init(_ code: String, _ status: ExitStatus, _ sentence: String) {
+    private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable) {
         (self.code, self.status, self.sentence) = (code, status, sentence)
     }
-}
 
-// MARK: - The connection to the relay
+    // MARK: The connection to the relay
 
-extension TunnelError {
     /// Steps of opening a tunnel.
     public enum Stage: String, Sendable {
         /// Name resolution and TCP.
@@ -35,77 +33,66 @@ extension TunnelError {
 
     /// The relay's name cannot be resolved.
     public static func hostNotFound(_ host: String) -> Self {
-        Self(
-            "relay-host-not-found",
-            .unavailable,
-            "the relay \(host) has no address; check the network and the tunnel domain"
-        )
+        Self("relay-host-not-found", "the relay \(host) has no address; check the network and the tunnel domain")
     }
     /// The relay's host rejects the TCP connection.
     public static func connectionRefused(_ host: String) -> Self {
-        Self(
-            "relay-connection-refused",
-            .unavailable,
-            "the relay \(host) refused the connection; check that it is running"
-        )
+        Self("relay-connection-refused", "the relay \(host) refused the connection; check that it is running")
     }
     /// The network does not reach the relay; `reason` is the system's text.
     public static func unreachable(host: String, reason: String) -> Self {
-        Self("relay-unreachable", .unavailable, "the relay \(host) can't be reached (\(reason)); check the network")
+        Self("relay-unreachable", "the relay \(host) can't be reached (\(reason)); check the network")
     }
     /// A step timed out.
     public static func timedOut(host: String, _ stage: Stage) -> Self {
-        Self("relay-timed-out", .temporary, "the relay \(host) did not answer in time (\(stage.rawValue)); try again")
+        Self(
+            "relay-timed-out",
+            "the relay \(host) did not answer in time (\(stage.rawValue)); try again",
+            status: .temporary
+        )
     }
     /// The relay, or a machine on the path to it, closed the connection during a step.
     public static func disconnected(host: String, _ stage: Stage) -> Self {
         Self(
             "relay-hung-up",
-            .temporary,
             stage == .securing
                 ? "\(host) closed the connection before TLS began; the relay may be overloaded, or the network may "
                     + "block it"
-                : "\(host) closed the connection without an answer; check that it is a tunnel relay"
+                : "\(host) closed the connection without an answer; check that it is a tunnel relay",
+            status: .temporary
         )
     }
-}
 
-// MARK: - The proxy, named by host and port
+    // MARK: The proxy, named by host and port
 
-extension TunnelError {
     /// A variable names no proxy that can be used; its value is not shown.
     public static func proxySettingUnusable(variable: String, why: ProxySettingError) -> Self {
-        Self("proxy-setting-unusable", .configuration, "\(variable) \(why.complaint)")
+        Self("proxy-setting-unusable", "\(variable) \(why.complaint)", status: .configuration)
     }
     /// The proxy's name cannot be resolved.
     public static func proxyNotFound(_ proxy: String) -> Self {
-        Self("proxy-host-not-found", .unavailable, "the proxy \(proxy) has no address; check HTTPS_PROXY")
+        Self("proxy-host-not-found", "the proxy \(proxy) has no address; check HTTPS_PROXY")
     }
     /// The proxy's host rejects the TCP connection.
     public static func proxyConnectionRefused(_ proxy: String) -> Self {
-        Self("proxy-connection-refused", .unavailable, "the proxy \(proxy) refused the connection; check HTTPS_PROXY")
+        Self("proxy-connection-refused", "the proxy \(proxy) refused the connection; check HTTPS_PROXY")
     }
     /// The network does not reach the proxy; `reason` is the system's text.
     public static func proxyUnreachable(proxy: String, reason: String) -> Self {
-        Self(
-            "proxy-unreachable",
-            .unavailable,
-            "the proxy \(proxy) can't be reached (\(reason)); check the network and HTTPS_PROXY"
-        )
+        Self("proxy-unreachable", "the proxy \(proxy) can't be reached (\(reason)); check the network and HTTPS_PROXY")
     }
     /// The proxy did not answer in time.
     public static func proxySilent(_ proxy: String) -> Self {
         Self(
             "proxy-silent",
-            .temporary,
-            "the proxy \(proxy) did not answer in time; try again, or connect without it"
+            "the proxy \(proxy) did not answer in time; try again, or connect without it",
+            status: .temporary
         )
     }
     /// The proxy closed the connection before it answered.
     public static func proxyDisconnected(_ proxy: String) -> Self {
         Self(
             "proxy-hung-up",
-            .unavailable,
             "the proxy \(proxy) closed the connection before it answered; check that it is an HTTP proxy"
         )
     }
@@ -113,7 +100,6 @@ extension TunnelError {
     public static func proxyWantsAuthentication(_ proxy: String) -> Self {
         Self(
             "proxy-wants-authentication",
-            .unavailable,
             "the proxy \(proxy) requires a user and a password; put them into HTTPS_PROXY: "
                 + "http://USER:PASSWORD@HOST:PORT"
         )
@@ -122,7 +108,6 @@ extension TunnelError {
     public static func proxyRefusesAuthentication(_ proxy: String) -> Self {
         Self(
             "proxy-refuses-authentication",
-            .unavailable,
             "the proxy \(proxy) rejected the user and password in HTTPS_PROXY; check them and their percent-encoding"
         )
     }
@@ -130,28 +115,20 @@ extension TunnelError {
     public static func proxyRefused(proxy: String, status: Int) -> Self {
         Self(
             "proxy-refused",
-            .unavailable,
             "the proxy \(proxy) does not allow the connection to the relay (HTTP status \(status)); ask its operator"
         )
     }
     /// The proxy's answer breaks the protocol; `how` says in which way.
     public static func proxyMisbehaved(proxy: String, how: String) -> Self {
-        Self(
-            "proxy-misbehaved",
-            .unavailable,
-            "the proxy \(proxy) broke the protocol: \(how); check that it is an HTTP proxy"
-        )
+        Self("proxy-misbehaved", "the proxy \(proxy) broke the protocol: \(how); check that it is an HTTP proxy")
     }
-}
 
-// MARK: - TLS
+    // MARK: TLS
 
-extension TunnelError {
     /// No trusted authority signed the relay's certificate; `issuer` is the name of the issuer that it claims.
     public static func certificateNotTrusted(host: String, issuer: String?) -> Self {
         Self(
             "certificate-not-trusted",
-            .unavailable,
             issuer.map {
                 "the certificate for \(host) is not trusted: it was issued by \"\($0)\"; if that is your own authority, "
                     + "or that of a network that intercepts TLS and that you trust, name its certificate with --cacert"
@@ -162,7 +139,6 @@ extension TunnelError {
     public static func certificateSelfSigned(host: String) -> Self {
         Self(
             "certificate-self-signed",
-            .unavailable,
             "the certificate for \(host) is not trusted: it is self-signed; if the relay is your own, name the "
                 + "certificate with --cacert"
         )
@@ -171,72 +147,51 @@ extension TunnelError {
     public static func certificateExpired(host: String) -> Self {
         Self(
             "certificate-expired",
-            .unavailable,
             "the certificate for \(host) has expired; check this computer's clock, or contact the relay's operator"
         )
     }
     /// The relay's certificate is not valid yet, by this computer's clock.
     public static func certificateNotYetValid(host: String) -> Self {
-        Self(
-            "certificate-not-yet-valid",
-            .unavailable,
-            "the certificate for \(host) is not valid yet; check this computer's clock"
-        )
+        Self("certificate-not-yet-valid", "the certificate for \(host) is not valid yet; check this computer's clock")
     }
     /// The relay's certificate is for other names.
     public static func certificateForOtherHost(_ host: String) -> Self {
         Self(
             "certificate-for-other-host",
-            .unavailable,
             "the relay's certificate is not for \(host); check the tunnel domain, or contact the relay's operator"
         )
     }
     /// TLS failed for another reason; `text` is the library's.
     public static func tlsFailed(_ text: String) -> Self {
-        Self(
-            "tls-failed",
-            .unavailable,
-            "TLS with the relay failed: \(text); try again, or contact the relay's operator"
-        )
+        Self("tls-failed", "TLS with the relay failed: \(text); try again, or contact the relay's operator")
     }
     /// The file of trusted certificates cannot be used.
     public static func trustAnchorsUnusable(_ path: String) -> Self {
         Self(
             "cacert-unusable",
-            .noInput,
-            "\(path) can't be read as certificates (PEM); name another file with --cacert"
+            "\(path) can't be read as certificates (PEM); name another file with --cacert",
+            status: .noInput
         )
     }
-}
 
-// MARK: - The relay's answer
+    // MARK: The relay's answer
 
-extension TunnelError {
     /// The relay does not know the tunnel: it expired, is taken, or never existed (HTTP status 404).
     public static let tunnelNotFound = Self(
         "tunnel-not-found",
-        .temporary,
-        "the relay does not know the tunnel: it has expired or is taken; try again with a new code"
+        "the relay does not know the tunnel: it has expired or is taken; try again with a new code",
+        status: .temporary
     )
     /// The relay requires a token, or another one (HTTP status 401).
     public static let notAuthorized = Self(
         "relay-token-refused",
-        .unavailable,
         "the relay requires a valid token; name its file with --tunnel-token-file"
     )
     /// The relay is full or shutting down (HTTP status 429 or 503).
-    public static let relayBusy = Self(
-        "relay-busy",
-        .unavailable,
-        "the relay is full or shutting down; try again in a minute"
-    )
+    public static let relayBusy = Self("relay-busy", "the relay is full or shutting down; try again in a minute")
     /// The relay answered with another HTTP status.
     public static func refused(status: Int) -> Self {
-        Self(
-            "relay-refused",
-            .unavailable,
-            "the relay refused with HTTP status \(status); check that it is a tunnel relay"
-        )
+        Self("relay-refused", "the relay refused with HTTP status \(status); check that it is a tunnel relay")
     }
     /// Returns the error for an HTTP status that opens no tunnel and is not a redirection.
     static func refusal(status: UInt) -> Self {
@@ -251,7 +206,6 @@ extension TunnelError {
     public static func redirectRefused(host: String, _ why: RedirectError) -> Self {
         Self(
             "redirection-refused",
-            .unavailable,
             "\(host) redirects \(why.target), which is not followed; contact the relay's operator"
         )
     }
@@ -259,25 +213,26 @@ extension TunnelError {
     public static func tooManyRedirects(host: String) -> Self {
         Self(
             "too-many-redirections",
-            .unavailable,
             "there are too many redirections, the last by \(host); contact the operator of the first relay"
         )
     }
     /// The relay's answer breaks the protocol; `how` says in which way.
     public static func relayMisbehaved(_ how: String) -> Self {
-        Self("relay-misbehaved", .dataError, "the relay broke the protocol: \(how); check that it is a tunnel relay")
+        Self(
+            "relay-misbehaved",
+            "the relay broke the protocol: \(how); check that it is a tunnel relay",
+            status: .dataError
+        )
     }
-}
 
-// MARK: - The open tunnel
+    // MARK: The open tunnel
 
-extension TunnelError {
     /// The other end or the relay closed the tunnel with this code.
     public static func closed(code: UInt16) -> Self {
         var error = Self(
             "tunnel-closed",
-            .temporary,
-            "the tunnel was closed (code \(code)); try again with a new code"
+            "the tunnel was closed (code \(code)); try again with a new code",
+            status: .temporary
         )
         error.closeCode = code
         return error
@@ -285,20 +240,20 @@ extension TunnelError {
     /// The relay accepts no more data.
     public static let stalled = Self(
         "relay-stalled",
-        .temporary,
-        "the relay stopped accepting data; try again with a new code"
+        "the relay stopped accepting data; try again with a new code",
+        status: .temporary
     )
     /// The connection ended without a close frame.
     public static let connectionLost = Self(
         "connection-lost",
-        .temporary,
-        "the connection to the relay was lost; try again with a new code"
+        "the connection to the relay was lost; try again with a new code",
+        status: .temporary
     )
     /// A message was offered and rejected.
     public static let messageRefused = Self(
         "message-refused",
-        .dataError,
-        "a message could not be decrypted; try again with a new code"
+        "a message could not be decrypted; try again with a new code",
+        status: .dataError
     )
 }
 

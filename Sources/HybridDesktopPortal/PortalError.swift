@@ -8,38 +8,36 @@ public struct PortalError: Error, Hashable, Sendable {
     public let sentence: String
 
     /// No session bus answers.
-    public static let noSessionBus = PortalError(
-        sentence: "there is no session bus; run this inside a desktop session, or use --image"
-    )
+    public static let noSessionBus = Self("there is no session bus; run this inside a desktop session, or use --image")
     /// There is no portal on the bus, and none could be started.
-    public static let noPortal = PortalError(
-        sentence: "this desktop has no portal; install xdg-desktop-portal, or use --image with a screenshot"
+    public static let noPortal = Self(
+        "this desktop has no portal; install xdg-desktop-portal, or use --image with a screenshot"
     )
     /// The portal cannot take screenshots because the desktop's backend is missing.
-    public static let noScreenshots = PortalError(
-        sentence: "this desktop's portal takes no screenshots; install its backend (such as xdg-desktop-portal-gnome), "
+    public static let noScreenshots = Self(
+        "this desktop's portal takes no screenshots; install its backend (such as xdg-desktop-portal-gnome), "
             + "or use --image with a screenshot"
     )
     /// The user declined.
-    public static let declined = PortalError(sentence: "you did not allow the screenshot")
+    public static let declined = Self("you did not allow the screenshot")
     /// The user did not answer in time.
-    public static let timedOut = PortalError(sentence: "the screenshot was not allowed in time")
+    public static let timedOut = Self("the screenshot was not allowed in time")
     /// The task was cancelled.
-    public static let interrupted = PortalError(sentence: "interrupted")
+    public static let interrupted = Self("interrupted")
 
     /// The portal failed.
-    public static func failed(_ reason: String) -> PortalError { PortalError(sentence: "no screenshot: \(reason)") }
+    public static func failed(_ reason: String) -> PortalError { Self("no screenshot: \(reason)") }
 
-    private init(sentence: String) { self.sentence = sentence }
+    private init(_ sentence: String) { self.sentence = sentence }
 
     init(_ error: BusError) {
-        switch error.kind {
+        switch error {
         case .notReachable: self = .noSessionBus
         case .timedOut: self = .failed("the desktop's portal does not answer")
         case .disconnected: self = .failed("the session bus went away")
         case .cancelled: self = .interrupted
-        case .refused: self.init(errorName: error.name, message: error.message)
-        default: self = .failed(error.message)
+        case .refused(let name, let message): self.init(errorName: name, message: message)
+        case .malformed(let reason): self = .failed(reason)
         }
     }
 

@@ -40,19 +40,14 @@ public enum ScreenshotPortal {
         }
     }
 
-    private enum Event: Sendable {
-        case response(BusMessage)
-        case disconnected
-        case timedOut
-    }
-
     private static func take(
         over connection: BusConnection,
         within limit: Duration
     ) async throws(PortalError) -> ScreenshotFile {
         let token = token()
         let request = requestPath(of: connection.uniqueName, token)
-        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
+        let (stream, continuation) = AsyncStream<Result<BusMessage, PortalError>>
+            .makeStream(bufferingPolicy: .bufferingOldest(64))
         let rule = "type='signal',interface='\(requestInterface)',member='Response',path='\(request)'"
         do throws(BusError) {
             // Subscribed before the call, because a portal that does not ask the user answers at once.
@@ -60,9 +55,9 @@ public enum ScreenshotPortal {
                 switch event {
                 case .signal(let message):
                     if message.isSignal(requestInterface, "Response"), message.path == request {
-                        continuation.yield(.response(message))
+                        continuation.yield(.success(message))
                     }
-                case .disconnected: continuation.yield(.disconnected)
+                case .disconnected: continuation.yield(.failure(.failed("the session bus went away")))
                 }
             }
             let options = BusValue.properties([
@@ -80,7 +75,7 @@ public enum ScreenshotPortal {
         }
         let timer = Task {
             try? await Task.sleep(for: limit)
-            continuation.yield(.timedOut)
+            continuation.yield(.failure(.timedOut))
         }
         defer { timer.cancel() }
         let portal: String?
@@ -92,13 +87,12 @@ public enum ScreenshotPortal {
         }
         for await event in stream {
             switch event {
-            case .response(let message):
+            case .success(let message):
                 guard message.sender == portal else { continue }
                 return try file(of: message.body)
-            case .disconnected: throw .failed("the session bus went away")
-            case .timedOut:
+            case .failure(let error):
                 connection.send(name, request, requestInterface, "Close")
-                throw .timedOut
+                throw error
             }
         }
         connection.send(name, request, requestInterface, "Close")

@@ -38,17 +38,11 @@ public struct BrowserProgram: Sendable {
         let end = ContinuousClock.now + limit
         var failure = BrowserError.notOpened
         for command in commands {
-            let child: ChildProcess
-            do throws(BrowserError) {
-                child = try Self.start(Self.words(command, address))
-            } catch {
+            do {
+                let child = try Self.start(Self.words(command, address))
+                return try await Self.watch(child, of: command, until: end, isOpened)
+            } catch let error as BrowserError where error != .notOpened {
                 failure = error
-                continue
-            }
-            switch try await Self.watch(child, until: end, isOpened) {
-            case .opened: return
-            case .failed(let status): failure = .failed(program: command[0], status: status)
-            case .timedOut: throw BrowserError.notOpened
             }
         }
         throw failure
@@ -61,23 +55,19 @@ public struct BrowserProgram: Sendable {
         return filled == command ? command + [address] : filled
     }
 
-    private enum Outcome {
-        case opened
-        case failed(status: Int32)
-        case timedOut
-    }
-
+    /// Returns when the page is opened.
     private static func watch(
         _ child: ChildProcess,
+        of command: [String],
         until end: ContinuousClock.Instant,
         _ isOpened: @Sendable () -> Bool
-    ) async throws -> Outcome {
-        while true {
-            if isOpened() { return .opened }
+    ) async throws {
+        while !isOpened() {
             if let status = child.poll()?.shellStatus, status != 0 {
-                return isOpened() ? .opened : .failed(status: status)
+                guard isOpened() else { throw BrowserError.failed(program: command[0], status: status) }
+                return
             }
-            guard ContinuousClock.now < end else { return .timedOut }
+            guard ContinuousClock.now < end else { throw BrowserError.notOpened }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

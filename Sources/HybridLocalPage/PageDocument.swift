@@ -8,25 +8,39 @@ struct PageDocument {
     /// The value of `Content-Security-Policy`.
     let policy: String
 
+    private init(head: String, body: String, policy: String) {
+        text = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="color-scheme" content="light dark">
+            <title>Use your phone</title>
+            <link rel="icon" href="data:,">
+            \(head)
+            </head>
+            <body>
+            \(body)
+            </body>
+            </html>
+
+            """
+        let general = "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        self.policy = "default-src 'none'; \(policy)\(general)"
+    }
+
     /// Returns the page with the code and the progress.
     ///
     /// - Parameter nonce: The nonce of this response; browsers ignore scripts and styles without it.
     static func live(nonce: String) -> PageDocument {
         PageDocument(
-            text: """
-                <!doctype html>
-                <html lang="en">
-                <head>
-                <meta charset="utf-8">
+            head: """
                 <meta name="viewport" content="width=device-width, initial-scale=1">
-                <meta name="color-scheme" content="light dark">
-                <title>Use your phone</title>
-                <link rel="icon" href="data:,">
                 <style nonce="\(nonce)">
                 \(String(decoding: PackageResources.page_css, as: UTF8.self))
                 </style>
-                </head>
-                <body>
+                """,
+            body: """
                 <main>
                 <h1 id="heading">Use your phone</h1>
                 <p id="warning" class="warning" role="note" hidden></p>
@@ -52,37 +66,17 @@ struct PageDocument {
                 <script nonce="\(nonce)">
                 \(String(decoding: PackageResources.page_js, as: UTF8.self))
                 </script>
-                </body>
-                </html>
-
                 """,
-            policy: """
-                default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; connect-src 'self'; \
-                img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
-                """
+            policy: "script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; connect-src 'self'; "
         )
     }
 
     /// Returns the document that goes on to the page at once, so that no address with the token stays in the history.
     static func forwarding() -> PageDocument {
         PageDocument(
-            text: """
-                <!doctype html>
-                <html lang="en">
-                <head>
-                <meta charset="utf-8">
-                <meta name="color-scheme" content="light dark">
-                <meta http-equiv="refresh" content="0;url=/">
-                <title>Use your phone</title>
-                <link rel="icon" href="data:,">
-                </head>
-                <body><p><a href="/">Go on</a></p></body>
-                </html>
-
-                """,
-            policy: """
-                default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
-                """
+            head: #"<meta http-equiv="refresh" content="0;url=/">"#,
+            body: #"<p><a href="/">Go on</a></p>"#,
+            policy: ""
         )
     }
 }

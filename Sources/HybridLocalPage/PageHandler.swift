@@ -3,16 +3,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// A part of an event stream.
-enum StreamPart: Sendable {
-    case message(ByteBuffer)
-    case end
-}
-
 /// One connection: a request, then one response or an event stream.
-final class PageHandler: ChannelDuplexHandler {
+final class PageHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundIn = StreamPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private let server: PageServer
@@ -81,13 +74,6 @@ final class PageHandler: ChannelDuplexHandler {
 
     private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {
         context.write(Self.wrapOutboundOut(part), promise: nil)
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        switch Self.unwrapOutboundIn(data) {
-        case .message(let bytes): context.write(Self.wrapOutboundOut(.body(.byteBuffer(bytes))), promise: promise)
-        case .end: context.write(Self.wrapOutboundOut(.end(nil)), promise: promise)
-        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -44,24 +44,21 @@ public enum PageStage: Equatable, Sendable {
     /// The ceremony failed or was cancelled.
     case failed(cause: String, remedy: String)
 
-    var name: String {
+    /// The name, and the members of an event that this stage alone has.
+    var event: (name: String, members: [(String, JSONText)]) {
         switch self {
-        case .preparing: "preparing"
-        case .scan: "scan"
-        case .found: "found"
-        case .connecting: "connecting"
-        case .confirm: "confirm"
-        case .done: "done"
-        case .failed: "failed"
+        case .preparing: ("preparing", [])
+        case .scan(let code):
+            ("scan", [("code", .object([("side", .number(code.svgSide)), ("path", .string(code.svgPath()))]))])
+        case .found: ("found", [])
+        case .connecting(let host): ("connecting", [("host", .string(host))])
+        case .confirm: ("confirm", [])
+        case .done: ("done", [])
+        case .failed(let cause, let remedy): ("failed", [("cause", .string(cause)), ("remedy", .string(remedy))])
         }
     }
 
-    var isLast: Bool {
-        switch self {
-        case .done, .failed: true
-        default: false
-        }
-    }
+    var isLast: Bool { if case .failed = self { true } else { self == .done } }
 }
 
 /// The content of the page.
@@ -97,22 +94,14 @@ struct PageProgress {
 
     /// Returns an event of an event stream, in UTF-8.
     func message(at now: ContinuousClock.Instant) -> [UInt8] {
+        let (name, stageMembers) = stage.event
         var members: [(String, JSONText)] = [
             ("site", .string(subject.site)), ("operation", .string(subject.operation.rawValue)),
-            ("stage", .string(stage.name)), ("elapsed", .number(Self.milliseconds(now - began))),
+            ("stage", .string(name)), ("elapsed", .number(Self.milliseconds(now - began))),
             ("stageElapsed", .number(Self.milliseconds(now - stageBegan))),
         ]
         if let warning { members.append(("warning", .string(warning))) }
-        switch stage {
-        case .scan(let code):
-            let image: [(String, JSONText)] = [("side", .number(code.svgSide)), ("path", .string(code.svgPath()))]
-            members.append(("code", .object(image)))
-        case .connecting(let host): members.append(("host", .string(host)))
-        case .failed(let cause, let remedy):
-            members += [("cause", .string(cause)), ("remedy", .string(remedy))]
-        case .preparing, .found, .confirm, .done: break
-        }
-        return Array("data: \(JSONText.object(members))\n\n".utf8)
+        return Array("data: \(JSONText.object(members + stageMembers))\n\n".utf8)
     }
 
     private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }

@@ -3,7 +3,7 @@
 internal import Glibc
 public import HybridPrimitives
 internal import HybridThreads
-public import NIOCore
+internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
@@ -32,8 +32,9 @@ public final class PageServer: Sendable {
     private struct State {
         var responder: PageResponder
         var progress: PageProgress
-        var viewers = PageViewers()
         var streams: [ObjectIdentifier: any Channel] = [:]
+        /// The number of streams that ended.
+        var departures = 0
         var connections = 0
         /// The number of connections whose owner is still being looked up.
         var unidentified = 0
@@ -54,8 +55,8 @@ public final class PageServer: Sendable {
     /// Starts a server on a port of 127.0.0.1 that the system chooses.
     ///
     /// - Throws: ``PageError``.
-    public static func start(_ subject: PageSubject, limits: PageLimits = PageLimits()) async throws -> PageServer {
-        try await start(subject, limits: limits, owner: SocketOwner.user)
+    public static func start(_ subject: PageSubject) async throws -> PageServer {
+        try await start(subject, limits: PageLimits(), owner: SocketOwner.user)
     }
 
     /// Returns the ID of the user whose socket has the first address and is connected to the second; may block.
@@ -81,19 +82,15 @@ public final class PageServer: Sendable {
         } catch {
             throw PageError.noPort("\(error)")
         }
-        let started = PageServer(subject, port: listener.localAddress?.port ?? 0, listener, limits, owner)
+        let started = PageServer(subject, listener, limits, owner)
         server.withLock { $0 = started }
         listener.closeFuture.whenComplete { _ in server.withLock { $0 = nil } }
         return started
     }
 
-    private init(
-        _ subject: PageSubject,
-        port: Int,
-        _ listener: any Channel,
-        _ limits: PageLimits,
-        _ owner: @escaping OwnerLookup
-    ) {
+    private init(_ subject: PageSubject, _ listener: any Channel, _ limits: PageLimits, _ owner: @escaping OwnerLookup)
+    {
+        let port = listener.localAddress?.port ?? 0
         let token = PageKey()
         let responder = PageResponder(port: port, token: token, cookie: PageKey(), maximumStreams: limits.streams)
         address = PageAddress(origin: responder.origin, token: token)
@@ -125,7 +122,7 @@ public final class PageServer: Sendable {
         let timeout = limits.closeTimeout
         for stream in streams {
             stream.eventLoop.execute {
-                stream.writeAndFlush(StreamPart.end).whenComplete { _ in stream.close(promise: nil) }
+                stream.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in stream.close(promise: nil) }
                 stream.eventLoop.scheduleTask(in: timeout) { stream.close(promise: nil) }
             }
         }
@@ -147,7 +144,7 @@ public final class PageServer: Sendable {
     private static func send(_ message: ByteBuffer, to stream: any Channel) {
         stream.eventLoop.execute {
             guard stream.isWritable else { return stream.close(promise: nil) }
-            stream.writeAndFlush(StreamPart.message(message), promise: nil)
+            stream.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(message)), promise: nil)
         }
     }
 }
@@ -204,7 +201,6 @@ extension PageServer {
     func addStream(_ channel: any Channel) {
         state.withLock { state in
             guard !state.isEnded else { return channel.eventLoop.execute { channel.close(promise: nil) } }
-            state.viewers.join()
             state.streams[ObjectIdentifier(channel)] = channel
             Self.send(ByteBuffer(bytes: state.progress.message(at: .now)), to: channel)
         }
@@ -212,13 +208,15 @@ extension PageServer {
 
     /// Removes an event stream; if it was the last and none follows in time, the page counts as closed.
     func removeStream(_ channel: any Channel) {
-        let departure = state.withLock { state -> PageViewers.Departure? in
+        let departure = state.withLock { state -> Int? in
             guard state.streams.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return nil }
-            return state.viewers.leave()
+            state.departures += 1
+            return state.departures
         }
         guard let departure else { return }
         channel.eventLoop.scheduleTask(in: limits.reconnectTimeout) {
-            let isClosed = self.state.withLock { !$0.isEnded && $0.viewers.isStillEmpty(since: departure) }
+            // A later end of a stream starts the time anew.
+            let isClosed = self.state.withLock { !$0.isEnded && $0.streams.isEmpty && $0.departures == departure }
             if isClosed { self.abandon(.closed) }
         }
     }
@@ -229,52 +227,22 @@ extension PageServer {
     }
 }
 
-/// A count of event streams, independent of clocks.
-struct PageViewers {
-    /// The moment at which the last stream ended.
-    struct Departure: Equatable, Sendable {
-        fileprivate let number: Int
-    }
-
-    private var streams = 0
-    private var departures = 0
-
-    /// Counts a new stream.
-    mutating func join() { streams += 1 }
-
-    /// Counts the end of a stream; returns the departure if it was the last.
-    mutating func leave() -> Departure? {
-        streams -= 1
-        guard streams == 0 else { return nil }
-        departures += 1
-        return Departure(number: departures)
-    }
-
-    /// Returns true if there was no stream since a departure.
-    ///
-    /// A stream in between starts the time anew.
-    func isStillEmpty(since departure: Departure) -> Bool { streams == 0 && departure.number == departures }
-}
-
 /// Limits of the page's server.
-public struct PageLimits: Sendable {
+struct PageLimits: Sendable {
     /// The greatest number of connections; further ones are closed.
-    public var connections = 16
+    var connections = 16
     /// The greatest number of event streams; each tab has one.
-    public var streams = 4
+    var streams = 4
     /// The greatest number of bytes that a connection may send.
     ///
     /// Browsers send this address the cookies of all ports, hence so many.
-    public var requestBytes = 16384
+    var requestBytes = 16384
     /// The time for a complete request and for reading its response.
-    public var requestTimeout = TimeAmount.seconds(5)
+    var requestTimeout = TimeAmount.seconds(5)
     /// The time without an event stream, after there was one, until the page counts as closed.
-    public var reconnectTimeout = TimeAmount.seconds(3)
+    var reconnectTimeout = TimeAmount.seconds(3)
     /// The time for reading the last event.
-    public var closeTimeout = TimeAmount.seconds(1)
-
-    /// Creates the default limits.
-    public init() {}
+    var closeTimeout = TimeAmount.seconds(1)
 }
 
 /// A reason of the page for which its ceremony must end.

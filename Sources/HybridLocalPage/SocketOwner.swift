@@ -10,28 +10,22 @@ internal import NIOCore
 /// that are connected to IPv4 addresses).
 enum SocketOwner {
     /// The two ports of a connection on 127.0.0.1.
-    struct Connection: Equatable, Sendable {
-        let client: Int
-        let server: Int
-    }
+    typealias Connection = (client: Int, server: Int)
 
-    private static let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+    private static let (table, table6) = ("/proc/net/tcp", "/proc/net/tcp6")
     /// The greatest number of bytes read; a busy system has some thousand sockets of about 150 bytes each.
     private static let maximumBytes = 64 << 20
 
     /// True if the system lists owners.
-    static var isAvailable: Bool { access(tables[0], R_OK) == 0 }
+    static var isAvailable: Bool { access(table, R_OK) == 0 }
 
     /// Returns the user ID; `nil` for a socket that is closed, is not of 127.0.0.1, or can't be looked up.
     static func user(of client: SocketAddress, connectedTo server: SocketAddress) -> UInt32? {
         guard client.ipAddress == "127.0.0.1", server.ipAddress == "127.0.0.1", let clientPort = client.port,
             let serverPort = server.port
         else { return nil }
-        let connection = Connection(client: clientPort, server: serverPort)
-        for table in tables {
-            if let user = search(table, for: connection) { return user }
-        }
-        return nil
+        let connection = (client: clientPort, server: serverPort)
+        return search(table, for: connection) ?? search(table6, for: connection)
     }
 
     private static func search(_ path: String, for connection: Connection) -> UInt32? {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
+internal import HybridPrimitives
 internal import HybridThreads
 
 /// One connection to a pinentry program, from the greeting to `BYE`.
@@ -18,6 +19,17 @@ final class Conversation {
         var secret = PinentrySecret()
         /// True if the program itself asked twice and compared.
         var wasRepeated = false
+
+        /// Returns the user's answer to a prompt.
+        func answer() throws(PinentryError) -> ConfirmAnswer {
+            switch code {
+            case 0: return .yes
+            case AssuanLine.Code.notConfirmed: return .no
+            case AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled: return .cancelled
+            case AssuanLine.Code.timedOut: throw .timedOut
+            case let code: throw .promptFailed(code: code)
+            }
+        }
     }
 
     private let process: PinentryProcess
@@ -30,16 +42,11 @@ final class Conversation {
         self.process = try PinentryProcess(program: program)
         self.waker = waker
         self.limits = limits
-        let greeting: Response
-        do {
-            greeting = try response(within: limits.greeting)
-        } catch {
-            switch error {
-            case .exited, .timedOut: throw .didNotStart(program)
-            default: throw error
-            }
+        do throws(PinentryError) {
+            guard try response(within: limits.greeting).code == 0 else { throw .didNotStart(program) }
+        } catch .exited, .timedOut {
+            throw .didNotStart(program)
         }
-        guard greeting.code == 0 else { throw .didNotStart(program) }
     }
 
     /// Sends `BYE` and waits until the program exits.
@@ -98,22 +105,14 @@ final class Conversation {
         into secret: PinentrySecret
     ) throws(PinentryError) -> (AssuanLine.Reply, fits: Bool) {
         while true {
-            do {
-                let read = try reader.next { line -> (AssuanLine.Reply, Bool) in
-                    let reply = AssuanLine.parse(line)
-                    guard reply == .data else { return (reply, true) }
-                    return (reply, secret.append(UnsafeRawBufferPointer(rebasing: line.dropFirst(2))))
-                }
-                if let read { return read }
-                try waitForMore(before: deadline)
-                try reader.fill(from: process.descriptor)
-            } catch let failure as LineReader.Failure {
-                throw failure == .tooLong ? .protocolViolation : closed
-            } catch let error as PinentryError {
-                throw error
-            } catch {
-                throw .exited
+            let read = try reader.next { line -> (AssuanLine.Reply, Bool) in
+                let reply = AssuanLine.parse(line)
+                guard reply == .data else { return (reply, true) }
+                return (reply, secret.append(UnsafeRawBufferPointer(rebasing: line.dropFirst(2))))
             }
+            if let read { return read }
+            try waitForMore(before: deadline)
+            guard try reader.fill(from: process.descriptor) else { throw closed }
         }
     }
 
@@ -147,5 +146,43 @@ final class Conversation {
             guard count > 0 else { throw closed }
             rest = rest.dropFirst(count)
         }
+    }
+}
+
+/// Reads lines from the program into memory that is wiped, because any line may contain the PIN.
+final class LineReader {
+    private let storage = SecretBytes(count: AssuanLine.maximumReceived + 1)
+    private var count = 0
+
+    /// Calls `body` with the next complete line, without its line end, and removes the line.
+    ///
+    /// - Returns: The result of `body`; `nil` if more bytes must be read first.
+    /// - Throws: ``PinentryError/protocolViolation`` if the line is too long.
+    func next<Value>(_ body: (UnsafeRawBufferPointer) -> Value) throws(PinentryError) -> Value? {
+        let buffer = storage.memory
+        guard let end = buffer[..<count].firstIndex(of: UInt8(ascii: "\n")) else {
+            if count > AssuanLine.maximumReceived { throw .protocolViolation }
+            return nil
+        }
+        let hasReturn = end > 0 && buffer[end - 1] == UInt8(ascii: "\r")
+        let value = body(UnsafeRawBufferPointer(rebasing: buffer[..<(hasReturn ? end - 1 : end)]))
+        let rest = count - end - 1
+        if let base = buffer.baseAddress { memmove(base, base + end + 1, rest) }
+        SecretBytes.wipe(UnsafeMutableRawBufferPointer(rebasing: buffer[rest..<count]))
+        count = rest
+        return value
+    }
+
+    /// Reads the available bytes; call it when `poll` reports the descriptor as readable.
+    ///
+    /// - Returns: False at the end of the output.
+    func fill(from descriptor: CInt) throws(PinentryError) -> Bool {
+        let room = storage.memory[count...]
+        guard !room.isEmpty else { throw .protocolViolation }
+        let length = read(descriptor, UnsafeMutableRawBufferPointer(rebasing: room).baseAddress, room.count)
+        if length < 0, errno == EINTR || errno == EAGAIN { return true }
+        guard length > 0 else { return false }
+        count += length
+        return true
     }
 }

@@ -29,46 +29,56 @@ public struct Pinentry: Sendable {
 
     /// Path of the program.
     public let program: String
-    private let terminal: @Sendable () -> Terminal
+    /// Time for the user to answer each prompt.
+    public var timeout: Duration
+    private let title: String
+    private let environment: [String: String]
     private let limits: Limits
 
     /// Creates prompts of the given program.
     ///
-    /// - Parameter program: A path, a name to look up in `PATH`, or `nil` for the first of `pinentry`,
-    ///   `pinentry-curses` and `pinentry-tty`.
+    /// - Parameters:
+    ///   - program: A path, a name to look up in `PATH`, or `nil` for the first of `pinentry`, `pinentry-curses` and
+    ///     `pinentry-tty`.
+    ///   - title: Title of the windows.
+    ///   - timeout: Time for the user to answer each prompt.
     /// - Throws: ``PinentryError/notFound(_:)``.
-    public init(program: String? = nil) throws(PinentryError) {
-        try self.init(program: program, environment: Self.environment, limits: Limits())
+    public init(program: String? = nil, title: String = "", timeout: Duration = .seconds(60)) throws(PinentryError) {
+        try self.init(program, title, timeout, environment: Self.environment, limits: Limits())
     }
 
-    init(program: String?, environment: [String: String], limits: Limits) throws(PinentryError) {
+    init(
+        _ program: String?,
+        _ title: String = "",
+        _ timeout: Duration = .seconds(60),
+        environment: [String: String],
+        limits: Limits
+    ) throws(PinentryError) {
         self.program = try PinentryProgram.find(program, environment: environment)
-        self.terminal = { Terminal(environment: environment) }
+        self.title = title
+        self.timeout = timeout
+        self.environment = environment
         self.limits = limits
     }
 
     /// Asks for an existing PIN.
     ///
     /// - Parameters:
-    ///   - title: Title of the window.
     ///   - description: Purpose of the PIN; line feeds are kept.
     ///   - prompt: Label of the field.
     ///   - error: Complaint about the previous attempt.
-    ///   - timeout: Time for the user to answer.
     /// - Returns: The input, which may be empty.
     /// - Throws: ``PinentryError``.
     public func getPIN(
-        title: String,
         description: String,
         prompt: String,
-        error: String? = nil,
-        timeout: Duration
+        error: String? = nil
     ) async throws(PinentryError) -> PinentrySecret {
-        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+        try await run(description) { conversation, description throws(PinentryError) in
             try conversation.setRequired("SETDESC", description)
             try conversation.set("SETPROMPT", prompt)
             try conversation.set("SETERROR", error)
-            return try requestPIN(conversation, timeout).secret
+            return try requestPIN(conversation).secret
         }
     }
 
@@ -77,20 +87,16 @@ public struct Pinentry: Sendable {
     /// Some programs ask for the repetition themselves; with others, a second prompt does.
     ///
     /// - Parameters:
-    ///   - title: Title of the window.
     ///   - description: Purpose of the PIN.
     ///   - texts: Labels and the complaint about unequal inputs.
-    ///   - timeout: Time for each answer.
     ///   - complaint: Returns the complaint about an input, or `nil` to accept it.
     /// - Throws: ``PinentryError``; ``PinentryError/tooManyTries`` after the fifth.
     public func getNewPIN(
-        title: String,
         description: String,
-        texts: NewPINTexts = NewPINTexts(),
-        timeout: Duration,
+        texts: NewPINTexts = .pin,
         complaint: @escaping @Sendable (PinentrySecret) -> String?
     ) async throws(PinentryError) -> PinentrySecret {
-        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+        try await run(description) { conversation, description throws(PinentryError) in
             var error: String?
             for _ in 0..<5 {
                 try conversation.setRequired("SETDESC", description)
@@ -98,12 +104,12 @@ public struct Pinentry: Sendable {
                 try conversation.set("SETREPEAT", texts.repeatPrompt)
                 try conversation.set("SETREPEATERROR", texts.mismatch)
                 try conversation.set("SETERROR", error)
-                let first = try requestPIN(conversation, timeout)
+                let first = try requestPIN(conversation)
                 error = complaint(first.secret)
                 guard error == nil else { continue }
                 if first.wasRepeated { return first.secret }
                 try conversation.set("SETPROMPT", texts.repeatPrompt)
-                let second = try requestPIN(conversation, timeout)
+                let second = try requestPIN(conversation)
                 if first.secret.matches(second.secret) { return first.secret }
                 error = texts.mismatch
             }
@@ -114,70 +120,42 @@ public struct Pinentry: Sendable {
     /// Asks a question that has two or three buttons.
     ///
     /// - Parameters:
-    ///   - title: Title of the window.
     ///   - description: The question; line feeds are kept.
     ///   - ok: Label of the button for ``ConfirmAnswer/yes``.
     ///   - notOK: Label of the button for ``ConfirmAnswer/no``; without it there are two buttons.
     ///   - cancel: Label of the button for ``ConfirmAnswer/cancelled``.
-    ///   - timeout: Time for the user to answer.
     /// - Throws: ``PinentryError``.
     public func confirm(
-        title: String,
         description: String,
         ok: String,
         notOK: String? = nil,
-        cancel: String,
-        timeout: Duration
+        cancel: String
     ) async throws(PinentryError) -> ConfirmAnswer {
-        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+        try await run(description) { conversation, description throws(PinentryError) in
             try conversation.setRequired("SETDESC", description)
             try conversation.set("SETOK", ok)
             try conversation.set("SETNOTOK", notOK)
             try conversation.set("SETCANCEL", cancel)
-            let response = try conversation.send("CONFIRM", within: timeout + limits.grace)
-            switch response.code {
-            case 0: return .yes
-            case AssuanLine.Code.notConfirmed: return .no
-            case AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled: return .cancelled
-            case AssuanLine.Code.timedOut: throw .timedOut
-            case let code: throw .promptFailed(code: code)
-            }
+            return try conversation.send("CONFIRM", within: timeout + limits.grace).answer()
         }
     }
 
     /// Shows a message with one button and waits for the button.
     ///
     /// - Throws: ``PinentryError``; closing the window is no error.
-    public func message(
-        title: String,
-        description: String,
-        ok: String = "OK",
-        timeout: Duration
-    ) async throws(PinentryError) {
-        try await run(title, description, timeout) { conversation, description throws(PinentryError) in
+    public func message(description: String) async throws(PinentryError) {
+        try await run(description) { conversation, description throws(PinentryError) in
             try conversation.setRequired("SETDESC", description)
-            try conversation.set("SETOK", ok)
+            try conversation.set("SETOK", "OK")
             // CONFIRM with one button is older and more widely known than MESSAGE.
-            let response = try conversation.send("CONFIRM --one-button", within: timeout + limits.grace)
-            switch response.code {
-            case 0, AssuanLine.Code.notConfirmed, AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled: return
-            case AssuanLine.Code.timedOut: throw .timedOut
-            case let code: throw .promptFailed(code: code)
-            }
+            _ = try conversation.send("CONFIRM --one-button", within: timeout + limits.grace).answer()
         }
     }
 
-    private func requestPIN(
-        _ conversation: Conversation,
-        _ timeout: Duration
-    ) throws(PinentryError) -> Conversation.Response {
+    private func requestPIN(_ conversation: Conversation) throws(PinentryError) -> Conversation.Response {
         let response = try conversation.send("GETPIN", within: timeout + limits.grace)
-        switch response.code {
-        case 0: return response
-        case AssuanLine.Code.cancelled, AssuanLine.Code.fullyCancelled, AssuanLine.Code.notConfirmed: throw .cancelled
-        case AssuanLine.Code.timedOut: throw .timedOut
-        case let code: throw .promptFailed(code: code)
-        }
+        guard try response.answer() == .yes else { throw .cancelled }
+        return response
     }
 
     /// Runs one conversation on a dedicated thread and ends it when the task is cancelled.
@@ -185,25 +163,19 @@ public struct Pinentry: Sendable {
     /// If the terminal cannot show a letter of the description, some programs show nothing at all. An untrusted name must
     /// not prevent the prompt, so the letters that are not ASCII become question marks in a second attempt.
     private func run<Value: Sendable>(
-        _ title: String,
         _ description: String,
-        _ timeout: Duration,
         _ body: @escaping @Sendable (Conversation, String) throws(PinentryError) -> Value
     ) async throws(PinentryError) -> Value {
         guard let waker = Waker() else { throw .didNotStart(program) }
         let result = await withTaskCancellationHandler {
-            await DedicatedThread.run { () -> Result<Value, PinentryError> in
+            await DedicatedThread.run {
                 Result { () throws(PinentryError) in
                     do throws(PinentryError) {
-                        return try runOnce(title, timeout, waker) { conversation throws(PinentryError) in
-                            try body(conversation, description)
-                        }
+                        return try runOnce(description, waker, body)
                     } catch .promptFailed(code: AssuanLine.Code.localeProblem) where !description.allSatisfy(\.isASCII)
                     {
                         let plain = description.unicodeScalars.map { $0.isASCII ? Character($0) : "?" }
-                        return try runOnce(title, timeout, waker) { conversation throws(PinentryError) in
-                            try body(conversation, String(plain))
-                        }
+                        return try runOnce(String(plain), waker, body)
                     }
                 }
             }
@@ -214,12 +186,11 @@ public struct Pinentry: Sendable {
     }
 
     private func runOnce<Value>(
-        _ title: String,
-        _ timeout: Duration,
+        _ description: String,
         _ waker: Waker,
-        _ body: (Conversation) throws(PinentryError) -> Value
+        _ body: (Conversation, String) throws(PinentryError) -> Value
     ) throws(PinentryError) -> Value {
-        let terminal = terminal()
+        let terminal = Terminal(environment: environment)
         let settings = TerminalSettings(name: terminal.name)
         let conversation = try Conversation(program: program, waker: waker, limits: limits)
         do {
@@ -229,7 +200,7 @@ public struct Pinentry: Sendable {
             try conversation.set("OPTION", terminal.characters.map { "lc-ctype=\($0)" })
             try conversation.set("SETTIMEOUT", String(max(1, timeout.components.seconds)))
             try conversation.set("SETTITLE", title)
-            let value = try body(conversation)
+            let value = try body(conversation, description)
             conversation.end()
             return value
         } catch {
@@ -244,11 +215,10 @@ public struct Pinentry: Sendable {
     }
 
     private static var environment: [String: String] {
-        var values: [String: String] = [:]
-        for name in ["PATH", "GPG_TTY", "TERM", "LC_ALL", "LC_CTYPE", "LANG"] {
-            if let value = getenv(name) { values[name] = String(cString: value) }
+        let values = ["PATH", "GPG_TTY", "TERM", "LC_ALL", "LC_CTYPE", "LANG"].compactMap { (name: String) in
+            getenv(name).map { (name, String(cString: $0)) }
         }
-        return values
+        return Dictionary(uniqueKeysWithValues: values)
     }
 }
 
@@ -263,22 +233,25 @@ public enum ConfirmAnswer: Hashable, Sendable {
 }
 
 /// Texts of the prompts for a new PIN.
-public struct NewPINTexts: Hashable, Sendable {
+public struct NewPINTexts: Sendable {
     /// Label of the first field.
-    public var prompt: String
+    let prompt: String
     /// Label of the second field.
-    public var repeatPrompt: String
+    let repeatPrompt: String
     /// Complaint if the two inputs differ.
-    public var mismatch: String
+    let mismatch: String
 
-    /// Creates the texts; the defaults are English.
-    public init(
-        prompt: String = "New PIN:",
-        repeatPrompt: String = "Repeat the PIN:",
-        mismatch: String = "The two PINs differ; try again"
-    ) {
-        self.prompt = prompt
-        self.repeatPrompt = repeatPrompt
-        self.mismatch = mismatch
-    }
+    /// Texts for a PIN.
+    public static let pin = NewPINTexts(
+        prompt: "New PIN:",
+        repeatPrompt: "Repeat the PIN:",
+        mismatch: "The two PINs differ; try again"
+    )
+
+    /// Texts for a passphrase.
+    public static let passphrase = NewPINTexts(
+        prompt: "Passphrase:",
+        repeatPrompt: "Again:",
+        mismatch: "The two are not the same; type it again"
+    )
 }

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HybridPrimitives
+
 /// The reason why a prompt was not answered.
-public struct PinentryError: Error, Hashable, Sendable {
+public struct PinentryError: ExplainedFailure, Hashable {
     /// Cause and remedy on one line.
     public let sentence: String
+    /// Exit status of a command that ends with this failure.
+    public let status: ExitStatus
+    /// Cause for programs: the name of the status.
+    public var code: String { status.name }
 
-    private init(_ sentence: String) { self.sentence = sentence }
+    private init(_ sentence: String, status: ExitStatus = .unavailable) {
+        self.sentence = sentence
+        self.status = status
+    }
 
     /// No such program, with the names that were looked for.
     public static func notFound(_ name: String) -> PinentryError {
@@ -38,13 +47,19 @@ public struct PinentryError: Error, Hashable, Sendable {
     public static let textTooLong = PinentryError("the question is too long for pinentry; nothing was asked")
 
     /// The user cancelled.
-    public static let cancelled = PinentryError("the question was cancelled")
+    public static let cancelled = PinentryError("the question was cancelled", status: .notPermitted)
 
     /// The user did not answer in time.
-    public static let timedOut = PinentryError("the question was not answered in time; try again")
+    public static let timedOut = PinentryError(
+        "the question was not answered in time; try again",
+        status: .temporary
+    )
 
     /// A new PIN was rejected too often.
-    public static let tooManyTries = PinentryError("no PIN was chosen after several tries; try again")
+    public static let tooManyTries = PinentryError(
+        "no PIN was chosen after several tries; try again",
+        status: .notPermitted
+    )
 
     /// The program exited while the prompt was open.
     public static let exited = PinentryError(
@@ -54,5 +69,5 @@ public struct PinentryError: Error, Hashable, Sendable {
     /// The calling task was cancelled, or SIGINT, SIGHUP or SIGTERM ended the program.
     ///
     /// Ctrl-C may reach the program before it reaches this process.
-    public static let interrupted = PinentryError("the question was interrupted")
+    public static let interrupted = PinentryError("the question was interrupted", status: .interrupted)
 }

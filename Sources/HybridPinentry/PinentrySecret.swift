@@ -28,7 +28,9 @@ public final class PinentrySecret: SecretMaterial, @unchecked Sendable {
     }
 
     /// Calls `body` with the bytes; they must not be copied to memory that is not wiped.
-    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(rebasing: storage.memory[..<count]))
     }
 

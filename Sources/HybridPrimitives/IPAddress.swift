@@ -28,13 +28,11 @@ package struct IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
-            var value = 0
-            for digit in part {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-                value = value * 10 + Int(digit - UInt8(ascii: "0"))
-            }
-            guard let byte = UInt8(exactly: value) else { return nil }
+            // `UInt8` would accept a sign and leading zeros.
+            guard part.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                part.count == 1 || part.first != UInt8(ascii: "0"),
+                let byte = UInt8(String(decoding: part, as: UTF8.self))
+            else { return nil }
             bytes.append(byte)
         }
         return bytes

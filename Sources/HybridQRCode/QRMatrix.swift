@@ -43,20 +43,28 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
     /// - Throws: ``QRCodeError``.
     public init(text: String) throws(QRCodeError) {
         let segments = try Segments(text)
-        if let medium = Symbol(segments, level: QR_ECLEVEL_M), medium.version <= Self.terminalVersion {
-            self.init(medium, level: .medium)
-        } else if let low = Symbol(segments, level: QR_ECLEVEL_L), low.version <= Self.maximumVersion {
-            self.init(low, level: .low)
-        } else {
-            throw .tooLong
-        }
+        let code =
+            QRMatrix(segments, .medium, upTo: Self.terminalVersion)
+            ?? QRMatrix(segments, .low, upTo: Self.maximumVersion)
+        guard let code else { throw .tooLong }
+        self = code
     }
 
-    private init(_ symbol: borrowing Symbol, level: Level) {
-        version = symbol.version
+    /// Encodes the segments; `nil` if they need a version above `limit`.
+    private init?(_ segments: Segments, _ level: Level, upTo limit: Int) {
+        guard let input = QRinput_new2(0, level == .low ? QR_ECLEVEL_L : QR_ECLEVEL_M) else { return nil }
+        defer { QRinput_free(input) }
+        guard QRinput_append(input, QR_MODE_AN, CInt(segments.prefix.count), segments.prefix) == 0,
+            QRinput_append(input, QR_MODE_NUM, CInt(segments.digits.count), segments.digits) == 0,
+            let code = QRcode_encodeInput(input)
+        else { return nil }
+        defer { QRcode_free(code) }
+        guard code.pointee.version <= limit, let modules = code.pointee.data else { return nil }
+        version = Int(code.pointee.version)
         self.level = level
-        size = symbol.size
-        dark = symbol.modules
+        size = Int(code.pointee.width)
+        // libqrencode stores modules row by row, and the color in the lowest bit.
+        dark = UnsafeBufferPointer(start: modules, count: size * size).map { $0 & 1 == 1 }
     }
 
     /// Returns true if a module is dark.
@@ -113,32 +121,5 @@ private struct Segments {
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
         isDigit(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || " $%*+-./:".utf8.contains(byte)
-    }
-}
-
-/// A QR code of libqrencode, which is freed with this value.
-private struct Symbol: ~Copyable {
-    private let code: UnsafeMutablePointer<QRcode>
-
-    /// Encodes the segments; `nil` if no version of this level can hold them.
-    init?(_ segments: Segments, level: QRecLevel) {
-        guard let input = QRinput_new2(0, level) else { return nil }
-        defer { QRinput_free(input) }
-        guard QRinput_append(input, QR_MODE_AN, CInt(segments.prefix.count), segments.prefix) == 0,
-            QRinput_append(input, QR_MODE_NUM, CInt(segments.digits.count), segments.digits) == 0,
-            let code = QRcode_encodeInput(input)
-        else { return nil }
-        self.code = code
-    }
-
-    deinit { QRcode_free(code) }
-
-    var version: Int { Int(code.pointee.version) }
-    var size: Int { Int(code.pointee.width) }
-
-    /// Modules row by row; libqrencode stores the color in the lowest bit.
-    var modules: [Bool] {
-        guard let data = code.pointee.data else { return [Bool](repeating: false, count: size * size) }
-        return UnsafeBufferPointer(start: data, count: size * size).map { $0 & 1 == 1 }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridThreads
-private import Synchronization
 
 extension CodeSearch {
     /// A reason why a search ended without a result.
@@ -23,7 +22,7 @@ extension CodeSearch {
         limit: Duration,
         where isWanted: @escaping @Sendable (ScannedText) -> Bool
     ) async throws(Failure) -> Finding {
-        let isOver = StopFlag()
+        let isOver = Locked(false)
         let (stream, continuation) = AsyncStream.makeStream(of: Result<Finding, Failure>.self)
         DedicatedThread.startOrRunHere {
             continuation.yield(
@@ -33,7 +32,7 @@ extension CodeSearch {
                         return try CodeSearch().codes(
                             in: picture,
                             views: PictureView.all(of: picture),
-                            while: { !isOver.isRaised },
+                            while: { !isOver.withLock { $0 } },
                             where: isWanted
                         )
                     } catch {
@@ -48,18 +47,9 @@ extension CodeSearch {
         }
         defer {
             timer.cancel()
-            isOver.raise()
+            isOver.withLock { $0 = true }
         }
         for await result in stream { return try result.get() }
         throw .cancelled
     }
-}
-
-/// A flag that asks a dedicated thread to end.
-final class StopFlag: Sendable {
-    private let value = Atomic<Bool>(false)
-
-    var isRaised: Bool { value.load(ordering: .relaxed) }
-
-    func raise() { value.store(true, ordering: .relaxed) }
 }

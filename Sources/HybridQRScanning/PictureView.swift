@@ -41,7 +41,7 @@ struct PictureView: Hashable {
     /// Returns the smallest reduction factor that makes a picture fit zbar's limits.
     static func fit(_ picture: GrayPicture) -> Int {
         let longest = max(picture.width, picture.height)
-        return (longest + CodeReader.longestSide - 1) / CodeReader.longestSide
+        return (longest + CodeSearch.longestSide - 1) / CodeSearch.longestSide
     }
 
     /// Returns all views, ordered by cost and benefit.
@@ -54,7 +54,7 @@ struct PictureView: Hashable {
         ]
         views += [2, 3, 5].map { PictureView(scale: .reduced(by: fit * $0)) }
         views.append(PictureView(scale: .reduced(by: fit * 3), isNegative: true))
-        let parts = parts(of: picture, side: fit == 1 ? CodeReader.longestSide / 2 : CodeReader.longestSide)
+        let parts = parts(of: picture, side: fit == 1 ? CodeSearch.longestSide / 2 : CodeSearch.longestSide)
         for part in parts {
             // Parts of a picture that had to be reduced are not doubled.
             let scale: Scale = fit == 1 ? .doubled : .reduced(by: 1)

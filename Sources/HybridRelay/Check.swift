@@ -68,7 +68,9 @@ struct Check: AsyncParsableCommand {
         options.trustedCertificates = cacert
         options.connectTo = connectTo
         options.environment = ProcessEnvironment.variables
-        options.token = try tunnelTokenFile.map(Self.token)
+        options.token = try tunnelTokenFile.map { path in
+            try TokenFile.read(path, longest: BearerToken.maximumLength) { BearerToken($0) }
+        }
         let report: CheckReport
         var outputFailure: CommandFailure?
         func write(_ line: String) {
@@ -88,7 +90,7 @@ struct Check: AsyncParsableCommand {
             throw CommandFailure(error)
         }
         if json {
-            try StandardOutput.writeLine(try report.json())
+            try StandardOutput.writeLine(report.json)
         } else {
             write("\(report.relay) at \(report.address): \(report.verdict.rawValue)")
             write(report.summary)
@@ -100,14 +102,7 @@ struct Check: AsyncParsableCommand {
         case .incomplete where report.requiresToken:
             throw CommandFailure(TunnelError.notAuthorized)
         case .incomplete:
-            throw CommandFailure(
-                "some required checks could not be made; try again later",
-                status: .temporary
-            )
+            throw CommandFailure("some required checks could not be made; try again later", status: .temporary)
         }
-    }
-
-    private static func token(_ path: String) throws -> BearerToken {
-        try TokenFile.read(path, longest: BearerToken.maximumLength) { BearerToken($0) }
     }
 }

@@ -24,7 +24,7 @@ struct NewToken: ParsableCommand {
 
     func run() throws {
         let made: (token: String, line: String)
-        do throws(TunnelTokens.CreationError) {
+        do throws(TunnelTokens.ParseError) {
             made = try TunnelTokens.make(name: name)
         } catch {
             throw CommandFailure("\(error)", status: .usage)
@@ -36,7 +36,13 @@ struct NewToken: ParsableCommand {
             guard error == .missing else { throw CommandFailure("\(file): \(error.sentence)", status: .noInput) }
             before = []
         }
-        try rejectUsedName(before)
+        // Other errors in the file show when it is parsed with the new line.
+        if let tokens = try? TunnelTokens(parsing: before), tokens.names.contains(name) {
+            throw CommandFailure(
+                "\(file) already has a token for \(name); remove that line or choose another name",
+                status: .usage
+            )
+        }
         let gap = before.isEmpty || before.last == UInt8(ascii: "\n") ? "" : "\n"
         let addition = Array("\(gap)\(made.line)\n".utf8)
         do throws(TunnelTokens.ParseError) {
@@ -67,17 +73,6 @@ struct NewToken: ParsableCommand {
                 status: .ioError
             )
         }
-    }
-
-    /// Throws if the name has a token.
-    ///
-    /// Other errors in the file show when it is parsed with the new line.
-    private func rejectUsedName(_ content: [UInt8]) throws(CommandFailure) {
-        guard let tokens = try? TunnelTokens(parsing: content), tokens.names.contains(name) else { return }
-        throw CommandFailure(
-            "\(file) already has a token for \(name); remove that line or choose another name",
-            status: .usage
-        )
     }
 
     /// Removes the bytes just written, unless another process has appended to the file since.

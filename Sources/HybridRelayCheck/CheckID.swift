@@ -3,7 +3,7 @@
 /// All checks in the order in which they are made; `docs/relay-check.md` gives the reasons.
 ///
 /// Scripts of other people rely on the raw values: add some, never change one.
-public enum CheckID: String, CaseIterable, Sendable, Codable {
+public enum CheckID: String, CaseIterable, Sendable {
     case tlsCertificate = "tls-certificate"
     case tlsVersion = "tls-version"
     case newUpgrade = "new-upgrade"
@@ -97,7 +97,7 @@ public enum CheckID: String, CaseIterable, Sendable, Codable {
 }
 
 /// Importance of a check.
-public enum CheckLevel: String, Sendable, Codable {
+public enum CheckLevel: String, Sendable {
     /// Ceremonies fail, or clients lose something, if it differs.
     case required
     /// A matter of conformance, robustness or speed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+internal import HybridPrimitives
 
 extension CheckResult {
     /// One line for users.
@@ -29,43 +29,19 @@ extension CheckReport {
         }.joined(separator: "; ") + "; \(connections) connections"
     }
 
-    /// Returns one JSON object on one line.
-    public func json() throws -> [UInt8] {
+    /// One JSON object on one line.
+    public var json: String {
         let checks = results.map { result in
-            Document.Check(
-                id: result.id,
-                level: result.id.level,
-                outcome: result.outcome.label,
-                expected: result.id.expected,
-                found: result.outcome.found
-            )
+            JSONText.object([
+                ("expected", .string(result.id.expected)), ("found", .string(result.outcome.found)),
+                ("id", .string(result.id.rawValue)), ("level", .string(result.id.level.rawValue)),
+                ("outcome", .string(result.outcome.label)),
+            ])
         }
-        let document = Document(
-            relay: relay,
-            address: address,
-            verdict: verdict.rawValue,
-            connections: connections,
-            checks: checks
-        )
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(document))
-    }
-
-    private struct Document: Encodable {
-        struct Check: Encodable {
-            let id: CheckID
-            let level: CheckLevel
-            let outcome: String
-            let expected: String
-            let found: String
-        }
-
-        let relay: String
-        let address: String
-        let verdict: String
-        let connections: Int
-        let checks: [Check]
+        return JSONText.object([
+            ("address", .string(address)), ("checks", .array(checks)), ("connections", .number(connections)),
+            ("relay", .string(relay)), ("verdict", .string(verdict.rawValue)),
+        ]).description
     }
 }
 

@@ -26,8 +26,9 @@ public struct RelayChecker: Sendable {
     public func run(progress: (CheckResult) -> Void = { _ in }) async throws(TunnelError) -> CheckReport {
         let run = try CheckRun(relay: relay, options: options)
         let address: String
+        run.deadline = .now() + TimeAmount(options.timeout)
         do {
-            address = try await run.resolve(by: .now() + TimeAmount(options.timeout))
+            address = try await run.resolve()
         } catch {
             let reason =
                 if case .unreachable(let why) = error { why } else { "no answer within \(options.timeout.words)" }
@@ -39,7 +40,7 @@ public struct RelayChecker: Sendable {
             results.append(result)
             progress(result)
         }
-        run.dropShared()
+        run.shared = nil
         await run.closeUnshared()
         return CheckReport(
             relay: relay.description,
@@ -53,12 +54,13 @@ public struct RelayChecker: Sendable {
     private func outcome(of id: CheckID, in run: CheckRun) async -> CheckOutcome {
         if let why = run.abortReason { return .prevented(why) }
         let outcome: CheckOutcome
+        run.deadline = .now() + TimeAmount(options.timeout)
         do {
-            outcome = try await run.perform(id, by: .now() + TimeAmount(options.timeout))
-            if case .differs = outcome { run.dropShared() }
+            outcome = try await run.perform(id)
+            if case .differs = outcome { run.shared = nil }
         } catch {
             outcome = error.outcome(after: options.reactionTimeout(of: id))
-            run.dropShared()
+            run.shared = nil
         }
         await run.closeUnshared()
         return outcome.hiding(options.token)
@@ -67,47 +69,48 @@ public struct RelayChecker: Sendable {
 
 extension CheckRun {
     /// Makes one check.
-    func perform(_ id: CheckID, by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
+    func perform(_ id: CheckID) async throws(ProbeError) -> CheckOutcome {
         switch id {
-        case .tlsCertificate: try await tlsCertificate(by: deadline)
-        case .tlsVersion: try await tlsVersion(by: deadline)
-        case .newUpgrade: try await newUpgrade(by: deadline)
-        case .newAccept: try await newAccept(by: deadline)
-        case .newSubprotocol: try await newSubprotocol(by: deadline)
-        case .newRoutingID: try await newRoutingID(by: deadline)
-        case .join: try await join(by: deadline)
-        case .secondJoin: try await secondJoin(by: deadline)
-        case .messagesSmall: try await messages([1, 125, 126, 1000], by: deadline)
-        case .messages16K: try await messages([16 << 10], by: deadline)
-        case .messagesOrder: try await messagesOrder(by: deadline)
-        case .messagesLarge: try await messages([Limits.messageBytes - 1], by: deadline)
-        case .ping: try await ping(by: deadline)
-        case .roundTrip: try await roundTrip(by: deadline)
-        case .closeFromClient: try await close(from: \.client, to: \.phone, by: deadline)
-        case .earlyMessages: try await earlyMessages(by: deadline)
-        case .closeFromPhone: try await close(from: \.phone, to: \.client, by: deadline)
-        case .cutByClient:
-            try await cut(\.client, reportedTo: \.phone, within: options.reactionTimeout(of: id), by: deadline)
-        case .cutByPhone:
-            try await cut(\.phone, reportedTo: \.client, within: options.reactionTimeout(of: id), by: deadline)
-        case .uppercaseIDs: try await uppercaseIDs(by: deadline)
-        case .origin: try await origin(by: deadline)
-        case .unknownTunnel: try await unknownTunnel(by: deadline)
-        case .malformedID: try await malformedID(by: deadline)
-        case .noSubprotocol: try await noSubprotocol(by: deadline)
-        case .unknownPath: try await unknownPath(by: deadline)
-        case .contactNotGone: try await contactNotGone(by: deadline)
-        case .wrongRoutingID: try await wrongRoutingID(by: deadline)
-        case .malformedIDStatus: try await malformedIDStatus(by: deadline)
-        case .noUpgrade: try await noUpgrade(by: deadline)
-        case .notGet: try await notGet(by: deadline)
-        case .noDeflate: try await noDeflate(by: deadline)
-        case .tunnelTwice: try await tunnelTwice(by: deadline)
-        case .textMessage: try await textMessage(by: deadline)
-        case .unmaskedFrame: try await unmaskedFrame(by: deadline)
-        case .oversizedMessage: try await oversizedMessage(by: deadline)
-        case .slowHead: try await slowHead(by: deadline)
-        case .token: try await token(by: deadline)
+        case .tlsCertificate: try await tlsCertificate()
+        case .tlsVersion: try await tlsVersion()
+        case .newUpgrade: Self.upgrade(try await firstOpening().response)
+        case .newAccept: Self.accept(try await acceptedOpening())
+        case .newSubprotocol: Self.subprotocol(try await acceptedOpening().response)
+        case .newRoutingID: try await newRoutingID()
+        case .join: try await join()
+        case .secondJoin: try await expect(404, ProbeRequest(try await sharedTunnel().path.text))
+        case .messagesSmall: try await messages([1, 125, 126, 1000])
+        case .messages16K: try await messages([16 << 10])
+        case .messagesOrder: try await messagesOrder()
+        case .messagesLarge: try await messages([Limits.messageBytes - 1])
+        case .ping: try await ping()
+        case .roundTrip: try await roundTrip()
+        case .closeFromClient: try await close(from: \.client, to: \.phone)
+        case .earlyMessages: try await earlyMessages()
+        case .closeFromPhone: try await close(from: \.phone, to: \.client)
+        case .cutByClient: try await cut(\.client, reportedTo: \.phone, within: options.reactionTimeout(of: id))
+        case .cutByPhone: try await cut(\.phone, reportedTo: \.client, within: options.reactionTimeout(of: id))
+        case .uppercaseIDs: try await uppercaseIDs()
+        case .origin: try await origin()
+        case .unknownTunnel: try await unknownTunnel()
+        case .malformedID: try await malformedIDs { (400...499).contains($0) && $0 != 410 }
+        case .noSubprotocol: try await expect(400, newRequest { $0.subprotocol = nil })
+        case .unknownPath: try await expect(404, ProbeRequest("/cable/other/\(try freshTunnel().hex)"))
+        case .contactNotGone: try await contactNotGone()
+        case .wrongRoutingID: try await wrongRoutingID()
+        case .malformedIDStatus: try await malformedIDs { $0 == 400 }
+        case .noUpgrade: try await expect(426, newRequest { $0.requestsUpgrade = false })
+        case .notGet:
+            try await expect(405, newRequest { ($0.method, $0.fields) = ("POST", [("Content-Length", "0")]) })
+        case .noDeflate: try await noDeflate()
+        case .tunnelTwice: try await tunnelTwice()
+        case .textMessage:
+            try await violation(ProbeFrame(opcode: .text, payload: Array("text".utf8)).bytes(), closedWith: 1003)
+        case .unmaskedFrame:
+            try await violation(ProbeFrame(opcode: .binary, payload: [1]).bytes(masked: false), closedWith: 1002)
+        case .oversizedMessage: try await oversizedMessage()
+        case .slowHead: try await slowHead()
+        case .token: try await token()
         }
     }
 }

@@ -40,7 +40,7 @@ public final class BusConnection: Sendable {
 
     private let inbox: BusInbox
 
-    private init(inbox: BusInbox, greeting: BusGreeting) {
+    private init(inbox: BusInbox, greeting: BusThread.Greeting) {
         self.inbox = inbox
         uniqueName = greeting.uniqueName
         isSystemBus = greeting.isSystemBus
@@ -105,7 +105,7 @@ public final class BusConnection: Sendable {
         timeout: Duration = .seconds(10),
         cancellable: Bool = true
     ) async throws(BusError) -> [BusValue] {
-        let token = CallToken()
+        let cancellation = CallCancellation()
         let target = BusTarget(destination: destination, path: path, interface: interface, member: member)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -116,7 +116,7 @@ public final class BusConnection: Sendable {
                             arguments: arguments,
                             selection: selection,
                             deadline: BusClock.deadline(after: timeout),
-                            token: token,
+                            cancellation: cancellation,
                             continuation: continuation
                         )
                     )
@@ -124,8 +124,8 @@ public final class BusConnection: Sendable {
             }
         } onCancel: {
             if cancellable {
-                token.cancel()
-                inbox.post(.cancel(token))
+                cancellation.set(())
+                inbox.post(.cancel(cancellation))
             }
         }
         return try result.get()
@@ -157,7 +157,7 @@ public final class BusConnection: Sendable {
     ///
     /// Further replies are dropped.
     public func reply(to message: BusMessage, with reply: BusReply) {
-        inbox.post(.reply(message.replyToken, reply))
+        inbox.post(.reply(to: message.replyToken, reply))
     }
 
     /// Subscribes to signals.

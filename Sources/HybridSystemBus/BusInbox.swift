@@ -14,20 +14,10 @@ struct BusTarget: Sendable {
     let member: String
 }
 
-/// The identity of a call.
+/// The cancellation of a call, which also identifies the call.
 ///
-/// Through it, a cancellation can overtake the call on its way to the thread.
-final class CallToken: Sendable {
-    private let cancelled = Locked(false)
-
-    func cancel() {
-        cancelled.withLock { $0 = true }
-    }
-
-    var isCancelled: Bool {
-        cancelled.withLock { $0 }
-    }
-}
+/// It can overtake the call on its way to the thread.
+typealias CallCancellation = OneShot<Void>
 
 /// A call that is to be sent, or waits for its reply.
 struct PendingCall: Sendable {
@@ -37,7 +27,7 @@ struct PendingCall: Sendable {
     let selection: BusSelection
     /// The deadline in microseconds of the monotonic clock.
     let deadline: UInt64
-    let token: CallToken
+    let cancellation: CallCancellation
     let continuation: CheckedContinuation<Result<[BusValue], BusError>, Never>
 }
 
@@ -45,8 +35,8 @@ struct PendingCall: Sendable {
 final class BusInbox: Sendable {
     enum Command: Sendable {
         case call(PendingCall)
-        case cancel(CallToken)
-        case reply(BusMessage.ReplyToken, BusReply)
+        case cancel(CallCancellation)
+        case reply(to: UInt64, BusReply)
         case emit(BusTarget, [BusValue])
         case close
     }
@@ -82,7 +72,8 @@ final class BusInbox: Sendable {
             return true
         }
         if !accepted, case .call(let call) = command {
-            call.continuation.resume(returning: .failure(call.token.isCancelled ? .cancelled : .disconnected))
+            let isCancelled = call.cancellation.current != nil
+            call.continuation.resume(returning: .failure(isCancelled ? .cancelled : .disconnected))
         }
     }
 

@@ -12,11 +12,6 @@ public struct BusMessage: Sendable {
         case signal
     }
 
-    /// The identity of a call whose reply is outstanding.
-    struct ReplyToken: Hashable, Sendable {
-        let number: UInt64
-    }
-
     /// The kind of the message.
     public let kind: Kind
     /// The sender's unique name, which the bus guarantees.
@@ -30,13 +25,14 @@ public struct BusMessage: Sendable {
     /// The arguments.
     public let body: [BusValue]
 
-    let replyToken: ReplyToken
+    /// The identity of a call whose reply is outstanding; 0 for a signal.
+    let replyToken: UInt64
 
     /// Reads `message` without taking ownership.
     init(
         _ message: OpaquePointer,
         kind: Kind,
-        replyToken: ReplyToken,
+        replyToken: UInt64 = 0,
         _ selection: BusSelection = .everything
     ) throws(BusError) {
         self.kind = kind

@@ -4,17 +4,14 @@ internal import CHybridSystemd
 private import Glibc
 internal import HybridThreads
 
-/// The result of connecting.
-struct BusGreeting: Sendable {
-    let uniqueName: String
-    let isSystemBus: Bool
-}
-
 /// The thread of a connection, with all state that only this thread may access.
 ///
 /// No sd-bus callback is used: `sd_bus_process` returns every message that sd-bus does not answer itself. It is the
 /// reply to a pending call, a method call or a signal.
 final class BusThread {
+    /// The result of connecting.
+    typealias Greeting = (uniqueName: String, isSystemBus: Bool)
+
     struct Configuration: Sendable {
         let address: BusAddress
         let deadline: UInt64
@@ -22,7 +19,7 @@ final class BusThread {
         /// The dictionary entries to read from signals.
         let selection: BusSelection
         let handler: BusConnection.Handler
-        let connected: CheckedContinuation<Result<BusGreeting, BusError>, Never>
+        let connected: CheckedContinuation<Result<Greeting, BusError>, Never>
     }
 
     private let configuration: Configuration
@@ -31,7 +28,7 @@ final class BusThread {
     private var isAnonymous = false
     private var isClosing = false
     private var pending: [UInt64: PendingCall] = [:]
-    private var deferred: [BusMessage.ReplyToken: OpaquePointer] = [:]
+    private var deferred: [UInt64: OpaquePointer] = [:]
     private var lastReplyToken: UInt64 = 0
 
     /// Starts the thread.
@@ -47,6 +44,8 @@ final class BusThread {
         self.configuration = configuration
     }
 
+    private var unreachable: BusError { .notReachable(address: configuration.address.text) }
+
     private func run() {
         var failure = connect()
         while failure == nil, !isClosing {
@@ -60,7 +59,6 @@ final class BusThread {
     /// - Parameter anonymously: True to authenticate without a user ID. A private bus for users who are not in the user
     ///   database accepts only that.
     private func connect(anonymously: Bool = false) -> BusError? {
-        let unreachable = BusError.notReachable(address: configuration.address.text)
         guard sd_bus_new(&bus) >= 0, let bus,
             sd_bus_set_address(bus, configuration.address.text) >= 0,
             sd_bus_set_bus_client(bus, 1) >= 0,
@@ -91,7 +89,7 @@ final class BusThread {
                 if isConnected { return .disconnected }
                 // The bus has rejected the user ID. The system's own bus accepts no anonymous clients.
                 guard result == -EPERM, !isAnonymous, !configuration.address.namesSystemSocket else {
-                    return .notReachable(address: configuration.address.text)
+                    return unreachable
                 }
                 isAnonymous = true
                 bus = sd_bus_close_unref(bus)
@@ -110,23 +108,17 @@ final class BusThread {
             return BusClock.now < configuration.deadline ? nil : .timedOut
         }
         var name: UnsafePointer<CChar>?
-        guard sd_bus_get_unique_name(bus, &name) >= 0 else {
-            return .notReachable(address: configuration.address.text)
-        }
+        guard sd_bus_get_unique_name(bus, &name) >= 0 else { return unreachable }
         isConnected = true
-        let greeting = BusGreeting(
-            uniqueName: BusMessage.text(name),
-            isSystemBus: configuration.address.namesSystemSocket && BusAddress.peerIsSystemSocket(sd_bus_get_fd(bus))
-        )
-        configuration.connected.resume(returning: .success(greeting))
+        let isSystemBus =
+            configuration.address.namesSystemSocket && BusAddress.peerIsSystemSocket(sd_bus_get_fd(bus))
+        configuration.connected.resume(returning: .success((BusMessage.text(name), isSystemBus)))
         return nil
     }
 
     private func wait() -> BusError? {
         let events = sd_bus_get_events(bus)
-        guard events >= 0 else {
-            return isConnected ? .disconnected : .notReachable(address: configuration.address.text)
-        }
+        guard events >= 0 else { return isConnected ? .disconnected : unreachable }
         var soonest = UInt64.max
         _ = sd_bus_get_timeout(bus, &soonest)
         if !isConnected { soonest = min(soonest, configuration.deadline) }
@@ -176,10 +168,10 @@ extension BusThread {
     private func perform(_ command: BusInbox.Command) {
         switch command {
         case .call(let call): start(call)
-        case .cancel(let token):
-            guard let cookie = pending.first(where: { $0.value.token === token })?.key else { return }
+        case .cancel(let cancellation):
+            guard let cookie = pending.first(where: { $0.value.cancellation === cancellation })?.key else { return }
             pending.removeValue(forKey: cookie)?.continuation.resume(returning: .failure(.cancelled))
-        case .reply(let token, let reply):
+        case .reply(to: let token, let reply):
             guard let message = deferred.removeValue(forKey: token) else { return }
             answer(message, with: reply)
             sd_bus_message_unref(message)
@@ -191,7 +183,7 @@ extension BusThread {
     }
 
     private func start(_ call: PendingCall) {
-        if call.token.isCancelled {
+        if call.cancellation.current != nil {
             call.continuation.resume(returning: .failure(.cancelled))
         } else if pending.count >= BusLimits.pendingCalls {
             call.continuation.resume(returning: .failure(.malformed("too many calls at one time")))
@@ -250,14 +242,7 @@ extension BusThread {
         case Int(SD_BUS_MESSAGE_METHOD_RETURN), Int(SD_BUS_MESSAGE_METHOD_ERROR): finish(message)
         case Int(SD_BUS_MESSAGE_METHOD_CALL): serve(message)
         case Int(SD_BUS_MESSAGE_SIGNAL):
-            guard
-                let signal = try? BusMessage(
-                    message,
-                    kind: .signal,
-                    replyToken: .init(number: 0),
-                    configuration.selection
-                )
-            else { return }
+            guard let signal = try? BusMessage(message, kind: .signal, configuration.selection) else { return }
             for observer in configuration.inbox.observers {
                 observer(.signal(signal))
             }
@@ -285,7 +270,7 @@ extension BusThread {
 
     private func serve(_ message: OpaquePointer) {
         lastReplyToken += 1
-        let token = BusMessage.ReplyToken(number: lastReplyToken)
+        let token = lastReplyToken
         let call: BusMessage
         do throws(BusError) {
             call = try BusMessage(message, kind: .methodCall, replyToken: token)
@@ -343,10 +328,7 @@ enum BusClock {
     }
 
     static func deadline(after duration: Duration) -> UInt64 {
-        let parts = duration.components
-        guard parts.seconds >= 0, parts.attoseconds >= 0 else { return now }
         // A year stands for "never" and keeps the sum far from overflow.
-        return now + UInt64(min(parts.seconds, 31_536_000)) * 1_000_000
-            + UInt64(parts.attoseconds / 1_000_000_000_000)
+        now + UInt64(max(.zero, min(duration, .seconds(31_536_000))) / .microseconds(1))
     }
 }

@@ -108,16 +108,10 @@ extension BusValue {
     }
 
     /// The value of a boolean.
-    public var flag: Bool? {
-        guard case .bool(let flag) = unwrapped else { return nil }
-        return flag
-    }
+    public var flag: Bool? { if case .bool(let flag) = unwrapped { flag } else { nil } }
 
     /// The bytes of an `ay`.
-    public var octets: [UInt8]? {
-        guard case .bytes(let bytes) = unwrapped else { return nil }
-        return bytes
-    }
+    public var octets: [UInt8]? { if case .bytes(let bytes) = unwrapped { bytes } else { nil } }
 
     /// The entries of a dictionary whose keys are strings or object paths, with the values unwrapped.
     ///

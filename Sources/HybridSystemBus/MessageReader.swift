@@ -18,11 +18,6 @@ struct MessageReader {
         return try reader.rest(depth: 0)
     }
 
-    private init(message: OpaquePointer, selection: BusSelection) {
-        self.message = message
-        self.selection = selection
-    }
-
     /// Returns the remaining values of the container being read.
     private mutating func rest(depth: Int) throws(BusError) -> [BusValue] {
         var values: [BusValue] = []
@@ -103,10 +98,9 @@ struct MessageReader {
         guard let key, let value else { throw .malformed("unreadable signature") }
         var entries: [BusEntry] = []
         try enter(next)
-        let canSkip = !selection.isEverything && key == "s"
         while let pair = try peek() {
             try enter(pair)
-            if canSkip {
+            if key == "s" {
                 if let read = try selected(value: value, depth: depth) { entries.append(read) }
             } else {
                 let both = try rest(depth: depth + 1)
@@ -188,8 +182,6 @@ public struct BusSelection: Sendable {
     public init(_ keys: [String]) {
         self.init(keys: keys.map { Array($0.utf8CString) })
     }
-
-    var isEverything: Bool { keys == nil }
 
     /// Returns true if entries with this key are read.
     func contains(_ key: UnsafePointer<CChar>) -> Bool {

@@ -14,10 +14,6 @@ struct MessageWriter {
         }
     }
 
-    private init(message: OpaquePointer) {
-        self.message = message
-    }
-
     private func append(_ value: BusValue, depth: Int) throws(BusError) {
         guard depth < BusLimits.depth else { throw .malformed("value nested too deeply") }
         switch value {

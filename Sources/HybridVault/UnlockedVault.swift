@@ -30,7 +30,8 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
     /// Returns all passkeys of a relying party, the newest first.
     public func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
         try await performForStore(orThrow: StoreFailure.damaged) { key, files throws(VaultError) in
-            try files.load(key: key).passkeys.filter { $0.body.relyingParty == relyingParty }.compactMap(\.body.passkey)
+            let passkeys = try files.records(key: key).passkeys
+            return passkeys.filter { $0.body.relyingParty == relyingParty }.compactMap(\.body.passkey)
         }
     }
 
@@ -51,10 +52,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
     /// Deletes passkeys of one relying party permanently on every device; those that no longer exist are skipped.
     ///
     /// The relying party must match, because an import may bring the same credential ID for two of them.
-    public func delete(
-        _ credentials: [CredentialID],
-        of relyingParty: RelyingPartyID
-    ) async throws(StoreFailure) {
+    public func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure) {
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
             for credential in credentials {
                 do throws(VaultError) {
@@ -74,7 +72,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
     /// - Throws: ``VaultError``.
     public func summaries() async throws(VaultError) -> [PasskeySummary] {
         try await perform { key, files throws(VaultError) in
-            try files.load(key: key).passkeys.map { PasskeySummary(record: $0.id, body: $0.body) }
+            try files.records(key: key).passkeys.map { PasskeySummary(record: $0.id, body: $0.body) }
         }
     }
 
@@ -119,13 +117,15 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
     /// Sets ``isBackedUp``.
     func setBackedUp(_ value: Bool) { backedUp.withLock { $0 = value } }
 
-    /// Runs blocking work with the key on a dedicated thread.
+    /// Runs blocking work with the key on a dedicated thread, while no other process can change the local state.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
         guard let key else { throw .locked }
         let files = files
-        return try await DedicatedThread.run { () throws(VaultError) in try body(key, files) }
+        return try await DedicatedThread.run { () throws(VaultError) in
+            try files.state.withLock { () throws(VaultError) in try body(key, files) }
+        }
     }
 
     /// Runs blocking work and maps its failures: damage is always reported as damage, a failed write as `failure`.
@@ -143,6 +143,38 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
             default: throw .damaged(error.sentence, underlying: error)
             }
         }
+    }
+}
+
+/// A passkey without its private key, for lists.
+public struct PasskeySummary: Sendable, Equatable {
+    /// ID of its record.
+    public let record: RecordID
+    /// Credential ID; `nil` if this version cannot read it.
+    public let credential: CredentialID?
+    /// Relying party; `nil` if this version cannot read it.
+    public let relyingParty: RelyingPartyID?
+    /// Account; `nil` if this version cannot read it.
+    public let user: UserEntity?
+    /// Time of creation in seconds since 1970, by the clock of the device that created it.
+    public let created: UInt64
+    /// True if the passkey is offered to clients that do not name it.
+    public let isDiscoverable: Bool
+    /// True if the passkey supports the `prf` extension.
+    public let hasPRFSecret: Bool
+    /// True if this version can sign with it.
+    public let isUsable: Bool
+
+    init(record: RecordID, body: PasskeyBody) {
+        self.record = record
+        self.credential = body.id
+        self.relyingParty = body.relyingParty
+        self.user = body.user
+        self.created = body.created
+        let passkey = body.passkey
+        self.isDiscoverable = passkey?.isDiscoverable ?? false
+        self.hasPRFSecret = passkey?.prfSecret != nil
+        self.isUsable = passkey != nil
     }
 }
 

@@ -68,22 +68,14 @@ public final class Vault: CredentialStore, Sendable {
 
     /// Tries one PIN like ``unlock(with:)``, for callers that need more than a credential store.
     ///
+    /// - Parameters:
+    ///   - pin: The PIN.
+    ///   - checkingRecords: False to open the vault without checking its records, so that the user can
+    ///     ``UnlockedVault/accept(expecting:)`` them.
     /// - Throws: `UnlockFailure`.
-    public func open(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
-        try await open(with: pin, checkingRecords: true)
-    }
-
-    /// Tries one PIN and opens the vault without checking its records, so that the user can
-    /// ``UnlockedVault/accept(expecting:)`` them.
-    ///
-    /// - Throws: `UnlockFailure`.
-    public func openForAcceptance(with pin: PIN) async throws(UnlockFailure) -> UnlockedVault {
-        try await open(with: pin, checkingRecords: false)
-    }
-
-    private func open(with pin: PIN, checkingRecords: Bool) async throws(UnlockFailure) -> UnlockedVault {
+    public func open(with pin: PIN, checkingRecords: Bool = true) async throws(UnlockFailure) -> UnlockedVault {
         let files = files
-        let result: VaultFiles.UnlockResult
+        let result: Result<UnlockedVault, UnlockFailure>
         do {
             result = try await DedicatedThread.run { () throws(VaultError) in
                 try files.unlock(with: pin, checkingRecords: checkingRecords)
@@ -91,11 +83,6 @@ public final class Vault: CredentialStore, Sendable {
         } catch {
             throw .unusable(error.sentence, underlying: error)
         }
-        switch result {
-        case .opened(let key, let warnings, let isBackedUp):
-            return UnlockedVault(files: files, key: key, warnings: warnings, isBackedUp: isBackedUp)
-        case .wrongPIN(let attemptsLeft): throw .wrongPIN(attemptsLeft: attemptsLeft)
-        case .lockedOut(let seconds): throw .lockedOut(seconds: seconds)
-        }
+        return try result.get()
     }
 }

@@ -45,14 +45,12 @@ struct AdvertContent: Sendable {
         }
     }
 
-    private static func uuids(_ value: BusValue?) -> [String]? {
-        switch value {
-        case nil: return []
-        case .array("s", let elements)?:
-            let texts = elements.compactMap(\.text)
-            return texts.allSatisfy(isUUID) ? texts.map(fullUUID) : nil
-        default: return nil
-        }
+    /// Returns the 128-bit forms of a list of UUIDs; none without a list.
+    static func uuids(_ value: BusValue?) -> [String]? {
+        guard let value else { return [] }
+        guard case .array("s", let elements) = value else { return nil }
+        let texts = elements.compactMap(\.text)
+        return texts.allSatisfy(isUUID) ? texts.map(fullUUID) : nil
     }
 
     /// Each field must fit by itself: length, type, UUID and data.
@@ -90,7 +88,7 @@ struct AdvertContent: Sendable {
     }
 
     /// Returns true if `text` is a UUID of 4, 8 or 36 characters.
-    static func isUUID(_ text: String) -> Bool {
+    private static func isUUID(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         func isHyphenated(_ index: Int) -> Bool { bytes.count == 36 && [8, 13, 18, 23].contains(index) }
         return [4, 8, 36].contains(bytes.count)

@@ -120,11 +120,14 @@ struct Air: Sendable {
     ///   - now: The current time.
     ///   - scanning: The filters of the scanning clients, by the paths of the adapters that are on and scan.
     ///   - powered: The paths of the adapters that are on.
+    ///   - isTick: True on timer ticks. Floods advance on these only, so that calls never wait for all adverts that are
+    ///     due.
     ///   - tree: The tree in which devices appear, change and disappear.
     mutating func advance(
         to now: ContinuousClock.Instant,
         scanning: [String: [DiscoveryFilter]],
         powered: Set<String>,
+        isTick: Bool,
         _ tree: inout ObjectTree
     ) {
         for expiration in expirations where expiration.at <= now {
@@ -138,17 +141,7 @@ struct Air: Sendable {
                 receive(advert, SightingKey(adapter: adapter, advert: key), filters, now, &tree)
             }
         }
-    }
-
-    /// Advances the floods.
-    ///
-    /// Called on timer ticks only, so that calls never wait for all adverts that are due.
-    mutating func advanceFloods(
-        to now: ContinuousClock.Instant,
-        scanning: [String: [DiscoveryFilter]],
-        _ tree: inout ObjectTree
-    ) {
-        for adapter in floods.keys {
+        for adapter in floods.keys where isTick {
             let isScanning = scanning[adapter] != nil
             floods[adapter]?.advance(to: now, on: adapter, isScanning: isScanning, linger: settings.linger, &tree)
         }
@@ -185,6 +178,13 @@ struct Air: Sendable {
         sighting.isVisible = true
         sighting.due = now + settings.refresh
         sightings[key] = sighting
+    }
+}
+
+extension Air.Key {
+    /// Creates the key of the advert whose object is the first argument of a call.
+    init(ofAdvertIn call: BusMessage) {
+        self.init(owner: call.sender, path: call.body.first?.text ?? "")
     }
 }
 

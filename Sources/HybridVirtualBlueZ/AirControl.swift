@@ -4,6 +4,10 @@ package import HybridSystemBus
 
 /// A client of the lab's control object, for tests.
 package struct AirControl: Sendable {
+    static let name = "org.hybrid.Lab"
+    static let path = "/org/hybrid/lab/air"
+    static let interface = "org.hybrid.Lab.Air1"
+
     /// The timeout of a call.
     ///
     /// On a busy computer the reply may take a long time.
@@ -100,13 +104,6 @@ package struct AirControl: Sendable {
     }
 
     private func call(_ member: String, _ arguments: [BusValue] = []) async throws(BusError) -> [BusValue] {
-        try await connection.call(
-            LabControl.name,
-            LabControl.path,
-            LabControl.interface,
-            member,
-            arguments,
-            timeout: Self.timeout
-        )
+        try await connection.call(Self.name, Self.path, Self.interface, member, arguments, timeout: Self.timeout)
     }
 }

@@ -81,43 +81,35 @@ extension BlueZModel {
         tree.set(adapter, BlueZNames.adapter, ["PowerState": .string(isBlocked ? "off-blocked" : "off")])
     }
 
-    mutating func properties(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
-        let texts = call.body.map { $0.text ?? "" }
-        guard let interface = texts.first, let properties = tree.objects[call.path]?[interface] else {
-            return .noInterface(texts.first ?? "")
-        }
+    mutating func properties(_ call: BusMessage) -> BusReply {
+        let interface = call.body[0].text ?? ""
+        let name = call.body.dropFirst().first?.text ?? ""
+        guard let properties = tree.objects[call.path]?[interface] else { return .noInterface(interface) }
         switch call.member {
         case "GetAll": return .values([.properties(properties)])
-        case "Get":
-            guard texts.count == 2, let value = properties[texts[1]] else { return .noProperty(texts.last ?? "") }
-            return .values([.variant(value)])
-        case "Set" where texts.count == 3:
-            guard let old = properties[texts[1]] else { return .noPropertyToSet(texts[1]) }
-            return set(call.path, interface, texts[1], from: old, to: call.body[2].unwrapped)
+        case "Get": return properties[name].map { .values([.variant($0)]) } ?? .noProperty(name)
+        case "Set":
+            guard let old = properties[name] else { return .noPropertyToSet(name) }
+            guard Self.isWritable(name, of: interface) else { return .readOnly(name) }
+            let new = call.body[2].unwrapped
+            guard new.typeSignature == old.typeSignature else { return .wrongType(name) }
+            if name == "Powered", let isOn = new.flag {
+                // The kernel's reply to SET_POWERED of the mgmt API, which bluetoothd passes on.
+                if isOn, tree.get(call.path, interface, "PowerState") == .string("off-blocked") { return .blocked }
+                setPowered(call.path, isOn)
+            } else if new != old {
+                tree.set(call.path, interface, [name: new])
+            }
+            return .done
         default: return .noMethod(call)
         }
     }
 
-    private static let writable: Set = [
-        "Powered", "Alias", "Connectable", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout",
-    ]
-
-    private mutating func set(
-        _ path: String,
-        _ interface: String,
-        _ name: String,
-        from old: BusValue,
-        to new: BusValue
-    ) -> BusReply {
-        guard interface == BlueZNames.adapter, Self.writable.contains(name) else { return .readOnly(name) }
-        guard new.typeSignature == old.typeSignature else { return .wrongType(name) }
-        if name == "Powered", let isOn = new.flag {
-            // The kernel's reply to SET_POWERED of the mgmt API, which bluetoothd passes on.
-            if isOn, tree.get(path, BlueZNames.adapter, "PowerState") == .string("off-blocked") { return .blocked }
-            setPowered(path, isOn)
-        } else if new != old {
-            tree.set(path, interface, [name: new])
-        }
-        return .done
+    /// Returns true if clients can set the property.
+    static func isWritable(_ name: String, of interface: String) -> Bool {
+        let writable = [
+            "Powered", "Alias", "Connectable", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout",
+        ]
+        return interface == BlueZNames.adapter && writable.contains(name)
     }
 }

@@ -4,27 +4,26 @@ internal import HybridSystemBus
 
 // org.bluez.LEAdvertisingManager1.
 extension BlueZModel {
-    mutating func advertisingManager(_ call: BusMessage, now: ContinuousClock.Instant) -> Outcome {
-        guard case .objectPath(let path)? = call.body.first else { return .reply(.invalidArguments) }
-        let key = Air.Key(owner: call.sender, path: path)
+    mutating func advertisingManager(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
+        let key = Air.Key(ofAdvertIn: call)
         switch call.member {
         case "RegisterAdvertisement":
-            guard air.adverts[key] == nil, registering[key] == nil else { return .reply(.alreadyExists) }
-            guard used(on: call.path) < Int(slots[call.path] ?? 0) else { return .reply(.noFreeSlot) }
+            guard air.adverts[key] == nil, registering[key] == nil else { return .alreadyExists }
+            guard used(on: call.path) < Int(slots[call.path] ?? 0) else { return .noFreeSlot }
             registering[key] = call.path
-            return .readAdvert(key)
+            return .later
         case "UnregisterAdvertisement":
-            if registering.removeValue(forKey: key) != nil { return .reply(.done) }
-            guard air.adverts[key] != nil else { return .reply(.doesNotExist) }
+            if registering.removeValue(forKey: key) != nil { return .done }
+            guard air.adverts[key] != nil else { return .doesNotExist }
             remove(key, now: now)
             tree.replyHere()
-            return .reply(.done)
+            return .done
         default:
-            return .reply(.noMethod(call))
+            return .noMethod(call)
         }
     }
 
-    /// Completes a registration after `readAdvert`.
+    /// Completes a registration after `later`.
     ///
     /// - Parameter properties: The object's properties; empty if it could not be read.
     mutating func finishRegistering(_ key: Air.Key, _ properties: ObjectTree.Properties) -> BusReply {

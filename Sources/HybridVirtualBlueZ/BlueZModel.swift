@@ -5,17 +5,6 @@ internal import HybridSystemBus
 
 /// A state machine that behaves like bluetoothd: calls and time go in, replies and signals come out.
 struct BlueZModel: Sendable {
-    /// The outcome of a call.
-    enum Outcome: Sendable {
-        /// The call is answered.
-        case reply(BusReply)
-        /// The advert's object must be read first; `finishRegistering` then returns the reply.
-        case readAdvert(Air.Key)
-        /// The name org.bluez must be released, or requested again.
-        case vanish
-        case comeBack
-    }
-
     var tree = ObjectTree()
     var air: Air
     var slots: [String: UInt8] = [:]
@@ -38,33 +27,30 @@ struct BlueZModel: Sendable {
         self.settings = settings
         air = Air(settings)
         start()
-        _ = tree.takeSignals()
     }
 
     /// Handles a method call.
-    mutating func answer(_ call: BusMessage, now: ContinuousClock.Instant) -> Outcome {
-        if call.path == LabControl.path, call.interface == LabControl.interface {
-            return LabControl.answer(call, &self, now: now)
-        }
-        guard isPresent else { return .reply(.notServed) }
-        if let failure = failures.removeValue(forKey: call.member) { return .reply(failure) }
+    ///
+    /// Returns `later` if an advert's object must be read first; `finishRegistering` then returns the reply.
+    mutating func answer(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
+        if call.path == AirControl.path, call.interface == AirControl.interface { return control(call, now: now) }
+        guard isPresent else { return .notServed }
+        if let failure = failures.removeValue(forKey: call.member) { return failure }
         if call.interface == BusNames.introspectable, call.member == "Introspect" {
-            guard Introspection.describes(call.path, in: tree) else { return .reply(.unknownObject) }
-            return .reply(.values([.string(Introspection.xml(of: call.path, in: tree))]))
+            return Introspection.xml(of: call.path, in: tree).map { .values([.string($0)]) } ?? .unknownObject
         }
         if call.path == "/", call.interface == BusNames.objectManager, call.member == "GetManagedObjects" {
-            return .reply(.values([tree.managedObjects]))
+            return .values([tree.managedObjects])
         }
-        guard let object = tree.objects[call.path] else { return .reply(.noObject(call)) }
-        guard object[call.interface] != nil, Introspection.accepts(call) else { return .reply(.noMethod(call)) }
-        if call.interface == BusNames.properties { return .reply(properties(call, now: now)) }
+        guard let object = tree.objects[call.path] else { return .noObject(call) }
+        guard object[call.interface] != nil, Introspection.accepts(call) else { return .noMethod(call) }
         switch call.interface {
-        case BlueZNames.adapter: return .reply(adapter(call, now: now))
+        case BusNames.properties: return properties(call)
+        case BlueZNames.adapter: return adapter(call, now: now)
         case BlueZNames.advertisingManager: return advertisingManager(call, now: now)
         case BlueZNames.agentManager, BlueZNames.profileManager, BlueZNames.gattManager, BlueZNames.media:
-            return .reply(.done)
-        default:
-            return .reply(.error(name: "org.bluez.Error.NotSupported", message: "Operation is not supported"))
+            return .done
+        default: return .notSupported
         }
     }
 
@@ -87,14 +73,12 @@ struct BlueZModel: Sendable {
     /// Floods advance on timer ticks only.
     mutating func advance(to now: ContinuousClock.Instant, isTick: Bool) -> [ObjectTree.Signal] {
         if isPresent {
-            let powered = Set(slots.keys.filter { tree.get($0, BlueZNames.adapter, "Powered") == .bool(true) })
+            let powered = Set(slots.keys.filter(isPowered))
             var scanning: [String: [DiscoveryFilter]] = [:]
-            for adapter in powered {
-                guard let names = scanners[adapter], !names.isEmpty else { continue }
-                scanning[adapter] = names.map { filters[adapter]?[$0] ?? .none }
+            for adapter in powered where scanners[adapter]?.isEmpty == false {
+                scanning[adapter] = scanners[adapter]?.map { filters[adapter]?[$0] ?? .none }
             }
-            air.advance(to: now, scanning: scanning, powered: powered, &tree)
-            if isTick { air.advanceFloods(to: now, scanning: scanning, &tree) }
+            air.advance(to: now, scanning: scanning, powered: powered, isTick: isTick, &tree)
         }
         return tree.takeSignals()
     }
@@ -102,7 +86,7 @@ struct BlueZModel: Sendable {
     /// Stops bluetoothd, which loses all its state.
     mutating func vanish() {
         isPresent = false
-        tree.clear()
+        tree = ObjectTree()
         air = Air(settings)
         scanners = [:]
         filters = [:]
@@ -115,7 +99,6 @@ struct BlueZModel: Sendable {
         guard !isPresent else { return }
         isPresent = true
         start()
-        _ = tree.takeSignals()
     }
 
     private mutating func start() {
@@ -132,6 +115,7 @@ struct BlueZModel: Sendable {
             scanners[path] = []
             tree.add(path, Self.interfaces(ofAdapter: number, slots: settings.slots))
         }
+        _ = tree.takeSignals()
     }
 
     private static func interfaces(ofAdapter number: Int, slots: UInt8) -> ObjectTree.Interfaces {

@@ -35,6 +35,7 @@ extension BusReply {
     static let noFreeSlot = bluez("NotPermitted", "Maximum advertisements reached")
     static let notRegistered = bluez("Failed", "Failed to register advertisement")
     static let unreadableAdvert = bluez("Failed", "Failed to parse advertisement.")
+    static let notSupported = bluez("NotSupported", "Operation is not supported")
     static let invalidArguments = bluez("InvalidArguments", "Invalid arguments in method call")
     static let notServed = dbus("ServiceUnknown", "The name org.bluez was not provided by any .service files")
 

@@ -29,10 +29,9 @@ struct DiscoveryFilter: Sendable {
                 guard ["auto", "le", "bredr"].contains(transport) else { return nil }
                 acceptsLowEnergy = transport != "bredr"
             case ("DuplicateData", .bool(let wanted)): wantsDuplicates = wanted
-            case ("UUIDs", .array("s", let texts)):
-                let texts = texts.compactMap(\.text)
-                guard texts.allSatisfy(AdvertContent.isUUID) else { return nil }
-                uuids = Set(texts.map(AdvertContent.fullUUID))
+            case ("UUIDs", _):
+                guard let listed = AdvertContent.uuids(value) else { return nil }
+                uuids = Set(listed)
             case ("RSSI", .int16(let strength)):
                 guard (-127...20).contains(strength) else { return nil }
                 weakest = strength

@@ -27,10 +27,7 @@ struct Flood: Sendable {
     /// The number of adverts received by a scan.
     private(set) var received = 0
     /// The paths of the known devices and the times at which they are removed, oldest first.
-    ///
-    /// Those before `firstKnown` are gone.
     private var known: [(device: String, until: ContinuousClock.Instant)] = []
-    private var firstKnown = 0
 
     /// Creates a flood of `rate` adverts per second.
     ///
@@ -43,13 +40,10 @@ struct Flood: Sendable {
     }
 
     /// The paths of the known devices.
-    var devices: [String] { known[firstKnown...].map(\.device) }
+    var devices: [String] { known.map(\.device) }
 
     /// Forgets the devices, which the caller removes.
-    mutating func forgetDevices() {
-        known = []
-        firstKnown = 0
-    }
+    mutating func forgetDevices() { known = [] }
 
     /// Sends the adverts that are due by now, including those that earlier ticks did not get to, up to a bound.
     mutating func advance(
@@ -59,23 +53,17 @@ struct Flood: Sendable {
         linger: Duration,
         _ tree: inout ObjectTree
     ) {
-        let elapsed = (now - start) / .milliseconds(1)
-        let due =
-            elapsed >= Double(Self.maximumSeconds) * 1_000 ? total : min(total, Int(elapsed * Double(rate) / 1_000))
+        let due = Int(min(Double(total), (now - start) / .seconds(1) * Double(rate)))
         let until = min(due, sent + Self.maximumPerTick)
         while sent < until {
             sent += 1
             if isScanning { receive(on: adapter, until: now + linger, &tree) }
         }
-        while firstKnown < known.count {
-            guard known[firstKnown].until <= now || known.count - firstKnown > Self.maximumKnown else { break }
-            tree.remove(known[firstKnown].device)
-            firstKnown += 1
+        let gone = max(known.prefix { $0.until <= now }.count, known.count - Self.maximumKnown)
+        for (device, _) in known.prefix(gone) {
+            tree.remove(device)
         }
-        if firstKnown > Self.maximumKnown {
-            known.removeFirst(firstKnown)
-            firstKnown = 0
-        }
+        known.removeFirst(gone)
     }
 
     private mutating func receive(on adapter: String, until: ContinuousClock.Instant, _ tree: inout ObjectTree) {

@@ -37,15 +37,14 @@ struct ObjectTree: Sendable {
     /// Adds an object and reports it.
     mutating func add(_ path: String, _ interfaces: Interfaces) {
         objects[path] = interfaces
-        let body: [BusValue] = [.objectPath(path), Self.value(of: interfaces)]
-        signals.append(Signal(path: "/", interface: BusNames.objectManager, member: "InterfacesAdded", body: body))
+        report("InterfacesAdded", of: BusNames.objectManager, [.objectPath(path), Self.value(of: interfaces)])
     }
 
     /// Removes an object and reports it, if it exists.
     mutating func remove(_ path: String) {
         guard let interfaces = objects.removeValue(forKey: path) else { return }
         let body: [BusValue] = [.objectPath(path), .strings(interfaces.keys.sorted())]
-        signals.append(Signal(path: "/", interface: BusNames.objectManager, member: "InterfacesRemoved", body: body))
+        report("InterfacesRemoved", of: BusNames.objectManager, body)
     }
 
     /// Changes properties and reports them, if the object exists.
@@ -53,28 +52,23 @@ struct ObjectTree: Sendable {
         guard objects[path]?[interface] != nil else { return }
         objects[path]?[interface]?.merge(changes) { $1 }
         let body: [BusValue] = [.string(interface), .properties(changes), .strings([])]
-        signals.append(
-            Signal(path: path, interface: BusNames.properties, member: "PropertiesChanged", body: body)
-        )
+        report("PropertiesChanged", of: BusNames.properties, at: path, body)
     }
 
     /// Removes a property and reports it, if it exists.
     mutating func invalidate(_ path: String, _ interface: String, _ property: String) {
         guard objects[path]?[interface]?.removeValue(forKey: property) != nil else { return }
         let body: [BusValue] = [.string(interface), .properties([:]), .strings([property])]
-        signals.append(
-            Signal(path: path, interface: BusNames.properties, member: "PropertiesChanged", body: body)
-        )
+        report("PropertiesChanged", of: BusNames.properties, at: path, body)
+    }
+
+    private mutating func report(_ member: String, of interface: String, at path: String = "/", _ body: [BusValue]) {
+        signals.append(Signal(path: path, interface: interface, member: member, body: body))
     }
 
     /// Returns the value of a property.
     func get(_ path: String, _ interface: String, _ property: String) -> BusValue? {
         objects[path]?[interface]?[property]
-    }
-
-    /// Removes everything without reporting it.
-    mutating func clear() {
-        self = ObjectTree()
     }
 
     /// Returns the signals that are due since the last call.
@@ -88,18 +82,12 @@ struct ObjectTree: Sendable {
 
     /// The reply to GetManagedObjects.
     var managedObjects: BusValue {
-        .dictionary(
-            "o",
-            "a{sa{sv}}",
-            objects.sorted { $0.key < $1.key }.map { BusEntry(.objectPath($0.key), Self.value(of: $0.value)) }
-        )
+        let sorted = objects.sorted { $0.key < $1.key }
+        return .dictionary("o", "a{sa{sv}}", sorted.map { BusEntry(.objectPath($0.key), Self.value(of: $0.value)) })
     }
 
     private static func value(of interfaces: Interfaces) -> BusValue {
-        .dictionary(
-            "s",
-            "a{sv}",
-            interfaces.sorted { $0.key < $1.key }.map { BusEntry(.string($0.key), .properties($0.value)) }
-        )
+        let sorted = interfaces.sorted { $0.key < $1.key }
+        return .dictionary("s", "a{sv}", sorted.map { BusEntry(.string($0.key), .properties($0.value)) })
     }
 }

@@ -75,12 +75,8 @@ public struct PrivateBus: Sendable {
     private static func makeDirectory() throws(PrivateBusError) -> String {
         // A socket's path must be shorter than 108 bytes. With these characters only, the bus address needs no escapes.
         let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let plain = wanted.utf8.allSatisfy { byte in
-            let letter = byte | 0x20
-            return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
-                || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || "/_.-".utf8.contains(byte)
-        }
-        let parent = plain && wanted.hasPrefix("/") && wanted.utf8.count < 64 ? wanted : "/tmp"
+        let isPlain = wanted.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || "/_.-".contains($0) }
+        let parent = isPlain && wanted.hasPrefix("/") && wanted.utf8.count < 64 ? wanted : "/tmp"
         let template = strdup(parent + "/hybrid-air-XXXXXX")
         defer { free(template) }
         // mkdtemp sets mode 0700.
@@ -115,10 +111,7 @@ public struct PrivateBus: Sendable {
         do throws(ChildProcess.SpawnError) {
             defer { Glibc.close(writer) }
             daemon = try ChildProcess.spawn(
-                [
-                    "dbus-daemon", "--config-file=\(directory)/bus.conf", "--nofork", "--nopidfile",
-                    "--print-address=1",
-                ],
+                ["dbus-daemon", "--config-file=\(directory)/bus.conf", "--nofork", "--nopidfile", "--print-address=1"],
                 input: .null,
                 output: .descriptor(writer),
                 // As root, dbus-daemon complains about limits that it cannot raise. The file is read if it fails to start.

@@ -34,10 +34,7 @@ public actor VirtualBlueZ {
         isolation: isolated (any Actor)? = #isolation,
         while body: () async throws -> R
     ) async throws -> R {
-        let (messages, sink) = AsyncStream.makeStream(
-            of: BusMessage.self,
-            bufferingPolicy: .bufferingOldest(backlog)
-        )
+        let (messages, sink) = AsyncStream.makeStream(of: BusMessage.self, bufferingPolicy: .bufferingOldest(backlog))
         let connection = try await BusConnection.connect(to: address) { message in
             if case .enqueued = sink.yield(message) { return .later }
             return .error(name: "org.freedesktop.DBus.Error.LimitsExceeded", message: "Too many calls at one time.")
@@ -68,7 +65,7 @@ public actor VirtualBlueZ {
             case .disconnected: sink.finish()
             }
         }
-        for name in [LabControl.name, BlueZNames.bluez] {
+        for name in [AirControl.name, BlueZNames.bluez] {
             guard try await connection.requestName(name) else {
                 throw .refused(name: "org.freedesktop.DBus.Error.AddressInUse", message: name + " is taken")
             }
@@ -96,7 +93,7 @@ public actor VirtualBlueZ {
                 switch message.kind {
                 case .signal: handle(message)
                 case .methodCall:
-                    if let key = await answer(message) { group.addTask { await self.register(key, message) } }
+                    if await !answer(message) { group.addTask { await self.register(message) } }
                 }
                 settle()
             }
@@ -114,25 +111,26 @@ public actor VirtualBlueZ {
         }
     }
 
-    /// Answers a call, or returns the key of the advert whose object must be read first.
-    private func answer(_ call: BusMessage) async -> Air.Key? {
-        switch model.answer(call, now: .now) {
-        case .reply(let reply):
-            emit(model.tree.takeSignalsBeforeReply())
-            guard call.path == LabControl.path || model.swallowed.remove(call.member) == nil else { break }
-            connection.reply(to: call, with: reply)
-        case .readAdvert(let key):
-            return key
-        case .vanish:
-            model.vanish()
-            try? await connection.releaseName(BlueZNames.bluez)
-            connection.reply(to: call, with: .done)
-        case .comeBack:
-            model.comeBack()
-            _ = try? await connection.requestName(BlueZNames.bluez)
-            connection.reply(to: call, with: .done)
+    /// Answers a call.
+    ///
+    /// - Returns: False if an advert's object must be read first.
+    private func answer(_ call: BusMessage) async -> Bool {
+        let wasPresent = model.isPresent
+        let reply = model.answer(call, now: .now)
+        if case .later = reply { return false }
+        switch (wasPresent, model.isPresent) {
+        case (true, false): try? await connection.releaseName(BlueZNames.bluez)
+        case (false, true): _ = try? await connection.requestName(BlueZNames.bluez)
+        default: break
         }
-        return nil
+        send(reply, to: call)
+        return true
+    }
+
+    private func send(_ reply: BusReply, to call: BusMessage) {
+        emit(model.tree.takeSignalsBeforeReply())
+        guard call.path == AirControl.path || model.swallowed.remove(call.member) == nil else { return }
+        connection.reply(to: call, with: reply)
     }
 
     /// Handles a signal: a client has left the bus, or an advert has changed.
@@ -146,19 +144,18 @@ public actor VirtualBlueZ {
         }
     }
 
-    private func register(_ key: Air.Key, _ call: BusMessage) async {
-        let properties = await read(key)
-        let reply = model.finishRegistering(key, properties)
+    private func register(_ call: BusMessage) async {
+        let key = Air.Key(ofAdvertIn: call)
+        let reply = model.finishRegistering(key, await properties(of: key))
         if case .values = reply { setTransmissionPower(of: key) }
-        emit(model.tree.takeSignalsBeforeReply())
-        connection.reply(to: call, with: reply)
+        send(reply, to: call)
         settle()
     }
 
     /// Reads the properties of an advert's object.
     ///
     /// bluetoothd also requests the objects below it, and ignores the reply.
-    private func read(_ key: Air.Key) async -> ObjectTree.Properties {
+    private func properties(of key: Air.Key) async -> ObjectTree.Properties {
         connection.send(key.owner, key.path, BusNames.objectManager, "GetManagedObjects")
         let arguments = [BusValue.string(BlueZNames.advertisement)]
         let answer = try? await connection.call(key.owner, key.path, BusNames.properties, "GetAll", arguments)

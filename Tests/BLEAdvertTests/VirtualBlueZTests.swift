@@ -47,9 +47,9 @@ struct VirtualBlueZTests {
         do {
             try await body()
             Issue.record("nothing was rejected")
-        } catch let error as BusError where error.kind == .refused {
-            #expect(error.name == name)
-            if let message { #expect(error.message == message) }
+        } catch BusError.refused(let actualName, let actualMessage) {
+            #expect(actualName == name)
+            if let message { #expect(actualMessage == message) }
         } catch {
             Issue.record(error)
         }

@@ -17,13 +17,13 @@ struct ChannelMessageTests {
                 Issue.record("type 1 is CTAP")
                 return
             }
-            #expect(payload.bytes == body)
+            #expect(payload == body)
             #expect(ChannelMessage.ctap(payload).encoded == [1] + body)
             guard case .json(let json) = try ChannelMessage(parsing: [3] + body) else {
                 Issue.record("type 3 is JSON")
                 return
             }
-            #expect(json.bytes == body)
+            #expect(json == body)
             #expect(ChannelMessage.json(json).encoded == [3] + body)
         }
         #expect(ChannelMessage.shutdown.encoded == [0])
@@ -71,10 +71,10 @@ struct PostHandshakeMessageTests {
 
     @Test("Ours contains getInfo only: CTAP needs no list of features")
     func ours() throws {
-        let message = PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: Self.info))
+        let message = PostHandshakeMessage(info: Self.info)
         #expect(message.encoded == [0xA1, 0x01, 0x4C] + Self.info)
         let read = try PostHandshakeMessage(parsing: message.encoded)
-        #expect(read.info?.bytes == Self.info)
+        #expect(read.info == Self.info)
         #expect(read.features == [.ctap])
         #expect(read.linking == nil)
     }
@@ -86,7 +86,7 @@ struct PostHandshakeMessageTests {
             + [0x18, 0x63, 0xF6, 0x01, 0x58, 0x01, 0xA0, 0x00, 0x42, 0x00, 0x00]
         let message = try PostHandshakeMessage(parsing: bytes)
         #expect(message.features == [.ctap, .digitalCredentials])
-        #expect(message.info?.bytes == [0xA0])
+        #expect(message.info == [0xA0])
     }
 
     @Test("An authenticator without CTAP lists its features and sends no getInfo")

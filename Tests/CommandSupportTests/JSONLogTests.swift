@@ -37,12 +37,12 @@ struct JSONLogTests {
     private final class Lines: Sendable {
         private let kept = Locked<[String]>([])
         var all: [String] { kept.withLock { $0 } }
-        func add(_ line: String) { kept.withLock { $0.append(line) } }
+        func add(_ line: [UInt8]) { kept.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }
     }
 
     @Test("a line, byte for byte")
     func line() {
-        var handler = JSONLogHandler(logLevel: .info) { _ in }
+        var handler = ProgramLogHandler(.json)
         handler[metadataKey: "node"] = .stringConvertible(3)
         let event = event(
             "tunnel ended",
@@ -67,13 +67,13 @@ struct JSONLogTests {
         ]
     )
     func times(seconds: Int, nanoseconds: Int, expected: String) throws {
-        let line = JSONLogHandler(logLevel: .info) { _ in }.line(of: event("x"), at: seconds, nanoseconds: nanoseconds)
+        let line = ProgramLogHandler(.json).line(of: event("x"), at: seconds, nanoseconds: nanoseconds)
         #expect(try decoded(line)["time"] == .text(expected))
     }
 
     @Test("an event's fields override the provider's, and these the handler's")
     func precedence() throws {
-        var handler = JSONLogHandler(logLevel: .info) { _ in }
+        var handler = ProgramLogHandler(.json)
         handler.metadata = ["a": "1", "b": "1", "c": "1"]
         handler.metadataProvider = Logger.MetadataProvider { ["b": "2", "c": "2"] }
         let fields = try decoded(handler.line(of: event("x", ["c": "3"]), at: 0, nanoseconds: 0))
@@ -82,7 +82,7 @@ struct JSONLogTests {
 
     @Test("names are unique")
     func names() throws {
-        let handler = JSONLogHandler(logLevel: .info) { _ in }
+        let handler = ProgramLogHandler(.json)
         let line = handler.line(
             of: event("real", ["message": "a", "message_": "b", "time": "c", "level": "d"]),
             at: 0,
@@ -97,7 +97,7 @@ struct JSONLogTests {
 
     @Test("numbers that JSON can't express")
     func numbers() throws {
-        let handler = JSONLogHandler(logLevel: .info) { _ in }
+        let handler = ProgramLogHandler(.json)
         let line = handler.line(
             of: event("x", ["n": .stringConvertible(Double.nan), "u": .stringConvertible(UInt64.max)]),
             at: 0,
@@ -109,7 +109,7 @@ struct JSONLogTests {
     @Test("the text of an error is not logged")
     func errors() {
         struct Address: Error { let text = "192.0.2.1" }
-        let line = JSONLogHandler(logLevel: .info) { _ in }
+        let line = ProgramLogHandler(.json)
             .line(of: event("x", error: Address()), at: 0, nanoseconds: 0)
         #expect(!line.contains("192"))
     }
@@ -117,7 +117,7 @@ struct JSONLogTests {
     @Test("any text survives, on one line without control characters")
     func anyText() throws {
         var random = SeededGenerator()
-        let handler = JSONLogHandler(logLevel: .info) { _ in }
+        let handler = ProgramLogHandler(.json)
         for _ in 0..<2000 {
             let (message, key, value) = (random.text(), random.text(), random.text())
             let event = event("\(message)", ["k": [key: .string(value), key + "'": .array([.string(key)])]])
@@ -134,7 +134,7 @@ struct JSONLogTests {
     @Test("a logger writes complete lines with their own time, and drops those below its level")
     func wholeLines() async throws {
         let lines = Lines()
-        let logger = Logger(label: "x") { _ in JSONLogHandler(logLevel: .notice, emit: lines.add) }
+        let logger = Logger(label: "x") { _ in ProgramLogHandler(.json, logLevel: .notice, emit: lines.add) }
         let before = time(nil)
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {
@@ -150,7 +150,7 @@ struct JSONLogTests {
         #expect(all.count == 400)
         var numbers: Set<JSONValue> = []
         for line in all {
-            #expect(line.hasSuffix("}\n"))
+            #expect(line.hasSuffix("}"))
             let fields = try decoded(line)
             #expect(try abs(Self.seconds(fields["time"]) - before) < 600)
             if let number = fields["number"] { numbers.insert(number) }

@@ -28,7 +28,7 @@ struct OneLineTests {
 
     @Test("a log line has sorted fields, and a level except for info")
     func logLine() {
-        var handler = StderrLogHandler(label: "relay")
+        var handler = ProgramLogHandler(.console(label: "relay"))
         handler[metadataKey: "b"] = "2"
         let event = LogEvent(
             level: .info,
@@ -39,9 +39,12 @@ struct OneLineTests {
             function: "",
             line: 0
         )
-        #expect(String(decoding: handler.line(of: event), as: UTF8.self) == "relay: ended a=1 b=2")
+        #expect(String(decoding: handler.line(of: event, label: "relay"), as: UTF8.self) == "relay: ended a=1 b=2")
         var warning = event
         warning.level = .warning
-        #expect(String(decoding: handler.line(of: warning), as: UTF8.self) == "relay: warning: ended a=1 b=2")
+        #expect(
+            String(decoding: handler.line(of: warning, label: "relay"), as: UTF8.self)
+                == "relay: warning: ended a=1 b=2"
+        )
     }
 }

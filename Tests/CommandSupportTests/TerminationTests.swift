@@ -11,7 +11,7 @@ struct TerminationTests {
     @Test("a signal cancels the body and is reported", arguments: TerminationSignal.allCases)
     func cancels(signal: TerminationSignal) async {
         let ending = await withTerminationSignals {
-            kill(getpid(), signal.number)
+            kill(getpid(), signal.rawValue)
             // Longer than any test runs, so that only the signal ends it.
             try await Task.sleep(for: .seconds(600))
         }

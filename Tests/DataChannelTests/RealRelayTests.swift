@@ -59,18 +59,18 @@ struct RealRelayTests {
         let secrets = try SharedSecrets()
         try await Self.meet { tunnel in
             let phone = try await secrets.phone(tunnel)
-            try await phone.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: [0xA0])))
+            try await phone.send(PostHandshakeMessage(info: [0xA0]))
             guard case .ctap(let request) = try await phone.receive() else { throw Unexpected() }
-            #expect(request.bytes == [4])
-            try await phone.send(.ctap(CTAPPayload(bytes: [0] + [UInt8](repeating: 9, count: 70_000))))
+            #expect(request == [4])
+            try await phone.send(.ctap([0] + [UInt8](repeating: 9, count: 70_000)))
             try await phone.send(.update(nil))
             guard case .shutdown = try await phone.receive() else { throw Unexpected() }
         } client: { tunnel in
             let client = try await secrets.client(tunnel)
-            #expect(try await client.receivePostHandshake().info?.bytes == [0xA0])
-            try await client.send(.ctap(CTAPPayload(bytes: [4])))
+            #expect(try await client.receivePostHandshake().info == [0xA0])
+            try await client.send(.ctap([4]))
             guard case .ctap(let response) = try await client.receive() else { throw Unexpected() }
-            #expect(response.bytes.count == 70_001)
+            #expect(response.count == 70_001)
             guard case .update(nil) = try await client.receive() else { throw Unexpected() }
             try await client.send(.shutdown)
         }
@@ -86,13 +86,13 @@ struct RealRelayTests {
             let phone = try await secrets.phone(tunnel) { Tampering(kind: kind, over: $0) }
             // This end learns that the client has closed, perhaps before it has sent the last message.
             await #expect(throws: TunnelError.self) {
-                for number: UInt8 in 1...3 { try await phone.send(.ctap(CTAPPayload(bytes: [number]))) }
+                for number: UInt8 in 1...3 { try await phone.send(.ctap([number])) }
                 _ = try await phone.receive()
             }
         } client: { tunnel in
             let client = try await secrets.client(tunnel)
             guard case .ctap(let first) = try await client.receive() else { throw Unexpected() }
-            #expect(first.bytes == [1])
+            #expect(first == [1])
             await #expect(throws: TunnelError.messageRefused) { try await client.receive() }
         }
     }

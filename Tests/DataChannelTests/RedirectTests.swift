@@ -106,11 +106,11 @@ struct RedirectTests {
             // A relay that is not local is not available here, so only the second hop is tested.
             await #expect(throws: Redirect.self) {
                 try await HopConnector(
-                    Hop(host: endpoint.domain.host, path: "/", mayBeLocal: false),
-                    endpoint,
-                    Client.tunnel,
-                    nil,
-                    try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
+                    hop: Hop(host: endpoint.domain.host, path: "/", mayBeLocal: false),
+                    relay: endpoint,
+                    path: Client.tunnel,
+                    bearerToken: nil,
+                    tls: try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
                 ).open()
             }
             var second = endpoint
@@ -125,7 +125,8 @@ struct RedirectTests {
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
                 let tls = try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
-                _ = try await HopConnector(hop, second, Client.tunnel, nil, tls).open()
+                _ = try await HopConnector(hop: hop, relay: second, path: Client.tunnel, bearerToken: nil, tls: tls)
+                    .open()
                 return nil
             } catch let error as TunnelError {
                 return error

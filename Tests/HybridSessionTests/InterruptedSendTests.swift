@@ -17,7 +17,7 @@ struct InterruptedSendTests {
         let (client, signal) = (connection.client, Signal())
         let asking = Task {
             await signal.wait()
-            try await client.send(.ctap(CTAPPayload(bytes: [4])))
+            try await client.send(.ctap([4]))
         }
         asking.cancel()
         signal.fire()

@@ -134,12 +134,12 @@ struct L2CAPAcceptorTests {
         let phone = try await fixture.client().performHandshake(over: channel, .seconds(30)).receiveInfo(.seconds(30))
         #expect(phone.info.versions == info.versions)
         let served = try await serving
-        try await phone.channel.send(.ctap(CTAPPayload(bytes: [4])))
+        try await phone.channel.send(.ctap([4]))
         guard case .ctap(let payload) = try await served.channel.receive() else {
             Issue.record("not a request")
             return
         }
-        #expect(payload.bytes == [4])
+        #expect(payload == [4])
         await channel.close()
     }
 

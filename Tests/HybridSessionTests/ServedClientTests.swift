@@ -59,7 +59,7 @@ struct ServedClientTests {
     }
 
     private static func ask(_ connection: Connection, _ request: [UInt8]) async throws {
-        try await connection.client.send(.ctap(CTAPPayload(bytes: request)))
+        try await connection.client.send(.ctap(request))
     }
 
     private static func answer(_ connection: Connection) async throws -> [UInt8] {
@@ -67,7 +67,7 @@ struct ServedClientTests {
             Issue.record("no CTAP message")
             return []
         }
-        return payload.bytes
+        return payload
     }
 
     private static func failure(of serving: Task<AuthenticatorOutcome, any Error>) async -> AuthenticatorSessionFailure?

@@ -35,7 +35,7 @@ struct PageProgressTests {
         for stage in [PageStage.found, .connecting(host: "relay.example"), .confirm, .done] {
             _ = progress.show(stage, at: began)
             let content = try self.content(progress.message(at: began))
-            #expect(content["code"] == nil && content["stage"] as? String == stage.name)
+            #expect(content["code"] == nil && content["stage"] as? String == stage.event.name)
         }
     }
 
@@ -68,35 +68,5 @@ struct PageProgressTests {
         for name in ["site", "cause", "remedy"] {
             #expect((content[name] as? String).map { Array($0.utf8) } == Array(hostile.utf8))
         }
-    }
-}
-
-@Suite("Viewers of the page")
-struct PageViewersTests {
-    @Test("there are none when the last stream has ended and none has followed")
-    func departure() throws {
-        var viewers = PageViewers()
-        viewers.join()
-        viewers.join()
-        let early = viewers.leave()
-        #expect(early == nil)
-        let departure = try left(&viewers)
-        #expect(viewers.isStillEmpty(since: departure))
-    }
-
-    @Test("a reload starts the time anew")
-    func reload() throws {
-        var viewers = PageViewers()
-        viewers.join()
-        let first = try left(&viewers)
-        viewers.join()
-        #expect(!viewers.isStillEmpty(since: first))
-        let second = try left(&viewers)
-        #expect(!viewers.isStillEmpty(since: first) && viewers.isStillEmpty(since: second))
-    }
-
-    private func left(_ viewers: inout PageViewers) throws -> PageViewers.Departure {
-        let departure = viewers.leave()
-        return try #require(departure)
     }
 }

@@ -145,6 +145,23 @@ struct PageServerTests {
         await page.server.end(.failed(cause: "a", remedy: "b"))
     }
 
+    @Test("a reload starts the time until the page counts as closed anew")
+    func reloading() async throws {
+        var limits = PageLimits.generous
+        limits.reconnectTimeout = .seconds(5)
+        let page = try await RunningPage.start(limits)
+        let cookie = try await page.exchangeToken()
+        try await page.openStream(cookie).close()
+        let second = try await page.openStream(cookie)
+        try await Task.sleep(for: .seconds(1))
+        let closing = ContinuousClock.now
+        second.close()
+        var reasons = page.server.abandonments.makeAsyncIterator()
+        #expect(await reasons.next() == .closed)
+        #expect(.now - closing >= .seconds(5))
+        await page.server.end(.failed(cause: "a", remedy: "b"))
+    }
+
     @Test("silent and slow connections time out")
     func slow() async throws {
         var limits = PageLimits.generous

@@ -8,7 +8,7 @@ import Testing
 struct SocketOwnerTests {
     private let heading =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-    private let connection = SocketOwner.Connection(client: 0xC350, server: 0x1F90)
+    private let connection = (client: 0xC350, server: 0x1F90)
 
     private func line(_ local: String, _ remote: String, state: String = "01", user: String = "1000") -> String {
         "   0: \(local) \(remote) \(state) 00000000:00000000 00:00000000 00000000  \(user)        0 12345 1 0000 20\n"

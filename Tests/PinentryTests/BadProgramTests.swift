@@ -15,7 +15,7 @@ struct BadProgramTests {
         #expect(throws: PinentryError.cannotRun("/tmp")) { try Pinentry(program: "/tmp") }
         #expect(throws: PinentryError.cannotRun("/etc/passwd")) { try Pinentry(program: "/etc/passwd") }
         #expect(throws: PinentryError.notFound("pinentry, pinentry-curses, pinentry-tty")) {
-            try Pinentry(program: nil, environment: ["PATH": "/nowhere::/tmp"], limits: .init())
+            try Pinentry(nil, environment: ["PATH": "/nowhere::/tmp"], limits: .init())
         }
     }
 
@@ -23,8 +23,8 @@ struct BadProgramTests {
     func path() async throws {
         let script = try await ScriptedPinentry("X) ;;")
         let environment = ["PATH": "/nowhere:\(script.root):/usr/bin"]
-        #expect(try Pinentry(program: nil, environment: environment, limits: .init()).program == script.path)
-        #expect(try Pinentry(program: "pinentry", environment: environment, limits: .init()).program == script.path)
+        #expect(try Pinentry(nil, environment: environment, limits: .init()).program == script.path)
+        #expect(try Pinentry("pinentry", environment: environment, limits: .init()).program == script.path)
     }
 
     @Test(

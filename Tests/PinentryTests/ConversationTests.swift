@@ -10,12 +10,10 @@ struct ConversationTests {
     @Test("A PIN prompt sends all settings and decodes the answer")
     func pin() async throws {
         let script = try await ScriptedPinentry("GETPIN) echo 'D 12%2534%0A%c3%a4'; echo OK ;;")
-        let secret = try await script.client().getPIN(
-            title: "Sign in",
+        let secret = try await script.client(title: "Sign in").getPIN(
             description: "example.com\n100 %\r",
             prompt: "PIN:",
-            error: "Wrong PIN, 2 tries left",
-            timeout: .seconds(20)
+            error: "Wrong PIN, 2 tries left"
         )
         #expect(secret.text == "12%34\nä")
         #expect(
@@ -100,12 +98,10 @@ struct ConversationTests {
     func buttons(line: String, answer: ConfirmAnswer) async throws {
         let script = try await ScriptedPinentry("CONFIRM) echo '\(line)' ;;")
         let given = try await script.client().confirm(
-            title: "t",
             description: "Which account?",
             ok: "Use",
             notOK: "Next",
-            cancel: "Decline",
-            timeout: .seconds(9)
+            cancel: "Decline"
         )
         #expect(given == answer)
         #expect(
@@ -120,22 +116,18 @@ struct ConversationTests {
         let script = try await ScriptedPinentry("CONFIRM) echo 'ERR 83886142 Timeout' ;;")
         await #expect(throws: PinentryError.timedOut) {
             try await script.client().confirm(
-                title: "t",
                 description: "d",
                 ok: "Yes",
-                cancel: "No",
-                timeout: .seconds(9)
+                cancel: "No"
             )
         }
         #expect(!script.log.contains { $0.hasPrefix("SETNOTOK") })
         let broken = try await ScriptedPinentry("CONFIRM) echo 'ERR 1 General error' ;;")
         await #expect(throws: PinentryError.promptFailed(code: 1)) {
             try await broken.client().confirm(
-                title: "t",
                 description: "d",
                 ok: "Yes",
-                cancel: "No",
-                timeout: .seconds(9)
+                cancel: "No"
             )
         }
     }
@@ -143,7 +135,7 @@ struct ConversationTests {
     @Test("A message has one button, and closing it is not an error", arguments: ["OK", "ERR 83886179 Cancelled"])
     func message(line: String) async throws {
         let script = try await ScriptedPinentry("CONFIRM*) echo '\(line)' ;;")
-        try await script.client().message(title: "t", description: "Told.", timeout: .seconds(9))
+        try await script.client().message(description: "Told.")
         #expect(script.log.contains("CONFIRM --one-button"))
     }
 
@@ -152,10 +144,8 @@ struct ConversationTests {
         let script = try await ScriptedPinentry("GETPIN) echo OK ;;")
         await #expect(throws: PinentryError.textTooLong) {
             try await script.client().getPIN(
-                title: "t",
                 description: String(repeating: "x", count: 1000),
-                prompt: "",
-                timeout: .seconds(9)
+                prompt: ""
             )
         }
         #expect(!script.log.contains("GETPIN"))
@@ -165,7 +155,7 @@ struct ConversationTests {
 @Suite("New PINs")
 struct NewPINTests {
     private func newPIN(_ script: ScriptedPinentry) async throws -> PinentrySecret {
-        try await script.client().getNewPIN(title: "t", description: "d", timeout: .seconds(20)) { secret in
+        try await script.client().getNewPIN(description: "d") { secret in
             secret.count < 4 ? "A PIN has at least 4 characters" : nil
         }
     }
@@ -224,8 +214,7 @@ struct NewPINTests {
             """
         )
         func ask(_ client: Pinentry, _ text: String) async throws -> ConfirmAnswer {
-            let limit = Duration.seconds(20)
-            return try await client.confirm(title: "t", description: text, ok: "y", cancel: "n", timeout: limit)
+            try await client.confirm(description: text, ok: "y", cancel: "n")
         }
         #expect(try await ask(picky.client(), "example.com\n\"Zoë 李\"") == .yes)
         #expect(picky.log.filter { $0.hasPrefix("SETDESC") }.last == "SETDESC example.com%0A\"Zo? ?\"")

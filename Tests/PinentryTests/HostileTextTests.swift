@@ -42,12 +42,10 @@ struct HostileTextTests {
             let keyboard = try Keyboard()
             let client = try keyboard.client(program, kind: "vt100")
             async let answer = client.confirm(
-                title: "Sign in on another device",
                 description: Self.question(site, name),
                 ok: "Use",
                 notOK: "Next",
-                cancel: "Decline",
-                timeout: .seconds(90)
+                cancel: "Decline"
             )
             // The buttons come row by row where each has a row, and the question for a key last.
             let last = program.hasSuffix("tty") ? "[udn]" : "ecline"
@@ -70,10 +68,8 @@ struct HostileTextTests {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program, kind: "vt100")
         async let secret = client.getPIN(
-            title: "Sign in on another device",
             description: "\(site)\n\nSign in to this site?",
-            prompt: "PIN:",
-            timeout: .seconds(90)
+            prompt: "PIN:"
         )
         try await Waiting.until("the prompt") { keyboard.rows().contains { $0.hasPrefix("PIN:") } }
         let rows = keyboard.rows().filter { !$0.isEmpty }
@@ -89,11 +85,9 @@ struct HostileTextTests {
             let keyboard = try Keyboard()
             let client = try keyboard.client(program, kind: "vt100", locale: locale)
             async let answer = client.confirm(
-                title: "t",
                 description: Self.question("example.com", "Zoë 李"),
                 ok: "Use",
-                cancel: "Decline",
-                timeout: .seconds(90)
+                cancel: "Decline"
             )
             let last = program.hasSuffix("tty") ? "[ud]" : "ecline"
             try await Waiting.until("the prompt") { keyboard.rows().contains { $0.contains(last) } }

@@ -20,10 +20,8 @@ struct RealProgramTests {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
         async let secret = client.getPIN(
-            title: "Sign in",
             description: "example.com",
-            prompt: "PIN:",
-            timeout: .seconds(90)
+            prompt: "PIN:"
         )
         try await Waiting.until("the prompt") { keyboard.screen().contains("PIN:") }
         keyboard.type("24%68\r")
@@ -36,10 +34,8 @@ struct RealProgramTests {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
         async let secret = client.getNewPIN(
-            title: "t",
             description: "first",
-            texts: NewPINTexts(prompt: "New:", repeatPrompt: "Again:"),
-            timeout: .seconds(90)
+            texts: NewPINTexts(prompt: "New:", repeatPrompt: "Again:", mismatch: "Differ")
         ) { _ in nil }
         try await Waiting.until("the prompt") { keyboard.screen().contains("New:") }
         keyboard.type("1234\r")
@@ -55,7 +51,7 @@ struct RealProgramTests {
         let failure = await withTaskGroup(of: PinentryError?.self) { group in
             group.addTask {
                 do throws(PinentryError) {
-                    _ = try await client.getPIN(title: "t", description: "d", prompt: "PIN:", timeout: .seconds(600))
+                    _ = try await client.getPIN(description: "d", prompt: "PIN:")
                     return nil
                 } catch { return error }
             }
@@ -69,9 +65,9 @@ struct RealProgramTests {
     @Test("A prompt without input times out", arguments: installed)
     func timeout(program: String) async throws {
         let keyboard = try Keyboard()
-        let client = try keyboard.client(program)
+        let client = try keyboard.client(program, timeout: .seconds(1))
         await #expect(throws: PinentryError.timedOut) {
-            try await client.getPIN(title: "t", description: "d", prompt: "PIN:", timeout: .seconds(1))
+            try await client.getPIN(description: "d", prompt: "PIN:")
         }
     }
 
@@ -84,12 +80,10 @@ struct RealProgramTests {
         let keyboard = try Keyboard()
         let client = try keyboard.client(program)
         async let answer = client.confirm(
-            title: "t",
             description: "Which account?",
             ok: "_Use",
             notOK: "_Next",
-            cancel: "_Decline",
-            timeout: .seconds(90)
+            cancel: "_Decline"
         )
         // pinentry-tty asks for a key after it lists the buttons.
         let last = program.hasSuffix("tty") ? "[udn]" : "ecline"
@@ -131,9 +125,14 @@ final class Keyboard: Sendable {
         close(terminal)
     }
 
-    func client(_ program: String, kind: String = "xterm", locale: String = "C.UTF-8") throws -> Pinentry {
+    func client(
+        _ program: String,
+        kind: String = "xterm",
+        locale: String = "C.UTF-8",
+        timeout: Duration = .seconds(90)
+    ) throws -> Pinentry {
         let environment = ["GPG_TTY": name, "TERM": kind, "LC_ALL": locale]
-        return try Pinentry(program: program, environment: environment, limits: .patient)
+        return try Pinentry(program, "Sign in", timeout, environment: environment, limits: .patient)
     }
 
     func type(_ keys: String) {

@@ -56,10 +56,12 @@ final class ScriptedPinentry: Sendable {
 
     /// Returns a client that uses the script.
     func client(
+        title: String = "t",
+        timeout: Duration = .seconds(20),
         environment: [String: String] = ["GPG_TTY": "/dev/null", "TERM": "dumb", "LANG": "C.UTF-8"],
         limits: Pinentry.Limits = .patient
     ) throws -> Pinentry {
-        try Pinentry(program: path, environment: environment, limits: limits)
+        try Pinentry(path, title, timeout, environment: environment, limits: limits)
     }
 
     /// Asks for a PIN.
@@ -67,12 +69,7 @@ final class ScriptedPinentry: Sendable {
         timeout: Duration = .seconds(20),
         limits: Pinentry.Limits = .patient
     ) async throws -> PinentrySecret {
-        try await client(limits: limits).getPIN(
-            title: "t",
-            description: "example.com",
-            prompt: "PIN:",
-            timeout: timeout
-        )
+        try await client(timeout: timeout, limits: limits).getPIN(description: "example.com", prompt: "PIN:")
     }
 
     /// Asks for a PIN and returns the error.

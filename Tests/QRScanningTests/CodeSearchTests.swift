@@ -13,7 +13,14 @@ extension CodeSearch.Finding {
 
 /// Searches a picture for sign-in codes.
 func find(_ bytes: [UInt8]) throws -> CodeSearch.Finding {
-    try CodeSearch().codes(in: GrayPicture(decoding: bytes)) { $0.begins(with: "FIDO:/") }
+    try find(in: GrayPicture(decoding: bytes))
+}
+
+/// Returns the sign-in codes of a picture.
+func find(in picture: GrayPicture) throws -> CodeSearch.Finding {
+    let views = PictureView.all(of: picture)
+    return try CodeSearch()
+        .codes(in: picture, views: views, while: { true }, where: { $0.begins(with: "FIDO:/") })
 }
 
 @Suite("Codes in pictures")
@@ -74,9 +81,8 @@ struct CodeSearchTests {
         canvas.draw(try QRMatrix(text: text), Pose(x: 6100, y: 150, side: 110))
         let picture = try GrayPicture(decoding: canvas.png())
         #expect(PictureView.fit(picture) == 3)
-        let search = try CodeSearch()
-        #expect(try search.codesInWholePicture(in: picture) { $0.begins(with: "FIDO:/") }.texts == [])
-        #expect(try search.codes(in: picture) { $0.begins(with: "FIDO:/") }.texts == [text])
+        #expect(try CodeSearch().codesInWholePicture(in: picture) { $0.begins(with: "FIDO:/") }.texts == [])
+        #expect(try find(in: picture).texts == [text])
     }
 
     @Test("are read from noisy and pale photographs, which requires several views", arguments: [1, 2, 3] as [UInt64])
@@ -87,9 +93,8 @@ struct CodeSearchTests {
         canvas.draw(try QRMatrix(text: text), Pose(x: 450, y: 350, side: 500, turn: 8), dark: 40, light: 210)
         let bytes = try canvas.blurred(variance: 4).noisy(60, using: &random).jpeg(quality: 40)
         let picture = try GrayPicture(decoding: bytes)
-        let search = try CodeSearch()
-        #expect(try search.codesInWholePicture(in: picture) { $0.begins(with: "FIDO:/") }.texts == [])
-        #expect(try search.codes(in: picture) { $0.begins(with: "FIDO:/") }.texts == [text])
+        #expect(try CodeSearch().codesInWholePicture(in: picture) { $0.begins(with: "FIDO:/") }.texts == [])
+        #expect(try find(in: picture).texts == [text])
     }
 
     @Test("are returned only if they match, and without repetition")

@@ -60,7 +60,7 @@ struct ViewTests {
             var covered = Set<Int>()
             for view in PictureView.all(of: picture) {
                 let shown = try view.applied(to: picture)
-                #expect(max(shown.width, shown.height) <= CodeReader.longestSide, "\(random)")
+                #expect(max(shown.width, shown.height) <= CodeSearch.longestSide, "\(random)")
                 if let part = view.part { covered.formUnion(part.x..<min(part.x + part.side, width)) }
             }
             #expect(covered == Set(0..<width), "\(width) × \(height), \(random)")

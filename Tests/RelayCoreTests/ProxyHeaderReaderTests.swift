@@ -307,7 +307,7 @@ struct ProxyHeaderReaderTests {
     @Test("reads the same from random bytes in one piece and in many", arguments: 0..<100)
     func randomBytes(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let starts = [Array("PROXY TCP4 ".utf8), Array("PROXY ".utf8), ProxySignature.bytes + [0x21], []]
+        let starts = [Array("PROXY TCP4 ".utf8), Array("PROXY ".utf8), ProxyHeaderV2.signature + [0x21], []]
         let alphabet = Array(" 0123456789.:abcdef\r\n".utf8)
         var bytes = starts[random.number(0...3)]
         for _ in 0..<random.number(0...200) {

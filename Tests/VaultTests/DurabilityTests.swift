@@ -39,7 +39,7 @@ struct DurabilityTests {
                 $0.undecided = []
             }
         }
-        let all = try files.load(key: fixture.key).passkeys
+        let all = try files.records(key: fixture.key).passkeys
         let bob = try #require(all.first { $0.body.user?.name == "bob" })
         var renamed = bob.body
         renamed.rename(name: "robert", displayName: "")

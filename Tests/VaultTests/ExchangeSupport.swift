@@ -55,7 +55,7 @@ enum Exchange {
     /// Returns the bodies of all passkeys of a vault without their order, by credential ID.
     static func bodies(_ vault: UnlockedVault, _ key: SymmetricKey) throws -> [CredentialID: CBORMap] {
         var bodies: [CredentialID: CBORMap] = [:]
-        for (_, body) in try vault.files.load(key: key).passkeys {
+        for (_, body) in try vault.files.records(key: key).passkeys {
             var members = body.members
             members["order"] = nil
             if let id = body.id { bodies[id] = members }

@@ -59,7 +59,7 @@ struct HostileServerTests {
             }
             let key = try await vault?.perform { key, _ in key } ?? fixture.key
             let files = try fixture.open().files
-            let records = try files.load(key: key)
+            let records = try files.records(key: key)
             let found = records.passkeys.map { $0.body.user?.name ?? "" }.sorted()
             #expect(found == expected.values.sorted(), comment)
         }

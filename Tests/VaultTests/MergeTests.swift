@@ -135,7 +135,7 @@ struct MergeTests {
         let unlocked = try fixture.unlock()
         #expect(try await unlocked.summaries().map(\.user?.name) == ["highest"])
         try await unlocked.rename(record, name: "after", displayName: "")
-        #expect(try vault.files.load(key: key).all[record]?.newest.counter == 3)
+        #expect(try vault.files.records(key: key).all[record]?.newest.counter == 3)
     }
 
     @Test("Counters are compared as numbers, not as text")

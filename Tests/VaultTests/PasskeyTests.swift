@@ -172,7 +172,7 @@ struct PasskeyTests {
             key: key
         )
         try await unlocked.rename(record, name: "new", displayName: "New")
-        let records = try vault.files.load(key: key)
+        let records = try vault.files.records(key: key)
         let body = try #require(records.all[record]?.body.members)
         #expect(records.all[record]?.newest.counter == 2)
         #expect(body["zz-later"] == ["deep": [1, 2, 3]])

@@ -196,12 +196,12 @@ struct RecordFormatTests {
         ]
     )
     func otherTexts(text: String) {
-        #expect(throws: VaultIdentity.ParseError.damaged) { try VaultIdentity.read(Array(text.utf8)) }
+        #expect(throws: VaultError.damaged("vault.json was changed")) { try VaultIdentity.read(Array(text.utf8)) }
     }
 
     @Test("A later format is reported by its number")
     func laterFormat() {
-        #expect(throws: VaultIdentity.ParseError.otherFormat(2)) {
+        #expect(throws: VaultError.unsupportedFormat(2)) {
             try VaultIdentity.read(Array("{\"format\":2,\"vault\":7}\n".utf8))
         }
     }

@@ -364,6 +364,6 @@ struct RekeyTests {
 extension VaultFixture {
     /// Opens the vault without checking the records.
     static func acceptance(_ fixture: VaultFixture, pin: String) async throws -> UnlockedVault {
-        try await fixture.open().openForAcceptance(with: .typed(pin))
+        try await fixture.open().open(with: .typed(pin), checkingRecords: false)
     }
 }

@@ -53,7 +53,7 @@ final class VaultFixture: Sendable {
     @discardableResult
     func createWithoutPIN() throws -> Vault {
         let identity = VaultIdentity.random(isTest: false)
-        let device = try #require(Device.random())
+        let device = Device()
         let local = try LocalState(creatingIn: state, identity: identity, device: device)
         try local.write(SeenRevisions(), key: key)
         var slot = Array(Vectors.slot.dropLast(32))
@@ -75,7 +75,7 @@ final class VaultFixture: Sendable {
     /// Unlocks the vault as the right PIN does, but without key derivation.
     func unlock() throws(VaultError) -> UnlockedVault {
         let files = try open().files
-        let records = try files.load(key: key)
+        let records = try files.records(key: key)
         return UnlockedVault(files: files, key: key, warnings: records.warnings + records.unusable)
     }
 
@@ -132,6 +132,20 @@ final class VaultFixture: Sendable {
         var snapshot = ["vault.json": try FileSystem.read(vault + "/vault.json")]
         for path in try recordFiles() { snapshot[path] = try FileSystem.read(path) }
         return snapshot
+    }
+}
+
+extension UnlockedVault {
+    /// Adds a use to this device's history.
+    func recordUse(
+        for relyingParty: RelyingPartyID,
+        _ operation: PasskeyUse.Operation,
+        _ outcome: ServedRequest.Outcome,
+        credential: CredentialID? = nil
+    ) async throws(VaultError) {
+        let operation: RequestedOperation = operation == .create ? .create(relyingParty) : .signIn(relyingParty)
+        let request = ServedRequest(operation, outcome, credential: credential)
+        try await perform { key, files throws(VaultError) in try files.append(request, key: key) }
     }
 }
 

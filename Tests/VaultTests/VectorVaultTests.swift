@@ -44,7 +44,7 @@ struct VectorVaultTests {
     }
 
     private func expect(_ vault: UnlockedVault, _ expected: Expected) async throws {
-        let records = try vault.files.load(key: SymmetricKey(data: Vectors.counting(from: 0, 32)))
+        let records = try vault.files.records(key: SymmetricKey(data: Vectors.counting(from: 0, 32)))
         let passkeys = try records.passkeys.map { record in
             let passkey = try #require(record.body.passkey)
             return Expected.Passkey(

@@ -41,16 +41,11 @@ public struct COSEKey: Hashable, Sendable {
 
     /// Reads a key at the start of the input, and returns its length.
     static func prefix(of bytes: some Collection<UInt8>) throws(COSEKeyError) -> (key: COSEKey, length: Int) {
-        let value: CBORValue
-        let length: Int
-        do throws(CBORError) {
-            let decoded = try CBORDecoder.decodePrefix(bytes, mode: .lenient)
-            (value, length) = (decoded.value, decoded.length.consumed)
-        } catch {
-            throw .cbor(error)
-        }
+        let decoded = Result { () throws(CBORError) in try CBORDecoder.decodePrefix(bytes, mode: .lenient) }
+        let (value, length) = try decoded.mapError(COSEKeyError.cbor).get()
         guard let map = value.map else { throw .notAMap }
-        return (try COSEKey(parameters: map, encoded: Array(bytes.prefix(length))), length)
+        let key = try COSEKey(parameters: map, encoded: Array(bytes.prefix(length.consumed)))
+        return (key, length.consumed)
     }
 
     private init(parameters: CBORMap, encoded: [UInt8]) throws(COSEKeyError) {

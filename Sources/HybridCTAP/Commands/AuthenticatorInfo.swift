@@ -64,9 +64,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
     public var encoded: [UInt8] {
         var map: CBORMap = [1: Self.texts(versions), 3: .bytes(aaguid.bytes)]
         if !extensions.isEmpty { map[2] = Self.texts(extensions) }
-        var optionMap = CBORMap()
-        for (name, isOn) in options { optionMap[.text(name)] = .boolean(isOn) }
-        if !optionMap.isEmpty { map[4] = .map(optionMap) }
+        if !options.isEmpty { map[4] = .map(CBORMap(options.map { (.text($0), .boolean($1)) })) }
         if let maximumMessageSize { map[5] = .integer(maximumMessageSize) }
         if !transports.isEmpty { map[9] = Self.texts(transports) }
         if !algorithms.isEmpty { map[10] = algorithms.cbor }

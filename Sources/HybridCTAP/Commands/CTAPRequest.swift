@@ -106,12 +106,8 @@ public struct CTAPRequestError: Error, Equatable, Sendable {
 }
 
 extension CTAPRequestError: FieldFailure {
-    init(_ error: FieldError) {
-        switch error {
-        case .missing(let name): self.init(status: .missingParameter, field: name)
-        case .wrongType(let name): self.init(status: .cborUnexpectedType, field: name)
-        case .wrongLength(let name): self.init(status: .invalidLength, field: name)
-        case .invalid(let name): self.init(status: .invalidParameter, field: name)
-        }
-    }
+    static func missing(_ member: String) -> Self { Self(status: .missingParameter, field: member) }
+    static func wrongType(_ member: String) -> Self { Self(status: .cborUnexpectedType, field: member) }
+    static func wrongLength(_ member: String) -> Self { Self(status: .invalidLength, field: member) }
+    static func invalid(_ member: String) -> Self { Self(status: .invalidParameter, field: member) }
 }

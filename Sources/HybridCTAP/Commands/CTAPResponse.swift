@@ -62,23 +62,12 @@ public struct CTAPResponseError: Error, Hashable, Sendable, CustomStringConverti
 extension CBORMap {
     /// Reads the body of a response, which must be a map.
     init(responseBody bytes: [UInt8]) throws(CTAPResponseError) {
-        let value: CBORValue
-        do throws(CBORError) {
-            value = try CBORDecoder.decode(bytes, mode: .lenient)
-        } catch {
-            throw .cbor(error)
-        }
-        guard let map = value.map else { throw .notAMap }
+        let decoded = Result { () throws(CBORError) in try CBORDecoder.decode(bytes, mode: .lenient) }
+        guard let map = try decoded.mapError(CTAPResponseError.cbor).get().map else { throw .notAMap }
         self = map
     }
 }
 
 extension CTAPResponseError: FieldFailure {
-    init(_ error: FieldError) {
-        switch error {
-        case .missing(let name): self = .missing(name)
-        case .wrongType(let name): self = .wrongType(name)
-        case .wrongLength(let name), .invalid(let name): self = .invalid(name)
-        }
-    }
+    static func wrongLength(_ member: String) -> Self { .invalid(member) }
 }

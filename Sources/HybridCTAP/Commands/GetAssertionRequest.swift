@@ -39,15 +39,10 @@ public struct GetAssertionRequest: Equatable, Sendable {
 
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
-        try self.init(FieldReader<CTAPRequestError>(map))
-        _ = try PRFInput(extensions: extensions)
-        if map[5]?.map?["rk"] != nil { throw CTAPRequestError(status: .unsupportedOption, field: "options.rk") }
-    }
-
-    private init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
+        let fields = FieldReader<CTAPRequestError>(map)
         let options = try fields.options(5)
         let text = try fields.required(1, "rpId", as: \.text)
-        guard let relyingPartyID = RelyingPartyID(text) else { throw CTAPRequestError(.invalid("rpId")) }
+        guard let relyingPartyID = RelyingPartyID(text) else { throw .invalid("rpId") }
         self.init(
             relyingPartyID: relyingPartyID,
             clientDataHash: try fields.bytes(2, "clientDataHash", as: ClientDataHash.init(bytes:)),
@@ -56,6 +51,8 @@ public struct GetAssertionRequest: Equatable, Sendable {
             userPresence: options["up"] ?? true,
             userVerification: options["uv"] ?? false
         )
+        _ = try PRFInput(extensions: extensions)
+        if options["rk"] != nil { throw CTAPRequestError(status: .unsupportedOption, field: "options.rk") }
     }
 
     /// Parameters by number.

@@ -44,8 +44,7 @@ public struct GetAssertionResponse: Equatable, Sendable {
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let map = try CBORMap(responseBody: body)
         let fields = FieldReader<CTAPResponseError>(map)
-        credential = map[1] == nil ? nil : try CredentialDescriptor(fields.nested(1, "credential"))
-        let bytes = try fields.required(2, "authData", as: \.bytes)
+        credential = try fields.optionalNested(1, "credential").map(CredentialDescriptor.init)
         signature = try fields.required(3, "signature", as: \.bytes)
         // Some authenticators send an empty handle where WebAuthn has none.
         let hasNoUser = map[4] == nil || map[4]?.map?["id"] == .bytes([])
@@ -53,7 +52,7 @@ public struct GetAssertionResponse: Equatable, Sendable {
         numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)
         userSelected = try fields.optional(6, "userSelected", as: \.boolean) ?? false
         unsignedExtensionOutputs = try fields.optional(8, "unsignedExtensionOutputs", as: \.map)
-        authenticatorData = try AuthenticatorData(responseMember: bytes)
+        authenticatorData = try fields.authenticatorData(2)
     }
 
     /// The canonical CBOR.

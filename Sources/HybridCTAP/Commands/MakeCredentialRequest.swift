@@ -55,15 +55,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
     init(parsing map: CBORMap) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
-        try self.init(FieldReader<CTAPRequestError>(map))
-        _ = try PRFInput(extensions: extensions)
-        // User presence is mandatory for a new credential.
-        if map[7]?.map?["up"] == .boolean(false) {
-            throw CTAPRequestError(status: .invalidOption, field: "options.up")
-        }
-    }
-
-    private init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
+        let fields = FieldReader<CTAPRequestError>(map)
         let options = try fields.options(7)
         self.init(
             clientDataHash: try fields.bytes(1, "clientDataHash", as: ClientDataHash.init(bytes:)),
@@ -76,6 +68,9 @@ public struct MakeCredentialRequest: Equatable, Sendable {
             residentKey: options["rk"] ?? false,
             userVerification: options["uv"] ?? false
         )
+        _ = try PRFInput(extensions: extensions)
+        // User presence is mandatory for a new credential.
+        if options["up"] == false { throw CTAPRequestError(status: .invalidOption, field: "options.up") }
     }
 
     /// Parameters by number.

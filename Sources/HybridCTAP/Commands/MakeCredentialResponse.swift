@@ -41,10 +41,9 @@ public struct MakeCredentialResponse: Equatable, Sendable {
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         format = try fields.required(1, "fmt", as: \.text)
-        let bytes = try fields.required(2, "authData", as: \.bytes)
         attestationStatement = try fields.optional(3, "attStmt", as: \.map) ?? [:]
         unsignedExtensionOutputs = try fields.optional(6, "unsignedExtensionOutputs", as: \.map)
-        authenticatorData = try AuthenticatorData(responseMember: bytes)
+        authenticatorData = try fields.authenticatorData(2)
     }
 
     /// The canonical CBOR.
@@ -69,11 +68,12 @@ public struct MakeCredentialResponse: Equatable, Sendable {
     }
 }
 
-extension AuthenticatorData {
-    /// Reads the member of a response.
-    init(responseMember bytes: [UInt8]) throws(CTAPResponseError) {
+extension FieldReader<CTAPResponseError> {
+    /// Returns the authenticator data in a response.
+    func authenticatorData(_ key: CBORValue) throws(CTAPResponseError) -> AuthenticatorData {
+        let bytes = try required(key, "authData", as: \.bytes)
         do throws(AuthenticatorDataError) {
-            try self.init(parsing: bytes)
+            return try AuthenticatorData(parsing: bytes)
         } catch {
             throw .authenticatorData(error)
         }

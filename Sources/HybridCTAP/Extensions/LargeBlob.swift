@@ -49,17 +49,14 @@ public struct LargeBlobOutput: Equatable, Sendable {
     ///
     /// - Throws: ``CTAPResponseError`` if a member has the wrong type, or a blob has no size.
     public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
-        let name = CBORValue.text(LargeBlobInput.extensionName)
-        guard outputs?[name] != nil else { return nil }
-        let fields = try FieldReader<CTAPResponseError>(outputs ?? [:]).nested(
-            name,
-            LargeBlobInput.extensionName
-        )
+        let outputs = FieldReader<CTAPResponseError>(outputs ?? [:])
+        let name = LargeBlobInput.extensionName
+        guard let fields = try outputs.optionalNested(.text(name), name) else { return nil }
         isSupported = try fields.optional("supported", "supported", as: \.boolean)
         isWritten = try fields.optional("written", "written", as: \.boolean)
         guard let bytes = try fields.optional("blob", "blob", as: \.bytes) else { return }
         let size = try fields.required("originalSize", "originalSize", as: \.integer)
-        guard size >= 0 else { throw CTAPResponseError(.invalid(fields.name("originalSize"))) }
+        guard size >= 0 else { throw .invalid(fields.name("originalSize")) }
         blob = CompressedBlob(bytes: bytes, originalSize: size)
     }
 }

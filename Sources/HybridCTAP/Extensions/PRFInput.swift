@@ -38,9 +38,8 @@ public struct PRFInput: Equatable, Sendable {
         var members = CBORMap()
         if let salts { members["eval"] = salts.cbor }
         if !saltsByCredential.isEmpty {
-            var map = CBORMap()
-            for (credential, salts) in saltsByCredential { map[.bytes(credential.bytes)] = salts.cbor }
-            members["evalByCredential"] = .map(map)
+            let entries = saltsByCredential.map { (CBORValue.bytes($0.bytes), $1.cbor) }
+            members["evalByCredential"] = .map(CBORMap(entries))
         }
         return [Self.name: .map(members)]
     }
@@ -48,18 +47,13 @@ public struct PRFInput: Equatable, Sendable {
     /// Reads the member of a request's extensions; `nil` if absent.
     init?(extensions: CBORMap?) throws(CTAPRequestError) {
         let fields = FieldReader<CTAPRequestError>(extensions ?? [:], path: "extensions")
-        guard try fields.optional(Self.name, "prf", as: \.map) != nil else { return nil }
-        let prf = try fields.nested(Self.name, "prf")
-        if try prf.optional("eval", "eval", as: \.map) != nil { salts = try PRFSalts(prf.nested("eval", "eval")) }
+        guard let prf = try fields.optionalNested(Self.name, "prf") else { return nil }
+        salts = try prf.optionalNested("eval", "eval").map(PRFSalts.init)
         saltsByCredential = [:]
         for (key, value) in try prf.optional("evalByCredential", "evalByCredential", as: \.map)?.entries ?? [] {
             let name = prf.name("evalByCredential")
-            guard let bytes = key.bytes, let map = value.map else {
-                throw CTAPRequestError(.wrongType(name))
-            }
-            guard let credential = CredentialID(bytes: bytes) else {
-                throw CTAPRequestError(.wrongLength(name))
-            }
+            guard let bytes = key.bytes, let map = value.map else { throw .wrongType(name) }
+            guard let credential = CredentialID(bytes: bytes) else { throw .wrongLength(name) }
             saltsByCredential[credential] = try PRFSalts(FieldReader<CTAPRequestError>(map, path: name))
         }
     }
@@ -86,9 +80,7 @@ public struct PRFSalts: Hashable, Sendable {
 
     init(_ fields: FieldReader<CTAPRequestError>) throws(CTAPRequestError) {
         first = try fields.bytes("first", "first", as: PRFSalt.init(bytes:))
-        second =
-            try fields.optional("second", "second", as: \.bytes) == nil
-            ? nil : fields.bytes("second", "second", as: PRFSalt.init(bytes:))
+        second = try fields.optionalBytes("second", "second", as: PRFSalt.init(bytes:))
     }
 }
 

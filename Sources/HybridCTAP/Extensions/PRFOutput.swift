@@ -24,14 +24,12 @@ public struct PRFOutput: Equatable, Sendable, SecretMaterial {
     ///
     /// - Throws: ``CTAPResponseError`` if a member has the wrong type, or a result is not 32 bytes long.
     public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
-        guard outputs?[PRFInput.name] != nil else { return nil }
-        let fields = try FieldReader<CTAPResponseError>(outputs ?? [:]).nested(PRFInput.name, "prf")
+        let outputs = FieldReader<CTAPResponseError>(outputs ?? [:])
+        guard let fields = try outputs.optionalNested(PRFInput.name, "prf") else { return nil }
         isEnabled = try fields.optional("enabled", "enabled", as: \.boolean)
-        guard try fields.optional("results", "results", as: \.map) != nil else { return }
-        let results = try fields.nested("results", "results")
+        guard let results = try fields.optionalNested("results", "results") else { return }
         first = try results.bytes("first", "first", as: PRFResult.init(bytes:))
-        guard try results.optional("second", "second", as: \.bytes) != nil else { return }
-        second = try results.bytes("second", "second", as: PRFResult.init(bytes:))
+        second = try results.optionalBytes("second", "second", as: PRFResult.init(bytes:))
     }
 
     /// Unsigned extension outputs that contain this output.

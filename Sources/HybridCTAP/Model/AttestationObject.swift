@@ -28,8 +28,7 @@ public struct AttestationObject: Hashable, Sendable {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: bytes))
         format = try fields.required("fmt", "fmt", as: \.text)
         statement = try fields.required("attStmt", "attStmt", as: \.map)
-        let data = try fields.required("authData", "authData", as: \.bytes)
-        authenticatorData = try AuthenticatorData(responseMember: data)
+        authenticatorData = try fields.authenticatorData("authData")
     }
 
     /// The canonical CBOR.

@@ -42,10 +42,3 @@ public struct AttestedCredential: Hashable, Sendable {
         }
     }
 }
-
-extension AAGUID {
-    /// Sixteen zeros: the model is not stated.
-    public static let zero = AAGUID()
-
-    private init() { bytes = [UInt8](repeating: 0, count: 16) }
-}

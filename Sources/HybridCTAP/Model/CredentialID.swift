@@ -43,8 +43,13 @@ public struct ClientDataHash: Hashable, Sendable {
 
 /// Model of an authenticator, 16 bytes.
 public struct AAGUID: Hashable, Sendable {
+    /// Sixteen zeros: the model is not stated.
+    public static let zero = AAGUID()
+
     /// The 16 bytes.
     public let bytes: [UInt8]
+
+    private init() { bytes = [UInt8](repeating: 0, count: 16) }
 
     /// Creates an AAGUID from 16 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {

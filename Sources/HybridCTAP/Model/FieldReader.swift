@@ -2,17 +2,12 @@
 
 internal import HybridCBOR
 
-/// An error in one member of a map, with the member's name.
-enum FieldError {
-    case missing(String)
-    case wrongType(String)
-    case wrongLength(String)
-    case invalid(String)
-}
-
-/// An error that can report the invalid member of a map.
+/// An error that can report the invalid member of a map by its name.
 protocol FieldFailure: Error {
-    init(_ error: FieldError)
+    static func missing(_ member: String) -> Self
+    static func wrongType(_ member: String) -> Self
+    static func wrongLength(_ member: String) -> Self
+    static func invalid(_ member: String) -> Self
 }
 
 /// Reads members of a CBOR map by key and reports errors by their names.
@@ -35,7 +30,7 @@ struct FieldReader<Failure: FieldFailure> {
         as extract: (CBORValue) -> Value?
     ) throws(Failure) -> Value? {
         guard let value = map[key] else { return nil }
-        guard let extracted = extract(value) else { throw Failure(.wrongType(name(member))) }
+        guard let extracted = extract(value) else { throw .wrongType(name(member)) }
         return extracted
     }
 
@@ -45,9 +40,7 @@ struct FieldReader<Failure: FieldFailure> {
         _ member: String,
         as extract: (CBORValue) -> Value?
     ) throws(Failure) -> Value {
-        guard let value = try optional(key, member, as: extract) else {
-            throw Failure(.missing(name(member)))
-        }
+        guard let value = try optional(key, member, as: extract) else { throw .missing(name(member)) }
         return value
     }
 
@@ -57,10 +50,17 @@ struct FieldReader<Failure: FieldFailure> {
         _ member: String,
         as make: ([UInt8]) -> Value?
     ) throws(Failure) -> Value {
-        guard let value = make(try required(key, member, as: \.bytes)) else {
-            throw Failure(.wrongLength(name(member)))
-        }
+        guard let value = make(try required(key, member, as: \.bytes)) else { throw .wrongLength(name(member)) }
         return value
+    }
+
+    /// Returns an optional byte string; `make` returns `nil` for the wrong length.
+    func optionalBytes<Value>(
+        _ key: CBORValue,
+        _ member: String,
+        as make: ([UInt8]) -> Value?
+    ) throws(Failure) -> Value? {
+        map[key] == nil ? nil : try bytes(key, member, as: make)
     }
 
     /// Returns a reader of a nested map.
@@ -68,11 +68,16 @@ struct FieldReader<Failure: FieldFailure> {
         FieldReader(try required(key, member, as: \.map), path: name(member))
     }
 
+    /// Returns a reader of a nested map; `nil` if absent.
+    func optionalNested(_ key: CBORValue, _ member: String) throws(Failure) -> FieldReader? {
+        map[key] == nil ? nil : try nested(key, member)
+    }
+
     /// Returns a list of texts; empty if absent.
     func texts(_ key: CBORValue, _ member: String) throws(Failure) -> [String] {
         var texts: [String] = []
         for element in try optional(key, member, as: \.array) ?? [] {
-            guard let text = element.text else { throw Failure(.wrongType(name(member))) }
+            guard let text = element.text else { throw .wrongType(name(member)) }
             texts.append(text)
         }
         return texts
@@ -83,16 +88,12 @@ struct FieldReader<Failure: FieldFailure> {
         _ key: CBORValue,
         _ member: String,
         isRequired: Bool = false
-    ) throws(Failure)
-        -> [FieldReader]
-    {
-        guard let elements = try optional(key, member, as: \.array) else {
-            if isRequired { throw Failure(.missing(name(member))) }
-            return []
-        }
+    ) throws(Failure) -> [FieldReader] {
+        if isRequired, map[key] == nil { throw .missing(name(member)) }
+        let elements = try optional(key, member, as: \.array) ?? []
         var readers: [FieldReader] = []
         for (index, element) in elements.enumerated() {
-            guard let map = element.map else { throw Failure(.wrongType(name(member))) }
+            guard let map = element.map else { throw .wrongType(name(member)) }
             readers.append(FieldReader(map, path: name("\(member)[\(index)]")))
         }
         return readers
@@ -102,10 +103,8 @@ struct FieldReader<Failure: FieldFailure> {
     func options(_ key: CBORValue) throws(Failure) -> [String: Bool] {
         var options: [String: Bool] = [:]
         for (key, value) in (try optional(key, "options", as: \.map) ?? [:]).entries {
-            guard let option = key.text else { throw Failure(.wrongType(name("options"))) }
-            guard let truth = value.boolean else {
-                throw Failure(.wrongType(name(Self.fieldName(ofOption: option))))
-            }
+            guard let option = key.text else { throw .wrongType(name("options")) }
+            guard let truth = value.boolean else { throw .wrongType(name(Self.fieldName(ofOption: option))) }
             options[option] = truth
         }
         return options

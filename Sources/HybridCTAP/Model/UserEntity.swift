@@ -38,12 +38,9 @@ public struct RelyingPartyEntity: Hashable, Sendable {
 extension RelyingPartyEntity {
     init<Failure>(_ fields: FieldReader<Failure>) throws(Failure) {
         guard let id = RelyingPartyID(try fields.required("id", "id", as: \.text)) else {
-            throw Failure(.invalid(fields.name("id")))
+            throw .invalid(fields.name("id"))
         }
-        self.init(
-            id: id,
-            name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? "")
-        )
+        self.init(id: id, name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? ""))
     }
 
     /// Map of a creation request; phones require `name`.

@@ -33,10 +33,5 @@ public enum AdvertServiceUUID: UInt16, CaseIterable, Sendable {
     case google = 0xFDE2
 
     /// The 128-bit form, as used by BlueZ.
-    public var fullText: String {
-        switch self {
-        case .fido: "0000fff9-0000-1000-8000-00805f9b34fb"
-        case .google: "0000fde2-0000-1000-8000-00805f9b34fb"
-        }
-    }
+    public var fullText: String { "0000\(String(rawValue, radix: 16))-0000-1000-8000-00805f9b34fb" }
 }

@@ -32,21 +32,13 @@ public struct EID: Sendable, Equatable, SecretMaterial {
     /// - Returns: `nil` if the nonce does not have 10 bytes.
     public init?(nonce: [UInt8], routingID: RoutingID, domain: TunnelDomain) {
         guard nonce.count == Self.nonceLength else { return nil }
-        self.plaintext =
-            [0] + nonce + routingID.bytes
-            + [UInt8(truncatingIfNeeded: domain.id), UInt8(domain.id >> 8)]
+        self.plaintext = [0] + nonce + routingID.bytes + domain.id.littleEndianBytes
     }
 
     /// Creates the plaintext of a new advert with a random nonce; the generator must be cryptographically secure.
-    public init(
-        routingID: RoutingID,
-        domain: TunnelDomain,
-        using generator: inout some RandomNumberGenerator
-    ) {
+    public init(routingID: RoutingID, domain: TunnelDomain, using generator: inout some RandomNumberGenerator) {
         let nonce = (0..<Self.nonceLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        self.plaintext =
-            [0] + nonce + routingID.bytes
-            + [UInt8(truncatingIfNeeded: domain.id), UInt8(domain.id >> 8)]
+        self.plaintext = [0] + nonce + routingID.bytes + domain.id.littleEndianBytes
     }
 
     /// Routing ID of the tunnel.
@@ -77,12 +69,7 @@ public struct EID: Sendable, Equatable, SecretMaterial {
         let ciphertext = Array(advert.bytes[0..<Self.length])
         guard ConstantTime.equal(Array(advert.bytes[Self.length...]), tag(of: ciphertext, key: key)) else { return nil }
         var block = ciphertext
-        do {
-            try AES.inversePermute(&block, key: key.encryption)
-        } catch {
-            return nil
-        }
-        guard block[0] == 0 else { return nil }
+        guard (try? AES.inversePermute(&block, key: key.encryption)) != nil, block[0] == 0 else { return nil }
         let eid = EID(plaintext: block)
         guard ceremony == .linked || eid.domain != nil else { return nil }
         return eid

@@ -2,34 +2,16 @@
 
 internal import HybridCBOR
 
-/// An encoded CTAP request or response.
-public struct CTAPPayload: Hashable, Sendable {
-    /// Command or status byte, followed by CBOR.
-    public let bytes: [UInt8]
-
-    /// Creates a payload without checking it.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
-}
-
-/// The JSON of a digital credential request or response.
-public struct JSONPayload: Hashable, Sendable {
-    /// JSON in UTF-8.
-    public let bytes: [UInt8]
-
-    /// Creates a payload without checking it.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
-}
-
 /// A message of the channel after the first: a type byte and a body.
 public enum ChannelMessage: Sendable {
     /// Type 0, from client to authenticator only: the session ends.
     case shutdown
-    /// Type 1: a CTAP request or response.
-    case ctap(CTAPPayload)
+    /// Type 1: a CTAP request or response, which is a command or status byte, followed by CBOR; not checked.
+    case ctap([UInt8])
     /// Type 2: an update such as linking information; never a response.
     case update(LinkingInformation?)
-    /// Type 3: digital credentials.
-    case json(JSONPayload)
+    /// Type 3: the request or response for a digital credential, as JSON in UTF-8; not checked.
+    case json([UInt8])
 
     /// A reason why a message is rejected.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -57,18 +39,13 @@ public enum ChannelMessage: Sendable {
         let body = Array(bytes.dropFirst())
         switch type {
         case 0: self = .shutdown
-        case 1: self = .ctap(CTAPPayload(bytes: body))
+        case 1: self = .ctap(body)
         case 2:
             guard let map = (try? CBORDecoder.decode(body, mode: .lenient))?.map else { throw .malformedUpdate }
-            guard let linking = map[1] else {
-                self = .update(nil)
-                return
-            }
-            guard let linkingMap = linking.map, let information = try? LinkingInformation(map: linkingMap) else {
-                throw .malformedUpdate
-            }
-            self = .update(information)
-        case 3: self = .json(JSONPayload(bytes: body))
+            let linking = map[1].flatMap(LinkingInformation.init)
+            guard map[1] == nil || linking != nil else { throw .malformedUpdate }
+            self = .update(linking)
+        case 3: self = .json(body)
         default: throw .unknownType(type)
         }
     }
@@ -77,10 +54,9 @@ public enum ChannelMessage: Sendable {
     public var encoded: [UInt8] {
         switch self {
         case .shutdown: [0]
-        case .ctap(let payload): [1] + payload.bytes
-        case .update(let linking):
-            [2] + CBOREncoder.encode(linking.map { [1: .map($0.map)] } ?? CBORMap())
-        case .json(let payload): [3] + payload.bytes
+        case .ctap(let payload): [1] + payload
+        case .update(let linking): [2] + CBOREncoder.encode(linking.map { [1: .map($0.map)] } ?? CBORMap())
+        case .json(let payload): [3] + payload
         }
     }
 }

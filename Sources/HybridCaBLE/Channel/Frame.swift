@@ -118,8 +118,7 @@ public struct FrameTrial: Sendable, SecretMaterial {
 enum FrameNonce {
     /// Returns eight zeros and the big-endian counter.
     static func bytes(_ counter: UInt32) -> [UInt8] {
-        [UInt8](repeating: 0, count: 8)
-            + (0..<4).reversed().map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
+        [UInt8](repeating: 0, count: 8) + counter.littleEndianBytes.reversed()
     }
 }
 

@@ -10,21 +10,13 @@ public enum PhoneFeature: String, Hashable, Sendable {
     case digitalCredentials = "dc"
 }
 
-/// The encoded getInfo response without its status byte; module HybridCTAP reads it.
-public struct EncodedAuthenticatorInfo: Hashable, Sendable {
-    /// The CBOR.
-    public let bytes: [UInt8]
-
-    /// Creates an encoded description without checking it.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
-}
-
 /// The first encrypted message of a channel, which the authenticator sends right after handshake message 2.
 ///
 /// A CBOR map without a type byte: 1 getInfo, 2 linking (older authenticators), 3 features (CTAP 2.2 §11.5.1).
 public struct PostHandshakeMessage: Sendable {
-    /// Description of the authenticator; present if and only if it supports CTAP.
-    public let info: EncodedAuthenticatorInfo?
+    /// The getInfo response without its status byte, as CBOR that module HybridCTAP reads; present if and only if the
+    /// authenticator supports CTAP.
+    public let info: [UInt8]?
     /// Supported protocols.
     public let features: Set<PhoneFeature>
     /// Linking information, if included; its signature is not verified.
@@ -47,8 +39,8 @@ public struct PostHandshakeMessage: Sendable {
         private init(_ description: String) { self.description = description }
     }
 
-    /// Creates the message of an authenticator without links.
-    public init(info: EncodedAuthenticatorInfo) {
+    /// Creates the message of an authenticator without links from its encoded getInfo response, which is not checked.
+    public init(info: [UInt8]) {
         self.info = info
         self.features = [.ctap]
         self.linking = nil
@@ -65,20 +57,12 @@ public struct PostHandshakeMessage: Sendable {
         default: throw .malformedFeatures
         }
         switch (map[1], features.contains(.ctap)) {
-        case (.bytes(let info)?, true): self.info = EncodedAuthenticatorInfo(bytes: info)
+        case (.bytes(let info)?, true): self.info = info
         case (nil, false): self.info = nil
         default: throw .malformedInfo
         }
-        switch map[2] {
-        case nil: self.linking = nil
-        case .map(let linking)?:
-            do {
-                self.linking = try LinkingInformation(map: linking)
-            } catch {
-                throw .malformedLinking
-            }
-        default: throw .malformedLinking
-        }
+        self.linking = map[2].flatMap(LinkingInformation.init)
+        guard map[2] == nil || linking != nil else { throw .malformedLinking }
     }
 
     /// The canonical CBOR.
@@ -87,7 +71,7 @@ public struct PostHandshakeMessage: Sendable {
     /// know key 3.
     public var encoded: [UInt8] {
         var map = CBORMap()
-        if let info { map[1] = .bytes(info.bytes) }
+        if let info { map[1] = .bytes(info) }
         if features != [.ctap] { map[3] = .array(features.map(\.rawValue).sorted().map { .text($0) }) }
         return CBOREncoder.encode(map)
     }

@@ -18,10 +18,14 @@ enum KeyPurpose: UInt32 {
 enum KeySchedule {
     /// Derives a key of `length` bytes; an empty salt stands for RFC 5869's salt of zeros.
     static func derive(_ secret: SymmetricKey, salt: [UInt8], purpose: KeyPurpose, length: Int) -> SymmetricKey {
-        let number = purpose.rawValue
-        let info = (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(8 * $0)) }
+        let info = purpose.rawValue.littleEndianBytes
         return HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, salt: salt, info: info, outputByteCount: length)
     }
+}
+
+extension FixedWidthInteger {
+    /// The bytes of the number, the least significant one first.
+    var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
 }
 
 extension SymmetricKey {

@@ -19,28 +19,17 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     /// Key 6: proof that the sender holds the static key, bound to this session; 32 bytes.
     let signature: [UInt8]
 
-    /// A reason why a map is not linking information.
-    public struct ParseError: Error, Hashable, Sendable {
-        /// Number of the invalid key.
-        public let key: Int
-
-        /// A key is missing or has the wrong type or length.
-        public static func malformed(key: Int) -> ParseError { ParseError(key: key) }
-
-        private init(key: Int) { self.key = key }
-    }
-
-    init(map: CBORMap) throws(ParseError) {
-        guard let contact = map[1]?.bytes, let contactID = ContactID(bytes: contact) else { throw .malformed(key: 1) }
-        guard let link = map[2]?.bytes, let linkID = LinkID(bytes: link) else { throw .malformed(key: 2) }
-        guard let secretBytes = map[3]?.bytes, let secret = LinkSecret(bytes: secretBytes) else {
-            throw .malformed(key: 3)
-        }
-        guard let point = map[4]?.bytes, point.count == 65,
-            let key = try? P256.KeyAgreement.PublicKey(x963Representation: point)
-        else { throw .malformed(key: 4) }
-        guard let name = map[5]?.text else { throw .malformed(key: 5) }
-        guard let signature = map[6]?.bytes, signature.count == 32 else { throw .malformed(key: 6) }
+    /// Reads a CBOR map; `nil` if a key is missing or has the wrong type or length.
+    init?(_ value: CBORValue) {
+        guard let map = value.map,
+            let contactID = map[1]?.bytes.flatMap({ ContactID(bytes: $0) }),
+            let linkID = map[2]?.bytes.flatMap({ LinkID(bytes: $0) }),
+            let secret = map[3]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
+            let point = map[4]?.bytes, point.count == 65,
+            let key = try? P256.KeyAgreement.PublicKey(x963Representation: point),
+            let name = map[5]?.text,
+            let signature = map[6]?.bytes, signature.count == 32
+        else { return nil }
         self.contactID = contactID
         self.linkID = linkID
         self.secret = secret

@@ -33,7 +33,7 @@ enum DigitCoding {
                 value = value * 10 + UInt64(character - UInt8(ascii: "0"))
             }
             guard value < 1 << UInt64(8 * length) else { return nil }
-            for index in 0..<length { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
+            bytes += value.littleEndianBytes.prefix(length)
         }
         return bytes
     }

@@ -82,10 +82,8 @@ extension QROffer {
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
         let characters = Array(text.utf8.prefix(Limits.qrTextCharacters + 1))
-        let scheme = Array(Self.scheme.utf8)
-        guard characters.prefix(scheme.count).elementsEqual(scheme, by: { Self.upperCase($0) == $1 }) else {
-            throw .notFIDO
-        }
+        let scheme = characters.prefix(Self.scheme.utf8.count)
+        guard String(decoding: scheme, as: UTF8.self).uppercased() == Self.scheme else { throw .notFIDO }
         guard characters.count <= Limits.qrTextCharacters,
             let bytes = DigitCoding.decode(characters.dropFirst(scheme.count)), !bytes.isEmpty
         else { throw .damaged }
@@ -107,23 +105,13 @@ extension QROffer {
     }
 
     init(cbor bytes: [UInt8]) throws(ParseError) {
-        let map: CBORMap
-        do {
-            guard let decoded = try CBORDecoder.decode(bytes, mode: .strict).map else {
-                throw ParseError.malformed("not a map")
-            }
-            map = decoded
-        } catch let error as ParseError {
-            throw error
-        } catch {
-            throw .malformed("not canonical CBOR")
-        }
+        guard let value = try? CBORDecoder.decode(bytes, mode: .strict) else { throw .malformed("not canonical CBOR") }
+        guard let map = value.map else { throw .malformed("not a map") }
         guard let point = map[0]?.bytes, point.count == 33 else { throw .malformed("key 0 is not a compressed point") }
-        do {
-            self.clientKey = try P256.KeyAgreement.PublicKey(compressedRepresentation: point)
-        } catch {
+        guard let clientKey = try? P256.KeyAgreement.PublicKey(compressedRepresentation: point) else {
             throw .malformed("key 0 is not on the curve")
         }
+        self.clientKey = clientKey
         guard let secretBytes = map[1]?.bytes, let secret = QRSecret(bytes: secretBytes) else {
             throw .malformed("key 1 is not 16 bytes")
         }
@@ -150,10 +138,6 @@ extension QROffer {
         guard let value else { return nil }
         guard let result = read(value) else { throw .malformed(reason) }
         return result
-    }
-
-    private static func upperCase(_ character: UInt8) -> UInt8 {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character & 0xDF : character
     }
 }
 

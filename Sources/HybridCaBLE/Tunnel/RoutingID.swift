@@ -31,8 +31,7 @@ public struct RoutingID: Hashable, Sendable {
 
     /// Reads 6 hexadecimal digits in either case.
     public init?(hex: some StringProtocol) {
-        guard let bytes = Hex.decode(hex.utf8, length: Self.length) else { return nil }
-        self.init(checked: bytes)
+        self.init(hexDigits: Array(hex.utf8)[...])
     }
 
     /// Reads 6 ASCII hexadecimal digits in either case.

@@ -32,12 +32,9 @@ public struct TunnelDomain: Hashable, Sendable {
     /// Tries all numbers, which takes 65,536 hashes or about 50 ms.
     public init?(host: some StringProtocol) {
         let wanted = host.lowercased()
-        for id in 0...UInt16.max where Self.host(of: id) == wanted {
-            self.id = id
-            self.host = wanted
-            return
-        }
-        return nil
+        guard let id = (0...UInt16.max).first(where: { Self.host(of: $0) == wanted }) else { return nil }
+        self.id = id
+        self.host = wanted
     }
 
     /// True if the number is assigned to a vendor.
@@ -53,15 +50,10 @@ public struct TunnelDomain: Hashable, Sendable {
     }
 
     private static func host(of id: UInt16) -> String? {
-        if id < firstHashed {
-            return Int(id) < assignedHosts.count ? assignedHosts[Int(id)] : nil
-        }
+        guard id >= firstHashed else { return assignedHosts.dropFirst(Int(id)).first }
         var input = Array("caBLEv2 tunnel server domain".utf8)
-        input += [UInt8(truncatingIfNeeded: id), UInt8(id >> 8), 0]
-        var value: UInt64 = 0
-        for (index, byte) in SHA256.hash(data: input).prefix(8).enumerated() {
-            value |= UInt64(byte) << UInt64(8 * index)
-        }
+        input += id.littleEndianBytes + [0]
+        var value = SHA256.hash(data: input).prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let topLevel = ["com", "org", "net", "info"][Int(value & 3)]
         value >>= 2
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)

@@ -33,8 +33,7 @@ public struct TunnelID: Hashable, Sendable, SecretMaterial {
 
     /// Reads 32 hexadecimal digits in either case: Chrome writes upper case, other clients lower case.
     public init?(hex: some StringProtocol) {
-        guard let bytes = Hex.decode(hex.utf8, length: Self.length) else { return nil }
-        self.init(checked: bytes)
+        self.init(hexDigits: Array(hex.utf8)[...])
     }
 
     /// Reads 32 ASCII hexadecimal digits in either case.

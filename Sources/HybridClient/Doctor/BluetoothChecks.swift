@@ -4,6 +4,7 @@ internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
+internal import HybridSession
 internal import HybridThreads
 
 /// The checks of Bluetooth; each requires the previous one.
@@ -26,12 +27,20 @@ final class BluetoothChecks: Sendable {
 
     /// Makes the checks, and reports those that were not made in time; returns true if the radio is virtual.
     func run() async throws -> Bool {
-        let isComplete = try await budget.run { try await self.checkBus() } != nil
-        let (completed, isVirtual) = progress.withLock { $0 }
-        guard !isComplete, let unfinished = Self.checks.first(where: { !completed.contains($0) }) else {
-            return isVirtual
+        do {
+            try await withDeadline(ContinuousClock.now.duration(to: budget.end), orThrow: TimeBudget.Exceeded()) {
+                try await self.checkBus()
+            }
+        } catch is TimeBudget.Exceeded {
+            try Task.checkCancellation()
+            reportUnfinished()
         }
-        try Task.checkCancellation()
+        return progress.withLock { $0.isVirtual }
+    }
+
+    private func reportUnfinished() {
+        let completed = progress.withLock { $0.completed }
+        guard let unfinished = Self.checks.first(where: { !completed.contains($0) }) else { return }
         var finding = DoctorFinding(
             unfinished,
             .failed,
@@ -41,7 +50,6 @@ final class BluetoothChecks: Sendable {
         finding.status = .temporary
         report(finding)
         skipRest("there was no time left")
-        return isVirtual
     }
 
     private func report(_ finding: DoctorFinding) {
@@ -71,9 +79,7 @@ final class BluetoothChecks: Sendable {
             return fail(.systemBus, error, skippingRest: "no system bus")
         }
         progress.withLock { $0.isVirtual = isVirtual }
-        report(
-            DoctorFinding(.systemBus, .fine, isVirtual ? "responds; VIRTUAL RADIO: no proximity proof" : "responds")
-        )
+        report(DoctorFinding(.systemBus, .fine, isVirtual ? "responds; VIRTUAL RADIO: no proximity proof" : "responds"))
         let inspection: RadioInspection
         do {
             inspection = try await RadioInspection.inspect()
@@ -106,12 +112,10 @@ final class BluetoothChecks: Sendable {
         } catch {
             return fail(.scanning, error, skippingRest: "scanning can't begin")
         }
-        do {
+        try await withCleanup {
+            await radio.close()
+        } of: {
             try await checkReception(with: radio, others)
-            await radio.close()
-        } catch {
-            await radio.close()
-            throw error
         }
     }
 
@@ -173,9 +177,11 @@ final class BluetoothChecks: Sendable {
         } catch {
             return .notSent(error)
         }
-        do {
-            let limit = budget.receiving
-            let result = try await radio.withScan { adverts -> TestResult in
+        let limit = budget.receiving
+        return try await withCleanup {
+            await sender.close()
+        } of: {
+            try await radio.withScan { adverts -> TestResult in
                 let start = ContinuousClock.now
                 do {
                     let isReceived = try await sender.withAdvert(advert) { _ in
@@ -188,11 +194,6 @@ final class BluetoothChecks: Sendable {
                     return .notSent(error)
                 }
             }
-            await sender.close()
-            return result
-        } catch {
-            await sender.close()
-            throw error
         }
     }
 
@@ -204,8 +205,8 @@ final class BluetoothChecks: Sendable {
         among adverts: AdvertSequence,
         within limit: Duration
     ) async throws -> Bool {
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
+        do {
+            return try await withDeadline(limit, orThrow: TimeBudget.Exceeded()) {
                 do throws(RadioError) {
                     for try await received in adverts where received.advert == advert { return true }
                     return false
@@ -213,12 +214,8 @@ final class BluetoothChecks: Sendable {
                     throw ScannerFailure(cause: error)
                 }
             }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? false
+        } catch is TimeBudget.Exceeded {
+            return false
         }
     }
 
@@ -246,11 +243,7 @@ final class BluetoothChecks: Sendable {
     private static func testAdvert(_ name: AdapterName, _ test: TestResult?) -> DoctorFinding {
         switch test {
         case .received(let time)?:
-            DoctorFinding(
-                .ownAdvert,
-                .fine,
-                "\(name) received a test advert of this computer after \(seconds(time)) s"
-            )
+            DoctorFinding(.ownAdvert, .fine, "\(name) received a test advert of this computer after \(seconds(time)) s")
         case .notReceived(let other)?:
             DoctorFinding(
                 .ownAdvert,

@@ -141,19 +141,6 @@ struct TimeBudget: Sendable {
     /// The time for connecting to a relay, and again for its response, in whole seconds.
     var relay: Int { max(1, seconds * 2 / 5) }
 
-    /// Runs a body until the end of the time; returns `nil` if it was not done by then.
-    ///
-    /// - Throws: The errors of the body, `CancellationError`.
-    func run<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result? {
-        let end = end
-        return try await withThrowingTaskGroup(of: Result?.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(until: end)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? nil
-        }
-    }
+    /// The time is over.
+    struct Exceeded: Error {}
 }

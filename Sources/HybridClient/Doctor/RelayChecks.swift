@@ -41,11 +41,10 @@ struct RelayChecks: Sendable {
         // The relays of Google and Apple.
         let vendors = [0, 1].compactMap { TunnelDomain(id: $0) }
         let domains = (required.map { [$0] } ?? []) + vendors.filter { $0 != required }
-        let results = try await withThrowingTaskGroup(of: (Int, Result).self) { group in
-            for (index, domain) in domains.enumerated() {
-                group.addTask { (index, try await probe(domain)) }
-            }
-            return try await group.reduce(into: [(Int, Result)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        let results = try await withThrowingTaskGroup(of: Result.self) { group in
+            for domain in domains { group.addTask { try await probe(domain) } }
+            let unordered: [Result] = try await group.reduce(into: []) { $0.append($1) }
+            return domains.compactMap { domain in unordered.first { $0.domain == domain } }
         }
         let anyVendorWorks = results.contains { $0.domain.isAssigned && $0.probe.failure == nil }
         let relays = results.map { result in

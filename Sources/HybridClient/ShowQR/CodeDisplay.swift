@@ -19,11 +19,11 @@ final class CodeDisplay: Sendable {
     private let page: CodePage?
 
     /// Creates the displays and the image's file, so that an unusable path is known before the ceremony begins.
-    init(_ report: ProgressReport, _ configuration: ShowQRConfiguration, _ page: CodePage?) throws {
+    init(_ report: ProgressReport, _ page: CodePage?, imagePath: String?, printsText: Bool) throws {
         self.report = report
         self.page = page
-        printsText = configuration.printsText
-        image = try configuration.imagePath.map(ImageFile.init)
+        self.printsText = printsText
+        image = try imagePath.map(ImageFile.init)
     }
 
     /// Shows a warning for the whole ceremony.

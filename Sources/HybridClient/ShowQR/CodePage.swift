@@ -72,9 +72,7 @@ final class CodePage: Sendable {
                 return nil
             }
             defer { group.cancelAll() }
-            while let ending = try await group.next() {
-                if let success = ending { return success }
-            }
+            for try await case let success? in group { return success }
             throw CancellationError()
         }
     }

@@ -8,15 +8,14 @@ internal import HybridQRCode
 /// An image of the code that only its owner can read, for the duration of a ceremony.
 final class ImageFile: Sendable {
     /// The format, given by the extension of the file's name.
-    enum Format: String, CaseIterable {
+    enum Format: String {
         case png
         case svg
 
         /// Creates the format of a file of this name; `nil` for another extension.
         init?(path: String) {
-            let format = Self.allCases.first { path.utf8.suffix(4).elementsEqual(".\($0.rawValue)".utf8) }
-            guard let format else { return nil }
-            self = format
+            guard path.utf8.suffix(4).first == UInt8(ascii: ".") else { return nil }
+            self.init(rawValue: String(path.suffix(3)))
         }
     }
 

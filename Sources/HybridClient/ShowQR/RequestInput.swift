@@ -5,16 +5,10 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridWebAuthn
 
-/// The website's request and its origin, as given on the command line.
-struct RequestInput {
-    let path: String
-    let origin: String
-    /// The origin of the top-level page, if the requesting page is a frame of another origin.
-    var topOrigin: String?
-
-    /// Reads and checks the request.
+extension ShowQR {
+    /// Reads and checks the website's request and its origin, as given on the command line.
     func ceremony() throws -> Ceremony {
-        let page = try Self.origin(self.origin, of: "--origin")
+        let page = try Self.origin(origin, of: "--origin")
         let top = try topOrigin.map { try Self.origin($0, of: "--top-origin") }
         do {
             return try Ceremony(PublicKeyOptions(json: try contents()), origin: page, topOrigin: top)
@@ -32,7 +26,7 @@ struct RequestInput {
     }
 
     private func contents() throws -> [UInt8] {
-        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = request == "-" ? dup(STDIN_FILENO) : Glibc.open(request, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
@@ -48,6 +42,6 @@ struct RequestInput {
     }
 
     private func unreadable() -> CommandFailure {
-        CommandFailure("the request \(path) can't be read: \(String(cString: strerror(errno)))", status: .noInput)
+        CommandFailure("the request \(request) can't be read: \(String(cString: strerror(errno)))", status: .noInput)
     }
 }

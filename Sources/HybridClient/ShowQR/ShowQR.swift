@@ -3,10 +3,7 @@
 internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCommandSupport
-internal import HybridDataChannel
 internal import HybridPrimitives
-internal import HybridSession
-internal import HybridWebAuthn
 
 /// `hybrid-client show-qr`: one ceremony, from a website's request to the response for its server.
 struct ShowQR: AsyncParsableCommand {
@@ -75,48 +72,12 @@ struct ShowQR: AsyncParsableCommand {
     func run() async throws {
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
-            let response = try await ShowQRRunner(ShowQRConfiguration(self), report).run()
+            let response = try await ShowQRRunner(self, report).run()
             report.end(ProgressState("done", "done"))
             try StandardOutput.writeLine(response)
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)
         }
-    }
-}
-
-/// The checked input of one run of `show-qr`.
-struct ShowQRConfiguration: Sendable {
-    let ceremony: Ceremony
-    let adapter: AdapterName?
-    let network: NetworkConfiguration
-    let timeouts: ClientTimeouts
-    let offersBLEChannel: Bool
-    let opensPage: Bool
-    let printsText: Bool
-    let imagePath: String?
-
-    /// Reads settings, certificates and the request; uses neither radio nor network.
-    init(_ flags: ShowQR) throws {
-        var given = GivenFlags()
-        given.set(ClientSettings.cacert, flags.cacert)
-        given.set(ClientSettings.bleChannel, flags.bleChannel)
-        let settings = try ClientSettings.resolve(given)
-        try settings.checkCertificates(ClientSettings.cacert, with: TrustAnchors.check)
-        ceremony = try RequestInput(path: flags.request, origin: flags.origin, topOrigin: flags.topOrigin).ceremony()
-        adapter = flags.network.adapter
-        network = NetworkConfiguration(
-            connectTo: flags.network.connectTo,
-            trustedCertificates: try settings.value(ClientSettings.cacert),
-            proxies: ProxySettings(environment: ProcessEnvironment.variables)
-        )
-        var timeouts = ClientTimeouts()
-        let limit = flags.timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilPhoneFound
-        (timeouts.untilPhoneFound, timeouts.untilAnswered) = (limit, limit)
-        self.timeouts = timeouts
-        offersBLEChannel = try settings.value(ClientSettings.bleChannel)
-        opensPage = flags.open
-        printsText = flags.printUrl
-        imagePath = flags.qrOutput
     }
 }

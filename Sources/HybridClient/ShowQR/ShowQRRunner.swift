@@ -3,23 +3,46 @@
 internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCommandSupport
+internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridSession
 internal import HybridWebAuthn
 
 /// One run of `show-qr`: displays, radio, session, and the response of the phone.
 struct ShowQRRunner: Sendable {
-    private let configuration: ShowQRConfiguration
+    private let ceremony: Ceremony
+    private let adapter: AdapterName?
+    private let network: NetworkConfiguration
+    private let timeouts: ClientTimeouts
+    private let offersBLEChannel: Bool
     private let report: ProgressReport
     private let page: CodePage?
     private let display: CodeDisplay
 
-    /// Starts the page and creates the image file, so that their failures come before the code.
-    init(_ configuration: ShowQRConfiguration, _ report: ProgressReport) async throws {
-        self.configuration = configuration
+    /// Reads settings, certificates and the request, and then starts the page and creates the image file.
+    ///
+    /// Their failures come before the code. Neither radio nor network is used.
+    init(_ flags: ShowQR, _ report: ProgressReport) async throws {
+        var given = GivenFlags()
+        given.set(ClientSettings.cacert, flags.cacert)
+        given.set(ClientSettings.bleChannel, flags.bleChannel)
+        let settings = try ClientSettings.resolve(given)
+        try settings.checkCertificates(ClientSettings.cacert, with: TrustAnchors.check)
+        ceremony = try flags.ceremony()
+        adapter = flags.network.adapter
+        network = NetworkConfiguration(
+            connectTo: flags.network.connectTo,
+            trustedCertificates: try settings.value(ClientSettings.cacert),
+            proxies: ProxySettings(environment: ProcessEnvironment.variables)
+        )
+        var timeouts = ClientTimeouts()
+        let limit = flags.timeout.map { .seconds($0) } ?? ceremony.timeout ?? timeouts.untilPhoneFound
+        (timeouts.untilPhoneFound, timeouts.untilAnswered) = (limit, limit)
+        self.timeouts = timeouts
+        offersBLEChannel = try settings.value(ClientSettings.bleChannel)
         self.report = report
-        page = configuration.opensPage ? try await CodePage.start(for: configuration.ceremony, report) : nil
-        display = try CodeDisplay(report, configuration, page)
+        page = flags.open ? try await CodePage.start(for: ceremony, report) : nil
+        display = try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl)
     }
 
     /// Returns the website's response as JSON; a signal or the closed page cancels.
@@ -41,39 +64,32 @@ struct ShowQRRunner: Sendable {
     @Sendable private func performWithRadio() async throws -> [UInt8] {
         let radio: BluetoothRadio
         do {
-            radio = try await BluetoothRadio.open(adapter: configuration.adapter, for: .scanner)
+            radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
         } catch {
             throw CommandFailure(error)
         }
         if radio.isVirtual { warnOfVirtualRadio() }
-        do {
-            let response = try await performCeremony(radio)
+        return try await withCleanup {
             await radio.close()
-            return response
-        } catch {
-            await radio.close()
-            throw error
+        } of: {
+            try await performCeremony(radio)
         }
     }
 
     private func warnOfVirtualRadio() {
         display.warn(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof"))
-        guard configuration.offersBLEChannel else { return }
+        guard offersBLEChannel else { return }
         display.warn(
-            ProgressState(
-                "no-bluetooth-channel",
-                "a virtual radio has no Bluetooth channel; only the relay is offered"
-            )
+            ProgressState("no-bluetooth-channel", "a virtual radio has no Bluetooth channel; only the relay is offered")
         )
     }
 
     private func performCeremony(_ radio: BluetoothRadio) async throws -> [UInt8] {
-        let ceremony = configuration.ceremony
         let session = ClientSession(
             radio: radio,
-            network: configuration.network,
-            timeouts: configuration.timeouts,
-            offersBLEChannel: configuration.offersBLEChannel
+            network: network,
+            timeouts: timeouts,
+            offersBLEChannel: offersBLEChannel
         )
         do {
             let result = try await session.perform(

@@ -68,7 +68,7 @@ extension Configuration {
         }
     }
 
-    /// The settings as a table for users: name, value and source on each line; secrets as `(set)`.
+    /// The settings as a table for users: name, value and source on each line.
     public var table: String {
         var rows = [["SETTING", "VALUE", "SOURCE"]]
         for entry in entries {
@@ -86,29 +86,20 @@ extension Configuration {
         }.joined()
     }
 
-    /// The settings as a JSON array of objects with `name`, `value` (string, array, or null) and `source`; secrets have
-    /// `"secret": true` and no value.
+    /// The settings as a JSON array of objects with `name`, `value` (string, array, or null) and `source`.
     public var json: String { JSONText.array(entries.map(\.json)).description }
 }
 
 extension Configuration.Entry {
     fileprivate var shownValue: String {
         guard let texts else { return "-" }
-        if declaration.isSecret { return "(set)" }
         let text = texts.joined(separator: ", ")
         return text.isEmpty ? "(empty)" : text
     }
 
     fileprivate var json: JSONText {
-        var members: [(String, JSONText)] = [("name", .string(declaration.name))]
-        if declaration.isSecret {
-            members += [("secret", .boolean(true)), ("set", .boolean(texts != nil))]
-        } else if let texts {
-            let list = JSONText.array(texts.map(JSONText.string))
-            members.append(("value", declaration.isList ? list : .string(texts.last ?? "")))
-        } else {
-            members.append(("value", .null))
-        }
+        let value = texts.map { declaration.isList ? JSONText.array($0.map(JSONText.string)) : .string($0.last ?? "") }
+        var members: [(String, JSONText)] = [("name", .string(declaration.name)), ("value", value ?? .null)]
         switch source {
         case .flag(let flag): members += [("source", .string("flag")), ("flag", .string(flag))]
         case .variable(let name): members += [("source", .string("variable")), ("variable", .string(name))]

@@ -12,12 +12,6 @@ public struct Configuration: Sendable {
         public let texts: [String]?
         /// The source of the texts.
         public let source: ConfigurationSource
-
-        init(_ declaration: SettingDeclaration, _ texts: [String]?, _ source: ConfigurationSource) {
-            self.declaration = declaration
-            self.texts = texts
-            self.source = source
-        }
     }
 
     /// Every setting, in the order of their declaration.
@@ -50,11 +44,16 @@ public struct Configuration: Sendable {
 
     private func entry<Value>(_ setting: Setting<Value>) -> Entry {
         entries.first { $0.declaration.name == setting.declaration.name }
-            ?? Entry(setting.declaration, setting.declaration.defaultTexts, .defaultValue)
+            ?? Entry(setting.declaration)
     }
 }
 
 extension Configuration.Entry {
+    /// Creates the entry of a setting that no source gives.
+    init(_ declaration: SettingDeclaration) {
+        self.init(declaration: declaration, texts: declaration.defaultTexts, source: .defaultValue)
+    }
+
     /// Parses the texts.
     ///
     /// - Throws: ``CommandFailure`` with the setting's source and what is wrong with its texts.
@@ -71,17 +70,12 @@ extension Configuration.Entry {
     }
 
     func failure(_ reason: String) -> CommandFailure {
-        let place: String
-        switch source {
-        case .defaultValue: place = "--\(declaration.name) (default)"
-        default: place = "\(source)"
-        }
+        let place = source == .defaultValue ? "--\(declaration.name) (default)" : "\(source)"
         return CommandFailure("\(place): \(reason)", status: source.status)
     }
 
-    /// Returns the beginning of a rejected text, and nothing of a secret.
+    /// Returns the beginning of a rejected text.
     private func quoted(_ text: String) -> String {
-        if declaration.isSecret { return "the value" }
         let scalars = text.unicodeScalars
         let start = StandardError.oneLine(String(String.UnicodeScalarView(scalars.prefix(60))))
         return "\"\(start)\(scalars.count > 60 ? "…" : "")\""

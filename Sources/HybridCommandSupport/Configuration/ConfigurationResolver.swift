@@ -9,18 +9,18 @@ internal import HybridPrimitives
 /// because otherwise a misspelled limit would be no limit.
 public struct ConfigurationResolver: Sendable {
     private let settings: [AnySetting]
-    private let prefix: String
     private let ignoredVariables: [String]
+
+    /// A text from the file or the environment.
+    private typealias Assignment = (name: String, text: String, source: ConfigurationSource)
 
     /// Creates a resolver.
     ///
     /// - Parameters:
     ///   - settings: The settings, in the order in which `check-config` shows them.
-    ///   - prefix: The prefix of variables and keys of the file; other variables are ignored.
-    ///   - ignoredVariables: Variables with the prefix that belong to other programs; `HYBRID_TEST_*` matches a prefix.
-    public init(_ settings: [AnySetting], prefix: String = "HYBRID_", ignoredVariables: [String] = []) {
+    ///   - ignoredVariables: Variables `HYBRID_…` that belong to other programs; `HYBRID_TEST_*` matches a prefix.
+    public init(_ settings: [AnySetting], ignoredVariables: [String] = []) {
         self.settings = settings
-        self.prefix = prefix
         self.ignoredVariables = ignoredVariables
     }
 
@@ -30,91 +30,73 @@ public struct ConfigurationResolver: Sendable {
         environment: [String: String] = [:],
         file: ConfigurationFile? = nil
     ) throws(CommandFailure) -> Configuration {
-        let lines = try assignments(of: file)
-        try checkNames(flags: flags, environment: environment, lines: lines, path: file?.path ?? "")
+        // The last assignment of a name counts.
+        let assignments = try lines(of: file) + variables(in: environment)
+        try checkNames(assignments, flags)
         var entries: [Configuration.Entry] = []
         for setting in settings {
-            let entry = entry(setting.declaration, flags: flags, environment: environment, lines: lines, file: file)
+            let entry = entry(setting.declaration, assignments, flags)
             try entry.read(with: setting.check)
             entries.append(entry)
         }
         return Configuration(entries: entries)
     }
 
-    private func assignments(of file: ConfigurationFile?) throws(CommandFailure) -> [EnvironmentFile.Assignment] {
+    private func lines(of file: ConfigurationFile?) throws(CommandFailure) -> [Assignment] {
         guard let file else { return [] }
-        do throws(EnvironmentFile.ParseError) {
-            return try EnvironmentFile(file.bytes).assignments
-        } catch {
-            throw CommandFailure("\(file.path) line \(error.line): \(error.reason)", status: .configuration)
+        return try EnvironmentFile.assignments(file.bytes, path: file.path).map {
+            ($0.name, $0.value, .file(file.path, line: $0.line, name: $0.name))
         }
     }
 
-    private func checkNames(
-        flags: GivenFlags,
-        environment: [String: String],
-        lines: [EnvironmentFile.Assignment],
-        path: String
-    ) throws(CommandFailure) {
-        let variables = settings.map { $0.declaration.variable(prefix: prefix) }
-        for line in lines where !variables.contains(line.name) {
-            let source = ConfigurationSource.file(path, line: line.line, name: line.name)
-            guard line.name.hasPrefix(prefix) else {
+    private func variables(in environment: [String: String]) -> [Assignment] {
+        environment.sorted { $0.key < $1.key }.compactMap { name, text in
+            let isIgnored = ignoredVariables.contains {
+                $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0
+            }
+            return name.hasPrefix(SettingDeclaration.variablePrefix) && !isIgnored ? (name, text, .variable(name)) : nil
+        }
+    }
+
+    private func checkNames(_ assignments: [Assignment], _ flags: GivenFlags) throws(CommandFailure) {
+        let variables = settings.map(\.declaration.variable)
+        let prefix = SettingDeclaration.variablePrefix
+        for (name, _, source) in assignments where !variables.contains(name) {
+            guard name.hasPrefix(prefix) else {
                 throw CommandFailure("\(source) does not begin with \(prefix)", status: .configuration)
             }
-            throw unknown("\(source)", line.name, known: variables, source)
-        }
-        for name in environment.keys.sorted() where name.hasPrefix(prefix) {
-            guard !variables.contains(name), !isIgnored(name) else { continue }
-            let source = ConfigurationSource.variable(name)
-            throw unknown("\(source)", name, known: variables, source)
+            throw unknown(name, known: variables, source)
         }
         let known = settings.map { "--\($0.declaration.name)" }
         for flag in flags.texts.keys.sorted().map({ "--\($0)" }) where !known.contains(flag) {
-            throw unknown(flag, flag, known: known, .flag(flag))
+            throw unknown(flag, known: known, .flag(flag))
         }
     }
 
     /// Returns the failure of an unknown name; suggests the known name that differs by at most two letters.
-    private func unknown(
-        _ place: String,
-        _ name: String,
-        known: [String],
-        _ source: ConfigurationSource
-    ) -> CommandFailure {
+    private func unknown(_ name: String, known: [String], _ source: ConfigurationSource) -> CommandFailure {
         let close = known.map { ($0, editDistance(name, $0)) }.filter { $0.1 <= 2 }
         let suggestion = close.min { $0.1 < $1.1 }.map { "; \($0.0) is one" } ?? ""
-        return CommandFailure("\(place) is no setting\(suggestion)", status: source.status)
-    }
-
-    private func isIgnored(_ name: String) -> Bool {
-        ignoredVariables.contains { $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0 }
+        return CommandFailure("\(source) is no setting\(suggestion)", status: source.status)
     }
 
     private func entry(
         _ declaration: SettingDeclaration,
-        flags: GivenFlags,
-        environment: [String: String],
-        lines: [EnvironmentFile.Assignment],
-        file: ConfigurationFile?
+        _ assignments: [Assignment],
+        _ flags: GivenFlags
     ) -> Configuration.Entry {
-        let name = declaration.variable(prefix: prefix)
         if let texts = flags.texts[declaration.name] {
-            return Configuration.Entry(declaration, texts, .flag("--\(declaration.name)"))
+            return Configuration.Entry(declaration: declaration, texts: texts, source: .flag("--\(declaration.name)"))
         }
-        if let text = environment[name] {
-            return Configuration.Entry(declaration, elements(of: text, declaration), .variable(name))
+        guard let (_, text, source) = assignments.last(where: { $0.name == declaration.variable }) else {
+            return Configuration.Entry(declaration)
         }
-        if let file, let line = lines.first(where: { $0.name == name }) {
-            let source = ConfigurationSource.file(file.path, line: line.line, name: name)
-            return Configuration.Entry(declaration, elements(of: line.value, declaration), source)
-        }
-        return Configuration.Entry(declaration, declaration.defaultTexts, .defaultValue)
-    }
-
-    private func elements(of text: String, _ declaration: SettingDeclaration) -> [String] {
-        guard declaration.isList else { return [text] }
-        return text.split { $0 == "," || $0.isWhitespace }.map(String.init)
+        let elements = text.split { $0 == "," || $0.isWhitespace }.map(String.init)
+        return Configuration.Entry(
+            declaration: declaration,
+            texts: declaration.isList ? elements : [text],
+            source: source
+        )
     }
 }
 

@@ -78,6 +78,24 @@ public enum ProcessEnvironment {
         }
         return variables
     }
+
+    /// Returns the directory of these programs in an XDG base directory.
+    ///
+    /// - Parameters:
+    ///   - variable: The variable that names the base directory.
+    ///   - fallback: The base directory without that variable, relative to the home directory.
+    ///   - environment: The variables.
+    /// - Returns: The directory, or `nil` if the environment names neither.
+    package static func directory(
+        _ variable: String,
+        belowHome fallback: String,
+        _ environment: [String: String]
+    ) -> String? {
+        // The XDG Base Directory Specification says to ignore relative paths.
+        if let directory = environment[variable], directory.hasPrefix("/") { return "\(directory)/hybrid" }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+        return "\(home)/\(fallback)/hybrid"
+    }
 }
 
 /// The content of a configuration file, with its path for messages.
@@ -109,11 +127,6 @@ public struct ConfigurationFile: Hashable, Sendable {
     ///
     /// - Returns: The path, or `nil` if the environment names neither.
     public static func usualPath(_ name: String, _ environment: [String: String]) -> String? {
-        // The XDG Base Directory Specification says to ignore relative paths.
-        if let directory = environment["XDG_CONFIG_HOME"], directory.hasPrefix("/") {
-            return "\(directory)/hybrid/\(name)"
-        }
-        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
-        return "\(home)/.config/hybrid/\(name)"
+        ProcessEnvironment.directory("XDG_CONFIG_HOME", belowHome: ".config", environment).map { "\($0)/\(name)" }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridPrimitives
+
 /// A file of `NAME=value` lines, as systemd's `EnvironmentFile=` describes it in systemd.exec(5).
 ///
 /// Every file that is accepted here means the same to systemd. Whatever systemd skips silently or reads differently
@@ -44,6 +46,17 @@ public struct EnvironmentFile: Hashable, Sendable {
         assignments = try reader.read()
     }
 
+    /// Parses the content of the file at `path`.
+    ///
+    /// - Throws: ``CommandFailure`` with the path and the line.
+    package static func assignments(_ bytes: [UInt8], path: String) throws(CommandFailure) -> [Assignment] {
+        do throws(ParseError) {
+            return try EnvironmentFile(bytes).assignments
+        } catch {
+            throw CommandFailure("\(path) line \(error.line): \(error.reason)", status: .configuration)
+        }
+    }
+
     /// Returns the line of an assignment, or `nil` if the format can't express it.
     public static func line(_ name: String, _ value: String) -> String? {
         guard isName(name), value.unicodeScalars.allSatisfy(isAllowed) else { return nil }
@@ -63,13 +76,10 @@ public struct EnvironmentFile: Hashable, Sendable {
     }
 
     static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-            return false
-        }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+        guard let first = text.unicodeScalars.first, !("0"..."9").contains(first) else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "_": true
             default: false
             }
         }

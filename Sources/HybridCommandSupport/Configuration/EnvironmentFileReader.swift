@@ -18,8 +18,7 @@ struct EnvironmentFileReader {
         var lineOfName: [String: Int] = [:]
         while let scalar = current {
             switch scalar {
-            case " ", "\t", "\n": advance()
-            case "\r": try skipCarriageReturn()
+            case " ", "\t", "\n", "\r": try advanceUnquoted()
             case "#", ";": try skipComment()
             default:
                 let start = line
@@ -44,19 +43,19 @@ struct EnvironmentFileReader {
     }
 
     private func checkCharacters() throws(EnvironmentFile.ParseError) {
-        var line = 1
-        for scalar in scalars {
-            if scalar == "\n" { line += 1 }
-            guard EnvironmentFile.isAllowed(scalar) else {
-                let code = String(scalar.value, radix: 16, uppercase: true)
-                throw ParseError(line: line, reason: "the character U+\(code) is not allowed")
-            }
-        }
+        guard let wrong = scalars.firstIndex(where: { !EnvironmentFile.isAllowed($0) }) else { return }
+        let code = String(scalars[wrong].value, radix: 16, uppercase: true)
+        let line = scalars[..<wrong].count { $0 == "\n" } + 1
+        throw ParseError(line: line, reason: "the character U+\(code) is not allowed")
     }
 
-    /// Skips a carriage return, which is allowed at the end of a line only.
-    private mutating func skipCarriageReturn() throws(EnvironmentFile.ParseError) {
-        guard isLineEnd else { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
+    /// Advances outside quotes, where a carriage return is allowed at the end of a line only.
+    ///
+    /// systemd reads it as the end of the line.
+    private mutating func advanceUnquoted() throws(EnvironmentFile.ParseError) {
+        guard current != "\r" || isLineEnd else {
+            throw ParseError(line: line, reason: "a carriage return stands inside the line")
+        }
         advance()
     }
 
@@ -72,35 +71,28 @@ struct EnvironmentFileReader {
     private mutating func skipComment() throws(EnvironmentFile.ParseError) {
         var last: Unicode.Scalar?
         while let scalar = current, !isLineEnd {
-            // systemd reads it as the end of the line.
-            if scalar == "\r" { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
             last = scalar
-            advance()
+            try advanceUnquoted()
         }
         // Before systemd 254 the next line belonged to the comment; since then it does not.
         if last == "\\" { throw ParseError(line: line, reason: "a comment must not end with a backslash") }
     }
 
     private mutating func readName() throws(EnvironmentFile.ParseError) -> String {
-        var name = String.UnicodeScalarView()
-        while let scalar = current, scalar != "=", !isLineEnd {
-            name.append(scalar)
-            advance()
-        }
-        guard current == "=", EnvironmentFile.isName(String(name)) else {
+        let start = position
+        while current != "=", !isLineEnd { advance() }
+        let name = String(String.UnicodeScalarView(scalars[start..<position]))
+        guard current == "=", EnvironmentFile.isName(name) else {
             throw ParseError(line: line, reason: "expected NAME=value, without spaces before the =")
         }
         advance()
-        return String(name)
+        return name
     }
 
     private mutating func readValue() throws(EnvironmentFile.ParseError) -> String {
         skipBlanks()
-        switch current {
-        case "'": return try readQuoted(by: "'")
-        case "\"": return try readQuoted(by: "\"")
-        default: return try readPlain()
-        }
+        guard let quote = current, quote == "'" || quote == "\"" else { return try readPlain() }
+        return try readQuoted(by: quote)
     }
 
     private mutating func skipBlanks() {
@@ -140,8 +132,7 @@ struct EnvironmentFileReader {
         var value: [Unicode.Scalar] = []
         var kept = 0
         while let scalar = current, !isLineEnd {
-            if scalar == "\r" { throw ParseError(line: line, reason: "a carriage return stands inside the line") }
-            advance()
+            try advanceUnquoted()
             guard scalar == "\\" else {
                 value.append(scalar)
                 continue
@@ -155,8 +146,6 @@ struct EnvironmentFileReader {
             kept = value.count
         }
         while value.count > kept, value.last == " " || value.last == "\t" { value.removeLast() }
-        var text = String.UnicodeScalarView()
-        text.append(contentsOf: value)
-        return String(text)
+        return String(String.UnicodeScalarView(value))
     }
 }

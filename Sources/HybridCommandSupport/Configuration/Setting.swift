@@ -11,27 +11,14 @@ public struct Setting<Value: Sendable>: Sendable {
     let read: @Sendable ([String]) throws(SettingParseError) -> Value
 
     /// Creates a setting that always has a value.
-    public init(
-        _ name: String,
-        _ parser: SettingParser<Value>,
-        default defaultText: String,
-        secret: Bool = false,
-        help: String
-    ) {
-        declaration = SettingDeclaration(
-            name: name,
-            defaultTexts: [defaultText],
-            isList: false,
-            isSecret: secret,
-            help: help
-        )
+    public init(_ name: String, _ parser: SettingParser<Value>, default defaultText: String, help: String) {
+        declaration = SettingDeclaration(name: name, defaultTexts: [defaultText], isList: false, help: help)
         read = { texts throws(SettingParseError) in try parser.value(of: texts.last ?? defaultText) }
     }
 
     /// Creates a setting that may have no value.
-    public init<Element>(_ name: String, _ parser: SettingParser<Element>, secret: Bool = false, help: String)
-    where Value == Element? {
-        declaration = SettingDeclaration(name: name, defaultTexts: nil, isList: false, isSecret: secret, help: help)
+    public init<Element>(_ name: String, _ parser: SettingParser<Element>, help: String) where Value == Element? {
+        declaration = SettingDeclaration(name: name, defaultTexts: nil, isList: false, help: help)
         read = { texts throws(SettingParseError) in
             guard let text = texts.last else { return nil }
             return try parser.value(of: text)
@@ -42,27 +29,16 @@ public struct Setting<Value: Sendable>: Sendable {
     public init<Element>(
         list name: String,
         _ parser: SettingParser<Element>,
-        default defaultTexts: [String] = [],
-        secret: Bool = false,
+        default defaultTexts: [String]? = nil,
         help: String
     ) where Value == [Element] {
-        declaration = SettingDeclaration(
-            name: name,
-            defaultTexts: defaultTexts.isEmpty ? nil : defaultTexts,
-            isList: true,
-            isSecret: secret,
-            help: help
-        )
-        read = { texts throws(SettingParseError) in
-            var values: [Element] = []
-            for text in texts { values.append(try parser.value(of: text)) }
-            return values
-        }
+        declaration = SettingDeclaration(name: name, defaultTexts: defaultTexts, isList: true, help: help)
+        read = { texts throws(SettingParseError) in try texts.map(parser.value(of:)) }
     }
 
     /// The help of the flag, with the default.
     public var help: String {
-        guard let texts = declaration.defaultTexts, !declaration.isSecret else { return declaration.help }
+        guard let texts = declaration.defaultTexts else { return declaration.help }
         return "\(declaration.help) (default: \(texts.joined(separator: ", ")))"
     }
 }
@@ -81,22 +57,14 @@ public struct SettingDeclaration: Hashable, Sendable {
     public let defaultTexts: [String]?
     /// True if the setting may have several values.
     public let isList: Bool
-    /// True if the value must not be shown.
-    public let isSecret: Bool
     /// The purpose, in one sentence.
     public let help: String
 
-    /// Returns the name as a variable and as a key of the file: `HYBRID_IDLE_TIMEOUT`.
-    public func variable(prefix: String) -> String {
-        let letters = name.utf8.map { byte -> UInt8 in
-            switch byte {
-            case UInt8(ascii: "-"): UInt8(ascii: "_")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 0x20
-            default: byte
-            }
-        }
-        return prefix + String(decoding: letters, as: UTF8.self)
-    }
+    /// The prefix of variables and of keys of the file.
+    static let variablePrefix = "HYBRID_"
+
+    /// The name as a variable and as a key of the file: `HYBRID_IDLE_TIMEOUT`.
+    var variable: String { Self.variablePrefix + name.uppercased().replacing("-", with: "_") }
 }
 
 /// A setting with its type erased, so that settings of all types fit in one list.

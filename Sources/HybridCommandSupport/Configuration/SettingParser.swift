@@ -34,14 +34,6 @@ extension SettingParser<String> {
     }
 }
 
-extension SettingParser where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-    /// The raw value of one of an enumeration's cases.
-    public static var choice: Self {
-        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return SettingParser(expected: "one of \(words)") { Value(rawValue: $0) }
-    }
-}
-
 extension SettingParser<Bool> {
     /// A Boolean as systemd reads it: `yes`, `no`, `true`, `false`, `on`, `off`, `1`, `0`.
     public static var boolean: Self {
@@ -94,15 +86,10 @@ extension SettingParser<Duration> {
         let limits = range.map { extent($0, of: anyTime, describe: secondsText) } ?? ""
         return SettingParser(expected: "a number of seconds" + limits) { text in
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard let whole = parts.first.flatMap(digits) else { return nil }
-            var nanoseconds = 0
-            if let decimals = parts.dropFirst().first {
-                let padding = 9 - decimals.utf8.count
-                guard padding >= 0, padding < 9,
-                    let number = digits(decimals + String(repeating: "0", count: padding))
-                else { return nil }
-                nanoseconds = number
-            }
+            let decimals = parts.count > 1 ? parts[1] : "0"
+            guard let whole = digits(parts[0]), (1...9).contains(decimals.utf8.count),
+                let nanoseconds = digits(decimals + String(repeating: "0", count: 9 - decimals.utf8.count))
+            else { return nil }
             let duration = Duration.seconds(whole) + .nanoseconds(nanoseconds)
             return (range ?? anyTime).contains(duration) ? duration : nil
         }

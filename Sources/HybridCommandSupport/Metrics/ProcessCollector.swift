@@ -15,20 +15,18 @@ public struct ProcessCollector: Sendable {
     }
 
     /// Returns the current metrics; pass it to ``PrometheusRegistry/addCollector(_:)``.
-    public func collect() -> [PrometheusFamily] {
+    public func collect() -> [PrometheusReading] {
         [
             startTime.map {
-                .gauge("process_start_time_seconds", help: "Start of the process, in seconds since 1970.", [.init($0)])
+                .gauge("process_start_time_seconds", help: "Start of the process, in seconds since 1970.", $0)
             },
-            Self.residentMemory().map {
-                .gauge("process_resident_memory_bytes", help: "Memory that is in RAM.", [.init($0)])
-            },
-            Self.openDescriptors().map { .gauge("process_open_fds", help: "Open file descriptors.", [.init($0)]) },
+            Self.residentMemory().map { .gauge("process_resident_memory_bytes", help: "Memory that is in RAM.", $0) },
+            Self.openDescriptors().map { .gauge("process_open_fds", help: "Open file descriptors.", $0) },
             Self.maximumDescriptors().map {
-                .gauge("process_max_fds", help: "Greatest number of open file descriptors.", [.init($0)])
+                .gauge("process_max_fds", help: "Greatest number of open file descriptors.", $0)
             },
             Self.cpuTime().map {
-                .counter("process_cpu_seconds_total", help: "Processor time in user and system mode.", [.init($0)])
+                .counter("process_cpu_seconds_total", help: "Processor time in user and system mode.", $0)
             },
         ].compactMap(\.self)
     }

@@ -8,17 +8,15 @@ private import Synchronization
 ///
 /// Counting takes no lock. The number of series is bounded: beyond the bound, callers get detached metrics that are not
 /// reported, and `metrics_series_dropped_total` counts them. The same happens to a metric whose name already belongs to
-/// another type.
+/// another type, and to timers and aggregating recorders, which the relay does not use.
 public final class PrometheusRegistry: Sendable {
-    /// The `Content-Type` of ``render()``.
-    public static let contentType = "text/plain; version=0.0.4"
     /// The name of the counter of series that were not kept.
     public static let droppedSeriesName = "metrics_series_dropped_total"
 
     private struct State {
         var families: [String: Family] = [:]
         var seriesCount = 0
-        var collectors: [@Sendable () -> [PrometheusFamily]] = []
+        var collectors: [@Sendable () -> [PrometheusReading]] = []
     }
 
     private struct Family {
@@ -44,28 +42,27 @@ public final class PrometheusRegistry: Sendable {
     }
 
     /// Adds metrics that are read at each rendering, on the thread that renders.
-    public func addCollector(_ collect: @escaping @Sendable () -> [PrometheusFamily]) {
+    public func addCollector(_ collect: @escaping @Sendable () -> [PrometheusReading]) {
         state.withLock { $0.collectors.append(collect) }
     }
 
     /// Returns all metrics in the text format 0.0.4, sorted by name and labels.
     public func render() -> String {
         let (families, collectors) = state.withLock { ($0.families, $0.collectors) }
-        var all: [String: PrometheusFamily] = [
-            Self.droppedSeriesName: .counter(
-                Self.droppedSeriesName,
-                help: "Requests for a series that was not kept: too many, or its name is another type's.",
-                [PrometheusSample(Double(dropped.load(ordering: .relaxed)))]
-            )
-        ]
-        for collect in collectors {
-            for family in collect() where families[family.name] == nil { all[family.name] = family }
+        let droppedSeries = PrometheusReading.counter(
+            Self.droppedSeriesName,
+            help: "Requests for a series that was not kept: too many, or its name is another type's.",
+            Double(dropped.load(ordering: .relaxed))
+        )
+        var texts: [String: String] = [:]
+        for reading in [droppedSeries] + collectors.flatMap({ $0() }) {
+            let head = PrometheusText.head(reading.name, reading.kind, help: reading.help)
+            texts[reading.name] = "\(head)\(reading.name) \(PrometheusText.number(reading.value))\n"
         }
-        var texts = all.mapValues { PrometheusText.family($0, help: $0.help ?? help[$0.name]) }
         for (name, family) in families {
             var text = PrometheusText.head(name, family.kind, help: help[name])
             for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
-                for sample in series.samples { text += "\(name)\(sample.suffix)\(labels) \(sample.value)\n" }
+                text += "\(name)\(labels) \(series.text)\n"
             }
             texts[name] = text
         }
@@ -85,10 +82,8 @@ public final class PrometheusRegistry: Sendable {
             if let family = state.families[name] {
                 guard family.kind == kind else { return nil }
                 if let series = family.series[labels] { return series as? Series }
-            } else if collides(name, kind, with: state.families) {
-                return nil
             }
-            guard state.seriesCount < maximumSeries else { return nil }
+            guard name != Self.droppedSeriesName, state.seriesCount < maximumSeries else { return nil }
             let series = make()
             state.families[name, default: Family(kind: kind)].series[labels] = series
             state.seriesCount += 1
@@ -97,16 +92,6 @@ public final class PrometheusRegistry: Sendable {
         if let kept { return kept }
         dropped.wrappingAdd(1, ordering: .relaxed)
         return make()
-    }
-
-    /// Returns true if a name is also a line of another metric: a summary `x` has the lines `x_sum` and `x_count`.
-    private func collides(_ name: String, _ kind: PrometheusKind, with families: [String: Family]) -> Bool {
-        if name == Self.droppedSeriesName { return true }
-        for suffix in ["_sum", "_count"] {
-            if kind == .summary, families[name + suffix] != nil { return true }
-            if name.hasSuffix(suffix), families[String(name.dropLast(suffix.count))]?.kind == .summary { return true }
-        }
-        return false
     }
 
     private func remove(_ handler: AnyObject) {
@@ -128,46 +113,57 @@ extension PrometheusRegistry: MetricsFactory {
         series(.counter, label, dimensions, make: CounterSeries.init)
     }
 
-    /// Creates a counter of decimals; it shares its value with the integer counter of the same name and labels.
-    public func makeFloatingPointCounter(
-        label: String,
-        dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        series(.counter, label, dimensions, make: CounterSeries.init)
+    /// Creates a gauge; a recorder that aggregates is not reported.
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        aggregate ? unreported() : series(.gauge, label, dimensions, make: GaugeSeries.init)
     }
 
-    /// Creates a gauge.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        series(.gauge, label, dimensions, make: GaugeSeries.init)
-    }
-
-    /// Creates a gauge, or, to aggregate, a summary of number and sum.
-    public func makeRecorder(
-        label: String,
-        dimensions: [(String, String)],
-        aggregate: Bool
-    ) -> any RecorderHandler {
-        if aggregate { return series(.summary, label, dimensions, make: SummarySeries.init) }
-        return series(.gauge, label, dimensions, make: GaugeSeries.init)
-    }
-
-    /// Creates a summary of the number of durations and their sum in seconds.
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        series(.summary, label, dimensions, make: SummarySeries.init)
-    }
+    /// Creates a timer that is not reported.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { unreported() }
 
     /// Removes the counter; other handles with the same labels are no longer reported.
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
 
-    /// Removes the counter; other handles with the same labels are no longer reported.
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
-
     /// Removes the gauge.
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-
-    /// Removes the gauge or summary.
     public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
-    /// Removes the summary.
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+    /// Does nothing, because timers are not kept.
+    public func destroyTimer(_ handler: any TimerHandler) {}
+
+    private func unreported() -> NOOPMetricsHandler {
+        dropped.wrappingAdd(1, ordering: .relaxed)
+        return .instance
+    }
+}
+
+/// The value of a metric with one set of labels.
+protocol PrometheusSeries: AnyObject, Sendable {
+    /// The value in the text format.
+    var text: String { get }
+}
+
+/// A counter.
+///
+/// Negative amounts are ignored, and so is a reset, which Prometheus would take for a restart.
+final class CounterSeries: PrometheusSeries, CounterHandler {
+    private let count = Atomic<UInt64>(0)
+
+    func increment(by amount: Int64) {
+        if amount > 0 { count.wrappingAdd(UInt64(amount), ordering: .relaxed) }
+    }
+
+    func reset() {}
+
+    var text: String { String(count.load(ordering: .relaxed)) }
+}
+
+/// A gauge: the latest value.
+final class GaugeSeries: PrometheusSeries, RecorderHandler {
+    private let bits = Atomic<UInt64>(0)
+
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
+
+    var text: String { PrometheusText.number(Double(bitPattern: bits.load(ordering: .relaxed))) }
 }

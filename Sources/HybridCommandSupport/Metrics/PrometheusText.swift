@@ -8,21 +8,12 @@ enum PrometheusText {
         return "\(helpLine)# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// Returns all lines of a metric; of samples with equal labels the first.
-    static func family(_ family: PrometheusFamily, help: String?) -> String {
-        var values: [String: Double] = [:]
-        for sample in family.samples { values[labels(sample.labels)] = values[labels(sample.labels)] ?? sample.value }
-        return values.sorted { $0.key < $1.key }.reduce(into: head(family.name, family.kind, help: help)) {
-            $0 += "\(family.name)\($1.key) \(number($1.value))\n"
-        }
-    }
-
     /// Returns labels sorted by name, to follow the metric's name; of equal names the first.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         var values: [String: String] = [:]
         for (name, value) in dimensions {
-            let name = labelName(name)
+            let name = self.name(name, colons: false)
             values[name] = values[name] ?? value
         }
         let parts = values.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value, quotes: true))\"" }
@@ -32,10 +23,8 @@ enum PrometheusText {
     /// Returns the text as a metric's name, with an underscore for each character that is not allowed.
     static func metricName(_ text: String) -> String { name(text, colons: true) }
 
-    private static func labelName(_ text: String) -> String { name(text, colons: false) }
-
     private static func name(_ text: String, colons: Bool) -> String {
-        var bytes = text.utf8.map { byte -> UInt8 in
+        let bytes = text.utf8.map { byte -> UInt8 in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): byte
             case UInt8(ascii: "0")...UInt8(ascii: "9"): byte
@@ -43,11 +32,8 @@ enum PrometheusText {
             default: UInt8(ascii: "_")
             }
         }
-        if let first = bytes.first.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), !first {
-            return String(decoding: bytes, as: UTF8.self)
-        }
-        bytes.insert(UInt8(ascii: "_"), at: 0)
-        return String(decoding: bytes, as: UTF8.self)
+        let mayBegin = bytes.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
+        return (mayBegin ? "" : "_") + String(decoding: bytes, as: UTF8.self)
     }
 
     /// Returns the value in the notation of the format.

@@ -43,7 +43,7 @@ struct SignalPipe {
         source.setEventHandler {
             var number: UInt8 = 0
             while read(readEnd, &number, 1) == 1 {
-                guard let signal = signals.first(where: { $0.number == Int32(number) }) else { continue }
+                guard let signal = TerminationSignal(rawValue: Int32(number)) else { continue }
                 if signal == .interrupt, interrupts.next() > 1 { _exit(ExitStatus.interrupted.rawValue) }
                 continuation.yield(signal)
             }
@@ -60,7 +60,7 @@ struct SignalPipe {
                 _ = write(signalPipe.load(ordering: .relaxed), &byte, 1)
                 errno = saved
             }
-            sigaction(signal.number, &action, &before)
+            sigaction(signal.rawValue, &action, &before)
             return before
         }
         source.resume()
@@ -70,7 +70,7 @@ struct SignalPipe {
     func stop() {
         for (signal, before) in zip(signals, previous) {
             var before = before
-            sigaction(signal.number, &before, nil)
+            sigaction(signal.rawValue, &before, nil)
         }
         signalPipe.store(-1, ordering: .sequentiallyConsistent)
         source.cancel()

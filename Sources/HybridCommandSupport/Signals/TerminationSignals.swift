@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
+internal import HybridPrimitives
 
-/// A signal that asks a program to end.
-public enum TerminationSignal: Hashable, Sendable, CaseIterable {
+/// A signal that asks a program to end; the raw value is the number that POSIX gives it.
+public enum TerminationSignal: Int32, Sendable, CaseIterable {
     /// SIGINT: Ctrl-C at a terminal.
-    case interrupt
+    case interrupt = 2
     /// SIGTERM: from a service manager.
-    case terminate
+    case terminate = 15
     /// SIGHUP: the terminal was closed.
-    case hangup
-
-    /// The system's number.
-    public var number: Int32 {
-        switch self {
-        case .interrupt: SIGINT
-        case .terminate: SIGTERM
-        case .hangup: SIGHUP
-        }
-    }
+    case hangup = 1
 }
 
 /// The result of a body that ran under ``withTerminationSignals(_:run:)``.
@@ -67,6 +58,21 @@ public func withTerminationSignals<Success: Sendable>(
         }
         return SignalResult(result: .failure(CancellationError()), signal: caught)
     }
+}
+
+/// Runs a body until it ends or a signal cancels it, as ``withTerminationSignals(_:run:)`` does.
+///
+/// - Parameters:
+///   - sentence: The sentence of the failure after a signal.
+///   - body: The body.
+/// - Throws: ``CommandFailure`` after a signal; otherwise the error of `body`.
+package func untilSignal<Success: Sendable>(
+    orThrow sentence: String = "interrupted",
+    run body: @escaping @Sendable () async throws -> Success
+) async throws -> Success {
+    let ending = await withTerminationSignals(run: body)
+    if ending.signal != nil { throw CommandFailure(sentence, status: .interrupted) }
+    return try ending.result.get()
 }
 
 private enum Event<Success: Sendable>: Sendable {

@@ -33,31 +33,22 @@ public final class ServiceNotifier: Sendable {
     }
 
     /// Reports that the program has started.
-    @discardableResult
     public func ready(status: String? = nil) -> Bool { send(["READY=1"], status) }
 
     /// Reports that the program is about to end.
-    @discardableResult
     public func stopping(status: String? = nil) -> Bool { send(["STOPPING=1"], status) }
 
     /// Reports that the program reloads its configuration; ``ready(status:)`` must follow.
-    @discardableResult
     public func reloading(status: String? = nil) -> Bool {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         return send(["RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"], status)
     }
 
-    /// Reports a line that `systemctl status` shows.
-    @discardableResult
-    public func status(_ text: String) -> Bool { send([], text) }
-
     /// Reports that the program is alive.
-    @discardableResult
     public func watchdog() -> Bool { send(["WATCHDOG=1"], nil) }
 
     /// Requests more time for starting or stopping, counted from now.
-    @discardableResult
     public func extendTimeout(by duration: Duration) -> Bool {
         // At most thirty years, so that nothing overflows.
         let (seconds, attoseconds) = min(max(duration, .zero), .seconds(1_000_000_000)).components

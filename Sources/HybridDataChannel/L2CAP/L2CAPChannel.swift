@@ -59,9 +59,7 @@ public final class L2CAPChannel: MessageChannel {
     }
 
     /// Waits for the next message that `accept` takes; everything that may be a message is offered.
-    public func receive<Accepted: Sendable>(
-        accept: @Sendable (WireMessage) -> Accepted?
-    ) async throws -> Accepted {
+    public func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
         reassembler.withLock { $0.offerAgain() }
         while true {
             try Task.checkCancellation()

@@ -69,7 +69,7 @@ final class RelayResolver: Resolver, Sendable {
             let all = try lookup.addresses(host, port)
             guard !all.isEmpty else { throw NameLookup.NoAddress() }
             found(all)
-            let permitted = all.filter { IPAddress($0).map(permits) ?? false }
+            let permitted = all.filter { $0.ipAddress.flatMap { IPAddress($0) }.map(permits) ?? false }
             guard !permitted.isEmpty else { throw NothingPermitted() }
             return permitted
         }
@@ -96,12 +96,4 @@ final class RelayResolver: Resolver, Sendable {
     }
 
     func cancelQueries() {}
-}
-
-extension IPAddress {
-    /// Creates the address of a socket; `nil` for a Unix socket.
-    init?(_ address: SocketAddress) {
-        guard let text = address.ipAddress else { return nil }
-        self.init(text)
-    }
 }

@@ -3,7 +3,7 @@
 internal import HybridPrimitives
 
 /// A proxy that opens tunnels with CONNECT (RFC 9110 §9.3.6).
-package struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct HTTPProxy: Sendable, SecretMaterial {
     /// The port if none is named, as in curl.
     static let defaultPort = 1080
 
@@ -50,8 +50,4 @@ package struct HTTPProxy: Sendable, CustomStringConvertible, CustomDebugStringCo
 
     /// Host and port, without the credentials.
     package var description: String { HostPort(host: host, port: port).description }
-    /// Host and port, without the credentials.
-    package var debugDescription: String { description }
-    /// A mirror without children.
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 /// The value of `Proxy-Authorization` (RFC 7617): user and password for a proxy.
 ///
 /// Wiped on release and never printed.
-struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
+struct ProxyAuthorization: Sendable, SecretMaterial {
     private let value: SymmetricKey
 
     /// Reads percent-encoded `USER[:PASSWORD]` of at most 1024 bytes; `nil` if the text has another form.
@@ -61,7 +61,4 @@ struct ProxyAuthorization: Sendable, SecretMaterial, Equatable {
         value.withUnsafeBytes { request.append($0) }
         request.append("\r\n")
     }
-
-    /// Returns true if both are the same, in constant time.
-    static func == (left: Self, right: Self) -> Bool { left.value == right.value }
 }

@@ -93,9 +93,6 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     }
 }
 
-@available(*, unavailable)
-extension ProxyConnectHandler: Sendable {}
-
 extension HTTPProxy {
     /// Returns the first handler of a connection to the proxy, which requests a tunnel to `host`.
     ///

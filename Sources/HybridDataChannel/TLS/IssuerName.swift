@@ -17,15 +17,12 @@ struct IssuerName: Equatable, Sendable {
     /// Reads a certificate (RFC 5280 §4.1); `nil` if it has another form or an empty issuer.
     init?(certificate der: [UInt8]) {
         var outer = DERReader(der[...])
-        guard var certificate = outer.enter(.sequence),
-            var fields = certificate.enter(.sequence)
-        else { return nil }
+        guard var certificate = outer.enter(.sequence), var fields = certificate.enter(.sequence) else { return nil }
         // Optional version; serial number, algorithm, issuer, validity, subject.
         _ = fields.take(.context(0))
         guard fields.take(.integer) != nil, fields.take(.sequence) != nil, let issuer = fields.take(.sequence),
-            fields.take(.sequence) != nil, let subject = fields.take(.sequence)
+            fields.take(.sequence) != nil, let subject = fields.take(.sequence), let name = Self.name(issuer)
         else { return nil }
-        guard let name = Self.name(issuer) else { return nil }
         text = name
         isSelfSigned = issuer == subject
     }

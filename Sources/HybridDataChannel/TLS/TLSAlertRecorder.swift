@@ -34,6 +34,3 @@ final class TLSAlertRecorder: ChannelOutboundHandler {
         return bytes[6]
     }
 }
-
-@available(*, unavailable)
-extension TLSAlertRecorder: Sendable {}

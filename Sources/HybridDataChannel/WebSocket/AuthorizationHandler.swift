@@ -38,6 +38,3 @@ final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandle
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 }
-
-@available(*, unavailable)
-extension AuthorizationHandler: Sendable {}

@@ -36,6 +36,3 @@ final class HeadLimiter: ChannelInboundHandler {
         context.close(promise: nil)
     }
 }
-
-@available(*, unavailable)
-extension HeadLimiter: Sendable {}

@@ -41,7 +41,7 @@ struct HopConnector: Sendable {
     let bearerToken: BearerToken?
     let tls: NIOSSLContext
     /// Receives the alert that ends TLS, if requested.
-    private let alert: TLSAlertRecorder.Record?
+    var alert: TLSAlertRecorder.Record?
 
     private struct Progress {
         var diagnostics = HopDiagnostics()
@@ -64,22 +64,6 @@ struct HopConnector: Sendable {
 
     private let progress = Locked(Progress())
 
-    init(
-        _ hop: Hop,
-        _ relay: RelayEndpoint,
-        _ path: TunnelPath,
-        _ bearerToken: BearerToken?,
-        _ tls: NIOSSLContext,
-        alert: TLSAlertRecorder.Record? = nil
-    ) {
-        self.hop = hop
-        self.relay = relay
-        self.path = path
-        self.bearerToken = bearerToken
-        self.tls = tls
-        self.alert = alert
-    }
-
     /// The host's name in errors.
     private var name: String { relay.displayName(of: hop.host) }
 
@@ -89,7 +73,7 @@ struct HopConnector: Sendable {
     /// Opens the WebSocket.
     ///
     /// - Throws: ``TunnelError``, ``Redirect``, `CancellationError`.
-    func open() async throws -> OpenedTunnel {
+    func open() async throws -> WebSocketTunnel {
         let proxy = try relay.network.proxies.proxy(for: hop.host, port: RelayEndpoint.port)
         progress.withLock { progress in
             progress.diagnostics.proxy = proxy?.description
@@ -113,7 +97,7 @@ struct HopConnector: Sendable {
         guard alert == nil else { return first }
         let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates, readsAlerts: true)
         let alert = TLSAlertRecorder.Record(nil)
-        let again = HopConnector(hop, relay, path, nil, tls, alert: alert)
+        let again = HopConnector(hop: hop, relay: relay, path: path, bearerToken: nil, tls: tls, alert: alert)
         do {
             try await again.open().channel.close(promise: nil)
             return first
@@ -127,7 +111,7 @@ struct HopConnector: Sendable {
         }
     }
 
-    private func open(by proxy: HTTPProxy?) async throws -> OpenedTunnel {
+    private func open(by proxy: HTTPProxy?) async throws -> WebSocketTunnel {
         try await withTaskCancellationHandler {
             do {
                 let upgrade = try await connect(by: proxy)
@@ -148,7 +132,7 @@ struct HopConnector: Sendable {
         }
     }
 
-    private func connect(by proxy: HTTPProxy?) async throws -> EventLoopFuture<OpenedTunnel> {
+    private func connect(by proxy: HTTPProxy?) async throws -> EventLoopFuture<WebSocketTunnel> {
         let target = relay.target(of: hop.host)
         let isFree = hop.mayBeLocal || target.isOverridden || proxy != nil
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -186,7 +170,7 @@ struct HopConnector: Sendable {
         _ channel: any Channel,
         by proxy: HTTPProxy?,
         _ target: RelayEndpoint.Target
-    ) throws -> EventLoopFuture<OpenedTunnel> {
+    ) throws -> EventLoopFuture<WebSocketTunnel> {
         let pipeline = channel.pipeline.syncOperations
         if let proxy { try pipeline.addHandler(connectHandler(proxy, target)) }
         if let alert { try pipeline.addHandler(TLSAlertRecorder(alert)) }
@@ -196,13 +180,13 @@ struct HopConnector: Sendable {
             progress: { [progress] stage in
                 let canceled = progress.withLock { progress in
                     progress.stage = stage
-                    progress.diagnostics.peer = channel.remoteAddress.flatMap { IPAddress($0) }
+                    progress.diagnostics.peer = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
                     return progress.canceled
                 }
                 if canceled { channel.close(promise: nil) }
                 if stage == .upgrading { recordCertificate(secure) }
             },
-            failing: { _ in recordCertificate(secure) }
+            failing: { recordCertificate(secure) }
         )
         try pipeline.addHandlers([observer, HeadLimiter()])
         let upgrade = WebSocketUpgrade(
@@ -218,7 +202,7 @@ struct HopConnector: Sendable {
             // An open tunnel needs no half-closure. With it, NIOSSL would wait five seconds at the end if the relay's
             // close frame and the end of its input arrive in one read.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
-            return OpenedTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
+            return WebSocketTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
         }
         let timeouts = relay.network.timeouts
         let deadline = channel.eventLoop.scheduleTask(in: .seconds(Int64(timeouts.connect + timeouts.open))) {
@@ -254,8 +238,8 @@ struct HopConnector: Sendable {
         let progress = progress.withLock { $0 }
         if let failure = progress.failure { return failure }
         if let proxy = progress.diagnostics.proxy, progress.isAtProxy {
-            return progress.timedOut
-                ? .proxySilent(proxy) : ConnectFailure(error)?.atProxy(proxy) ?? .proxyDisconnected(proxy)
+            if progress.timedOut { return .proxySilent(proxy) }
+            return Self.connectFailure(error, host: proxy, isProxy: true) ?? .proxyDisconnected(proxy)
         }
         let host = name
         if progress.timedOut { return .timedOut(host: host, progress.stage) }
@@ -268,7 +252,7 @@ struct HopConnector: Sendable {
         {
             return .redirectRefused(host: hop.host, .local)
         }
-        if let failure = ConnectFailure(error) { return failure.atRelay(host) }
+        if let failure = Self.connectFailure(error, host: host, isProxy: false) { return failure }
         // A 101 response with other fields wrong.
         if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
         if case HTTPParserError.invalidEOFState = error { return .disconnected(host: host, progress.stage) }
@@ -280,50 +264,21 @@ struct HopConnector: Sendable {
         }
         return .disconnected(host: host, progress.stage)
     }
-}
 
-/// The cause of a TCP connection that could not be made.
-private enum ConnectFailure {
-    case hostNotFound
-    case connectionRefused
-    case timedOut
-    case unreachable(String)
-
-    /// Creates the cause from NIO's error; `nil` for other errors.
-    init?(_ error: any Error) {
-        if let error = error as? ChannelError, case .connectTimeout = error {
-            self = .timedOut
-            return
-        }
+    /// Returns the cause of a TCP connection that could not be made; `nil` for other errors.
+    private static func connectFailure(_ error: any Error, host: String, isProxy: Bool) -> TunnelError? {
+        let timedOut = isProxy ? TunnelError.proxySilent(host) : .timedOut(host: host, .connecting)
+        if case ChannelError.connectTimeout = error { return timedOut }
         guard let error = error as? NIOConnectionError else { return nil }
         let causes = error.connectionErrors.map(\.error)
-        if causes.isEmpty {
-            self = .hostNotFound
-        } else if causes.contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) {
-            self = .connectionRefused
-        } else if causes.contains(where: { if case ChannelError.connectTimeout = $0 { true } else { false } }) {
-            self = .timedOut
-        } else {
-            let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) }
-            self = .unreachable(reason ?? "no route")
+        if causes.isEmpty { return isProxy ? .proxyNotFound(host) : .hostNotFound(host) }
+        if causes.contains(where: { ($0 as? IOError)?.errnoCode == ECONNREFUSED }) {
+            return isProxy ? .proxyConnectionRefused(host) : .connectionRefused(host)
         }
-    }
-
-    func atRelay(_ host: String) -> TunnelError {
-        switch self {
-        case .hostNotFound: .hostNotFound(host)
-        case .connectionRefused: .connectionRefused(host)
-        case .timedOut: .timedOut(host: host, .connecting)
-        case .unreachable(let reason): .unreachable(host: host, reason: reason)
+        if causes.contains(where: { if case ChannelError.connectTimeout = $0 { true } else { false } }) {
+            return timedOut
         }
-    }
-
-    func atProxy(_ proxy: String) -> TunnelError {
-        switch self {
-        case .hostNotFound: .proxyNotFound(proxy)
-        case .connectionRefused: .proxyConnectionRefused(proxy)
-        case .timedOut: .proxySilent(proxy)
-        case .unreachable(let reason): .proxyUnreachable(proxy: proxy, reason: reason)
-        }
+        let reason = (causes.first as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no route"
+        return isProxy ? .proxyUnreachable(proxy: host, reason: reason) : .unreachable(host: host, reason: reason)
     }
 }

@@ -65,8 +65,7 @@ final class MessageHandler: ChannelDuplexHandler {
     private func answerPing(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable, let payload = pendingPong else { return }
         pendingPong = nil
-        let frame = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: payload)
-        context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(WebSocketFrame(masked: .pong, payload)), promise: nil)
     }
 
     /// Runs after the end of the connection, even if that came before this handler was added.
@@ -80,20 +79,13 @@ final class MessageHandler: ChannelDuplexHandler {
     private static func explained(_ error: any Error) -> TunnelError {
         switch error {
         case let error as TunnelError: error
-        case is NIOWebSocketError: .relayMisbehaved("it broke the WebSocket protocol")
-        case let error as NIOWebSocketFrameAggregator.Error: .relayMisbehaved(complaint(about: error))
+        case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
+            .relayMisbehaved("it sent a message of more than 1 MiB")
+        case NIOWebSocketFrameAggregator.Error.tooManyFragments:
+            .relayMisbehaved("it sent a message in too many fragments")
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error:
+            .relayMisbehaved("it broke the WebSocket protocol")
         default: .connectionLost
         }
     }
-
-    private static func complaint(about error: NIOWebSocketFrameAggregator.Error) -> String {
-        switch error {
-        case .accumulatedFrameSizeIsTooLarge: "it sent a message of more than 1 MiB"
-        case .tooManyFragments: "it sent a message in too many fragments"
-        default: "it broke the WebSocket protocol"
-        }
-    }
 }
-
-@available(*, unavailable)
-extension MessageHandler: Sendable {}

@@ -11,10 +11,10 @@ final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let progress: (TunnelError.Stage) -> Void
-    private let failing: (any Error) -> Void
+    private let failing: () -> Void
 
-    /// Creates an observer; `failing` receives errors before the connection is closed.
-    init(progress: @escaping (TunnelError.Stage) -> Void, failing: @escaping (any Error) -> Void) {
+    /// Creates an observer; `failing` is called at an error, before the connection is closed.
+    init(progress: @escaping (TunnelError.Stage) -> Void, failing: @escaping () -> Void) {
         self.progress = progress
         self.failing = failing
     }
@@ -35,10 +35,7 @@ final class OpeningObserver: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        failing(error)
+        failing()
         context.fireErrorCaught(error)
     }
 }
-
-@available(*, unavailable)
-extension OpeningObserver: Sendable {}

@@ -2,17 +2,6 @@
 
 internal import HybridCaBLE
 internal import HybridPrimitives
-internal import NIOCore
-internal import NIOSSL
-
-/// A tunnel that the relay has accepted.
-struct OpenedTunnel: Sendable {
-    let channel: any Channel
-    /// Incoming messages, and the room for outgoing ones.
-    let traffic: TunnelTraffic
-    /// The routing ID, if the path was `new`.
-    let routingID: RoutingID?
-}
 
 /// Opens a tunnel at a relay, following up to five redirections.
 ///
@@ -29,14 +18,14 @@ struct TunnelOpening: Sendable {
     ///
     /// - Parameter report: Receives the facts learned about each host, in order.
     /// - Throws: ``TunnelError``, `CancellationError`.
-    func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> OpenedTunnel {
+    func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> WebSocketTunnel {
         let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates)
         let first = relay.domain.host
         var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
         for count in 0...Redirect.maximumCount {
             let token = hop.host == first ? bearerToken : nil
-            let connector = HopConnector(hop, relay, path, token, tls)
+            let connector = HopConnector(hop: hop, relay: relay, path: path, bearerToken: token, tls: tls)
             do {
                 let opened = try await connector.open()
                 report(connector.diagnostics)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HybridThreads
+
 /// The state shared by the event loop of a tunnel and the tasks that use the tunnel.
 ///
 /// A few messages are buffered, so that the end of the connection behind them is noticed while the user is still asked.

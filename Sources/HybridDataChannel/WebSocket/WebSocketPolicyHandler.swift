@@ -32,6 +32,3 @@ final class WebSocketPolicyHandler: ChannelInboundHandler {
         }
     }
 }
-
-@available(*, unavailable)
-extension WebSocketPolicyHandler: Sendable {}

@@ -11,20 +11,14 @@ internal import NIOWebSocket
 /// that RFC 6455 forbids end the connection. A message has at most 1 MiB, and unread messages stop the socket from
 /// being read. The tunnel carries only the handshake and encrypted frames, no secrets.
 public struct WebSocketTunnel: MessageChannel {
-    private let channel: any Channel
-    private let traffic: TunnelTraffic
+    let channel: any Channel
+    let traffic: TunnelTraffic
 
     /// Time that a message may wait for room.
     private static let sendTimeout = TimeAmount.seconds(30)
 
     /// The routing ID from the relay, if a new tunnel was requested.
     public let routingID: RoutingID?
-
-    private init(_ opened: OpenedTunnel) {
-        self.channel = opened.channel
-        self.traffic = opened.traffic
-        self.routingID = opened.routingID
-    }
 
     /// Opens a tunnel while `body` runs.
     ///
@@ -46,8 +40,7 @@ public struct WebSocketTunnel: MessageChannel {
         _ body: @Sendable (WebSocketTunnel) async throws -> Result
     ) async throws -> Result {
         let opening = TunnelOpening(relay: relay, path: path, bearerToken: bearerToken, redirected: redirected)
-        let opened = try await opening.open()
-        let tunnel = WebSocketTunnel(opened)
+        let tunnel = try await opening.open()
         do {
             let result = try await body(tunnel)
             await tunnel.end(.normalClosure)
@@ -68,7 +61,7 @@ public struct WebSocketTunnel: MessageChannel {
             channel.close(promise: nil)
         }
         defer { timer.cancel() }
-        let frame = frame(.binary, message.bytes)
+        let frame = WebSocketFrame(masked: .binary, channel.allocator.buffer(bytes: message.bytes))
         // Activity is checked on the event loop right before the write. After it, the peer may already have closed,
         // because it has received what it wanted.
         let isWritten = try await channel.eventLoop.submit { [channel] in
@@ -81,9 +74,7 @@ public struct WebSocketTunnel: MessageChannel {
     }
 
     /// Waits for the next message; a rejection ends the ceremony, because a WebSocket offers each message once.
-    public func receive<Accepted: Sendable>(
-        accept: @Sendable (WireMessage) -> Accepted?
-    ) async throws -> Accepted {
+    public func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
         guard let accepted = accept(try await traffic.next()) else { throw TunnelError.messageRefused }
         return accepted
     }
@@ -108,7 +99,9 @@ public struct WebSocketTunnel: MessageChannel {
     private func end(_ code: WebSocketErrorCode) async {
         // Unread messages precede the peer's close frame.
         traffic.discard()
-        channel.writeAndFlush(closeFrame(code), promise: nil)
+        var payload = channel.allocator.buffer(capacity: 2)
+        payload.write(webSocketErrorCode: code)
+        channel.writeAndFlush(WebSocketFrame(masked: .connectionClose, payload), promise: nil)
         await closeAtEnd()
     }
 
@@ -128,14 +121,11 @@ public struct WebSocketTunnel: MessageChannel {
         // This future never fails.
         try? await channel.closeFuture.get()
     }
+}
 
-    private func closeFrame(_ code: WebSocketErrorCode) -> WebSocketFrame {
-        var payload = channel.allocator.buffer(capacity: 2)
-        payload.write(webSocketErrorCode: code)
-        return WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: payload)
-    }
-
-    private func frame(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) -> WebSocketFrame {
-        WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: channel.allocator.buffer(bytes: bytes))
+extension WebSocketFrame {
+    /// Creates a whole frame of a client, which masks each frame (RFC 6455 §5.3).
+    init(masked opcode: WebSocketOpcode, _ payload: ByteBuffer) {
+        self.init(fin: true, opcode: opcode, maskKey: .random(), data: payload)
     }
 }

@@ -68,9 +68,7 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func requestHead() -> HTTPRequestHead {
-        var headers = HTTPHeaders()
-        headers.add(name: "Host", value: host)
-        headers.add(name: "Sec-WebSocket-Protocol", value: TunnelPath.subprotocol)
+        let headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": TunnelPath.subprotocol]
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 
@@ -135,6 +133,3 @@ final class ResponseHeadRecorder: ChannelInboundHandler, RemovableChannelHandler
         context.fireChannelRead(data)
     }
 }
-
-@available(*, unavailable)
-extension ResponseHeadRecorder: Sendable {}

@@ -5,7 +5,6 @@ internal import FoundationEssentials
 internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
-internal import HybridWebAuthn
 
 /// A website's server: creates the options for `navigator.credentials`, and verifies the responses.
 struct DemoRelyingParty {

@@ -18,13 +18,12 @@ struct EnvironmentFile {
     /// Writes the lines to a temporary file and links it to `path`, so that a program that waits for the file never
     /// reads a part of it.
     init(_ lines: [String], at path: String) throws(CommandFailure) {
-        try Self.check(path)
         let draft = path + ".\(getpid()).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(path) }
         let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
         var status = stat()
-        guard write(descriptor, bytes, bytes.count) == bytes.count, fstat(descriptor, &status) == 0,
+        guard writeAll(bytes, to: descriptor), fstat(descriptor, &status) == 0,
             Self.isFree(path), link(draft, path) == 0
         else {
             let refusal = errno == EEXIST ? Self.existing(path) : Self.failure(path)

@@ -23,9 +23,6 @@ struct LabEnvironment: Sendable {
     /// The relay.
     let relay: LabRelay
 
-    /// The settings of programs that use the environment.
-    var variables: LabVariables { LabVariables(bus: bus.address, relay: relay) }
-
     /// Runs `body` in an environment of its own, which is removed whatever happens.
     ///
     /// - Parameters:
@@ -64,7 +61,65 @@ struct LabEnvironment: Sendable {
         } catch let error as PrivateBusError {
             throw CommandFailure(error.sentence, status: .unavailable)
         } catch let error as BusError {
-            throw CommandFailure(privateBus: error)
+            let reason =
+                switch error {
+                case .notReachable(let address): "nothing accepts connections at \(address)"
+                case .timedOut: "it did not answer in time"
+                case .disconnected: "it closed the connection"
+                case .cancelled: "it was interrupted"
+                case .refused(_, let message), .malformed(let message): message
+                }
+            throw CommandFailure("the private bus failed: \(reason)", status: .unavailable)
+        }
+    }
+}
+
+/// The settings of programs that use the environment: variables for ours, switches for Chromium.
+extension LabEnvironment {
+    /// The variables, sorted by name.
+    ///
+    /// `hybrid-lab phone` reads all of them; other programs that use BlueZ read the first.
+    var variables: [(String, String)] {
+        [
+            ("DBUS_SYSTEM_BUS_ADDRESS", bus.address),
+            ("HYBRID_LAB_CACERT", relay.authorityFile),
+            ("HYBRID_LAB_CHROMIUM_ARGS", JSONText.array(chromiumSwitches.map(JSONText.string)).description),
+            ("HYBRID_LAB_CONNECT_TO", relay.connectTo),
+            ("HYBRID_LAB_TUNNEL_DOMAIN", String(relay.domain.id)),
+        ]
+    }
+
+    /// The switches with which Chromium finds the relay and trusts its certificate, but no other untrusted one.
+    ///
+    /// Chromium honors the second only together with `--user-data-dir`, which Playwright and Selenium always set.
+    var chromiumSwitches: [String] {
+        [
+            "--host-resolver-rules=MAP \(relay.domain.host):443 127.0.0.1:\(relay.port)",
+            "--ignore-certificate-errors-spki-list=\(relay.pin)",
+        ]
+    }
+
+    /// All settings for programs.
+    var json: JSONText {
+        let relay = JSONText.object([
+            ("tunnel_domain", .number(Int(relay.domain.id))), ("host", .string(relay.domain.host)),
+            ("address", .string("127.0.0.1:\(relay.port)")), ("cacert", .string(relay.authorityFile)),
+            ("spki_sha256", .string(relay.pin)),
+        ])
+        return .object([
+            ("event", .string("ready")),
+            ("environment", .object(variables.map { ($0, .string($1)) })),
+            ("chromium", .array(chromiumSwitches.map(JSONText.string))),
+            ("relay", relay),
+            ("bus", .string(bus.address)),
+        ])
+    }
+
+    /// The lines for a shell, each of which exports a variable.
+    var shellLines: [String] {
+        variables.map { name, value in
+            let quoted = value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+            return "export \(name)='\(quoted)'"
         }
     }
 }
@@ -112,19 +167,4 @@ extension TunnelDomain {
         guard let domain = TunnelDomain(id: 266) else { preconditionFailure("266 is a tunnel domain") }
         return domain
     }()
-}
-
-extension CommandFailure {
-    /// Creates the failure of a command whose private bus has failed.
-    fileprivate init(privateBus error: BusError) {
-        let reason =
-            switch error.kind {
-            case .notReachable: "nothing accepts connections at \(error.message)"
-            case .timedOut: "it did not answer in time"
-            case .disconnected: "it closed the connection"
-            case .cancelled: "it was interrupted"
-            default: error.message
-            }
-        self.init("the private bus failed: \(reason)", status: .unavailable)
-    }
 }

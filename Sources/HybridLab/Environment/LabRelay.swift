@@ -6,7 +6,6 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridRelayCore
-internal import HybridSession
 internal import Logging
 internal import NIOCore
 
@@ -18,8 +17,9 @@ struct LabRelay: Sendable {
     let port: Int
     /// The path of the PEM certificate of the authority that has signed the relay's.
     let authorityFile: String
-    /// The hash of the certificate's key, for browsers that trust this certificate and not the authority.
-    let pin: CertificatePin
+    /// The SHA-256 hash of the certificate's SubjectPublicKeyInfo in base64, for browsers that trust this certificate
+    /// and not the authority.
+    let pin: String
     private let server: RelayServer
 
     /// Starts a relay.
@@ -39,27 +39,19 @@ struct LabRelay: Sendable {
             ),
             logger: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() }
         )
-        let addresses: [SocketAddress]
         do {
-            addresses = try await server.start()
-        } catch let error as ListenError {
-            await server.shutdown()
-            throw CommandFailure("the relay \(error.sentence)", status: .unavailable)
-        } catch {
-            await server.shutdown()
-            throw error
-        }
-        do {
+            let addresses = try await server.start()
             return LabRelay(
                 domain: domain,
                 port: addresses.first?.port ?? 0,
-                authorityFile: try writeTemporaryFile(try authority.pem, suffix: ".pem"),
+                authorityFile: try writeTemporaryFile(try authority.makeCertificate()),
                 pin: pin,
                 server: server
             )
         } catch {
             await server.shutdown()
-            throw error
+            guard let error = error as? ListenError else { throw error }
+            throw CommandFailure("the relay \(error.sentence)", status: .unavailable)
         }
     }
 
@@ -77,22 +69,19 @@ struct LabRelay: Sendable {
         unlink(authorityFile)
     }
 
-    /// Writes a file that only this user can read, and returns its path.
-    private static func writeTemporaryFile(_ text: String, suffix: String) throws -> String {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(folder)/hybrid-lab-XXXXXX\(suffix)".utf8CString)
-        let descriptor = mkstemps(&template, Int32(suffix.utf8.count))
+    /// Writes a PEM file that only this user can read, and returns its path.
+    private static func writeTemporaryFile(_ text: String) throws -> String {
+        let folder = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
+        var template = Array("\(folder)/hybrid-lab-XXXXXX.pem".utf8CString)
+        let descriptor = mkstemps(&template, Int32(".pem".utf8.count))
         guard descriptor >= 0 else {
-            throw CommandFailure(
-                "cannot create a file in \(folder): \(String(cString: strerror(errno)))",
-                status: .ioError
-            )
+            let reason = String(cString: strerror(errno))
+            throw CommandFailure("cannot create a file in \(folder): \(reason)", status: .ioError)
         }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        let bytes = Array(text.utf8)
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard bytes.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == bytes.count else {
+        guard writeAll(Array(text.utf8), to: descriptor) else {
             unlink(path)
             throw CommandFailure("\(path) cannot be written", status: .ioError)
         }

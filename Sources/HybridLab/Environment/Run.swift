@@ -30,9 +30,7 @@ struct Run: AsyncParsableCommand {
         SignalForwarding.install()
         let code = try await options.run { environment in
             StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
-            var variables: [String: String] = [:]
-            for (name, value) in environment.variables.all { variables[name] = value }
-            return await WrappedCommand.run(command, variables)
+            return await WrappedCommand.run(command, Dictionary(uniqueKeysWithValues: environment.variables))
         }
         throw code
     }

@@ -28,21 +28,17 @@ struct Up: AsyncParsableCommand {
         // Checked before the setup. Writing the file checks again.
         if let envFile { try EnvironmentFile.check(envFile) }
         let command = self
-        let ending = await withTerminationSignals {
-            try await command.options.run { environment in
-                try await command.keep(environment.variables)
-            }
-        }
+        let ending = await withTerminationSignals { try await command.options.run(command.keep) }
         // A signal is the normal end.
         if ending.signal == nil { try ending.result.get() }
     }
 
-    private func keep(_ variables: LabVariables) async throws {
-        let lines = variables.shellLines
+    private func keep(_ environment: LabEnvironment) async throws {
+        let lines = environment.shellLines
         let file = try envFile.map { try EnvironmentFile(lines, at: $0) }
         defer { file?.remove() }
         StandardError.writeLine("\(HybridLab.programName): VIRTUAL RADIO: no proximity proof")
-        let text = json ? variables.json.description : lines.joined(separator: "\n")
+        let text = json ? environment.json.description : lines.joined(separator: "\n")
         try StandardOutput.writeLine(text)
         StandardError.writeLine("\(HybridLab.programName): ready; Ctrl-C ends it")
         while true { try await Task.sleep(for: .seconds(3600)) }

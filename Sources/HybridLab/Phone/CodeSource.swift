@@ -35,7 +35,7 @@ final class CodeReader: Sendable {
     func next(timeout: Duration) async throws -> QROffer {
         switch source {
         case .text(let text): return try Self.offer(text)
-        case .standardInput: return try Self.offer(try Self.line())
+        case .standardInput: return try Self.nextLine()
         case .image(let path): return try await Self.image(path)
         case .screen(let display): return try await screen(display, timeout)
         }
@@ -43,10 +43,7 @@ final class CodeReader: Sendable {
 
     private func screen(_ display: String?, _ timeout: Duration) async throws -> QROffer {
         guard display != nil || !(ProcessEnvironment.variables["DISPLAY"] ?? "").isEmpty else {
-            throw CommandFailure(
-                "DISPLAY is not set; name one with --display, or use xvfb-run",
-                status: .unavailable
-            )
+            throw CommandFailure("DISPLAY is not set; name one with --display, or use xvfb-run", status: .unavailable)
         }
         let code: ScannedText
         do throws(CameraCodeScanner.Failure) {
@@ -62,17 +59,14 @@ final class CodeReader: Sendable {
             switch error {
             case .camera(let error): throw CommandFailure(error)
             case .timedOut:
-                throw CommandFailure(
-                    "no sign-in code was on the screen in time; let the browser show one, as large as it can",
-                    code: "no-code",
-                    status: .temporary
-                )
+                let sentence = "no sign-in code was on the screen in time; let the browser show one, as large as it can"
+                throw CommandFailure(sentence, code: "no-code", status: .temporary)
             case .cancelled: throw CancellationError()
             }
         }
         // The code stays on the screen for a while and must not be answered again.
         read.withLock { $0 = ($0 + [code]).suffix(64) }
-        return try code.withBytes { try Self.offer(String(decoding: $0, as: UTF8.self)) }
+        return try Self.offer(code)
     }
 
     private static func image(_ path: String) async throws -> QROffer {
@@ -84,11 +78,7 @@ final class CodeReader: Sendable {
         }
         let finding: CodeSearch.Finding
         do throws(CodeSearch.Failure) {
-            finding = try await CodeSearch.codes(
-                inPicture: bytes,
-                limit: pictureTimeout,
-                where: { Self.isSignIn($0) }
-            )
+            finding = try await CodeSearch.codes(inPicture: bytes, limit: pictureTimeout, where: isSignIn)
         } catch {
             switch error {
             case .picture(let error): throw CommandFailure("\(path): \(error.sentence)", status: .dataError)
@@ -100,23 +90,19 @@ final class CodeReader: Sendable {
             let what = finding.wanted.isEmpty ? "is no sign-in code" : "are \(finding.wanted.count) sign-in codes"
             throw CommandFailure("\(path): there \(what) in it; one is needed", status: .dataError)
         }
-        return try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
+        return try offer(code)
     }
 
-    /// Reads one line, up to the maximum length of a code.
-    private static func line() throws -> String {
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while line.count <= Limits.qrTextCharacters {
-            let count = Glibc.read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            guard count == 1, byte != UInt8(ascii: "\n") else { break }
-            line.append(byte)
-        }
-        guard !line.isEmpty else {
+    /// Reads the code on the next line of standard input.
+    private static func nextLine() throws -> QROffer {
+        guard let line = StandardInput.line(atMost: Limits.qrTextCharacters + 1), !line.isEmpty else {
             throw CommandFailure("no text of a code on standard input", status: .dataError)
         }
-        return String(decoding: line, as: UTF8.self)
+        return try offer(String(decoding: line, as: UTF8.self))
+    }
+
+    private static func offer(_ code: ScannedText) throws -> QROffer {
+        try code.withBytes { try offer(String(decoding: $0, as: UTF8.self)) }
     }
 
     private static func offer(_ text: String) throws -> QROffer {

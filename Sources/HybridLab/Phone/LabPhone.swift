@@ -24,7 +24,7 @@ struct LabPhone: Sendable {
     func play(_ script: PhoneScript, _ offer: QROffer) async throws {
         report.code(offer, script)
         do {
-            let ending = try await withTimeLimit(script) { try await serve(script, offer) }
+            let ending = try await outcome(script, offer)
             report.end(ending)
             if let sentence = await store.takeWriteFailure() { throw CommandFailure(sentence, status: .ioError) }
             if ending == .clientLeftDuringRequest, script.fault == nil {
@@ -32,6 +32,17 @@ struct LabPhone: Sendable {
             }
         } catch let failure as any ExplainedFailure {
             throw CommandFailure(failure)
+        }
+    }
+
+    /// Ends a ceremony after three times the timeout, even if the script hangs.
+    private func outcome(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
+        var late: any Error = CommandFailure("the ceremony took too long; --timeout gives it more", status: .temporary)
+        if case .hang = script.fault { late = ScriptedEnd(outcome: .hung) }
+        do {
+            return try await withDeadline(timeout * 3, orThrow: late) { try await serve(script, offer) }
+        } catch let end as ScriptedEnd {
+            return end.outcome
         }
     }
 
@@ -99,6 +110,7 @@ struct LabPhone: Sendable {
             default: await authenticator.answer(request)
             }
         }
+        let delivered: @Sendable () async -> Void = { try? await authenticator.responseDelivered() }
         guard !script.needsOwnSession else {
             return try await ScriptedSession(
                 radio: radio,
@@ -106,70 +118,30 @@ struct LabPhone: Sendable {
                 script: script,
                 report: report,
                 answer: answer,
-                delivered: { try? await authenticator.responseDelivered() }
+                delivered: delivered
             ).serve(offer)
         }
-        return try await serve(offer, by: radio, authenticator, connected: connected) { [report] request in
-            report.request(request)
-            return await answer(request)
-        }
-    }
-
-    private func serve(
-        _ offer: QROffer,
-        by radio: BluetoothRadio,
-        _ authenticator: Authenticator,
-        connected: @escaping @Sendable () -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
-    ) async throws -> PhoneOutcome {
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = timeout
-        let session = AuthenticatorSession(radio: radio, relay: relay, timeouts: timeouts)
-        let report = report
-        let end = try await session.serve(
+        let end = try await AuthenticatorSession(radio: radio, relay: relay, timeouts: timeouts).serve(
             offer,
             info: Authenticator.info,
-            events: { event in
-                switch event {
-                case .tunnelOpen(let domain): report.tunnel(domain)
-                case .advertising: report.advertising()
-                case .clientVerified:
-                    connected()
-                    report.connected()
-                case .request(nil): report.request(nil)
-                case .answered(let status): report.answer(status)
-                // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
-                case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable: break
-                }
+            events: { [report] event in
+                if case .clientVerified = event { connected() }
+                report.event(event)
             },
-            answer: answer,
+            answer: { [report] request in
+                report.request(request)
+                return await answer(request)
+            },
             sent: { await authenticator.responseSent() },
-            delivered: { try? await authenticator.responseDelivered() }
+            delivered: delivered
         )
         await authenticator.sessionEnded()
-        switch end {
-        case .shutDown: return .shutDown
-        case .clientLeft: return .clientLeft
-        case .clientLeftDuringRequest, .answerLost: return .clientLeftDuringRequest
-        }
-    }
-
-    /// Ends a ceremony after three times the timeout, even if the script hangs.
-    private func withTimeLimit(
-        _ script: PhoneScript,
-        _ body: @escaping @Sendable () async throws -> PhoneOutcome
-    ) async throws -> PhoneOutcome {
-        let limit = timeout * 3
-        return try await withThrowingTaskGroup(of: PhoneOutcome.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                if case .hang = script.fault { return .hung }
-                throw CommandFailure("the ceremony took too long; --timeout gives it more", status: .temporary)
-            }
-            defer { group.cancelAll() }
-            guard let ending = try await group.next() else { throw CancellationError() }
-            return ending
+        return switch end {
+        case .shutDown: .shutDown
+        case .clientLeft: .clientLeft
+        case .clientLeftDuringRequest, .answerLost: .clientLeftDuringRequest
         }
     }
 }

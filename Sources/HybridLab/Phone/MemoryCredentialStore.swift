@@ -19,8 +19,7 @@ actor MemoryCredentialStore: CredentialStore {
     init(pin: PIN, file: PasskeyFile? = nil) throws {
         self.pin = pin
         self.file = file
-        lock = try file?.lock()
-        passkeys = try file?.read() ?? []
+        if let file { (lock, passkeys) = try file.open() }
     }
 
     /// Returns the reason why the file was not written since the last call, or `nil` if it was.
@@ -69,10 +68,7 @@ actor MemoryCredentialStore: CredentialStore {
             try await store.append(passkey)
         }
 
-        func delete(
-            _ credentials: [CredentialID],
-            of relyingParty: RelyingPartyID
-        ) async throws(StoreFailure) {
+        func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure) {
             guard let store else { throw .locked }
             try await store.remove(credentials, of: relyingParty)
         }

@@ -24,30 +24,17 @@ struct PasskeyFile: Sendable {
         let prfSecret: Data?
     }
 
-    /// Locks the file for this phone.
-    ///
-    /// Creates an empty file if there is none.
-    func lock() throws -> PrivateFile.Lock {
-        do throws(PrivateFile.Refusal) {
-            return try PrivateFile(path: path).lock()
-        } catch {
-            throw CommandFailure(error.sentence, status: error.status)
-        }
-    }
+    private var file: PrivateFile { PrivateFile(path: path) }
 
-    /// Reads the passkeys; none if the file is empty.
-    func read() throws -> [Passkey] {
-        let bytes: [UInt8]
-        do throws(PrivateFile.Refusal) {
-            bytes = try PrivateFile(path: path).read(atMost: Self.maximumLength) ?? []
-        } catch {
-            throw CommandFailure(error.sentence, status: error.status)
-        }
-        guard !bytes.isEmpty else { return [] }
+    /// Locks the file for this phone and reads the passkeys; creates an empty file if there is none.
+    func open() throws -> (lock: PrivateFile.Lock, passkeys: [Passkey]) {
+        let lock = try file.lock()
+        let bytes = try file.read(lock, atMost: Self.maximumLength)
+        guard !bytes.isEmpty else { return (lock, []) }
         guard let entries = try? JSONDecoder().decode([Entry].self, from: Data(bytes)) else {
             throw CommandFailure("\(path) is not a passkey file of hybrid-lab; name another", status: .dataError)
         }
-        return try entries.map(passkey)
+        return (lock, try entries.map(passkey))
     }
 
     /// Replaces the file's content atomically.
@@ -69,8 +56,8 @@ struct PasskeyFile: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         guard let bytes = try? encoder.encode(entries) else { throw .notWritten("the passkeys cannot be encoded") }
-        do throws(PrivateFile.Refusal) {
-            return try PrivateFile(path: path).replace(with: Array(bytes))
+        do throws(CommandFailure) {
+            return try file.replace(with: Array(bytes))
         } catch {
             throw .notWritten(error.sentence)
         }

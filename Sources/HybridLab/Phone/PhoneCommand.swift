@@ -6,7 +6,6 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
-internal import HybridSession
 
 /// `hybrid-lab phone`: a phone with a scripted user.
 struct PhoneCommand: AsyncParsableCommand {
@@ -28,13 +27,7 @@ struct PhoneCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("The script of a ceremony; the default is approve.", valueName: "steps"),
-        transform: { text in
-            do throws(PhoneScript.Mistake) {
-                return try PhoneScript(parsing: text)
-            } catch {
-                throw ValidationError("--script \(text): \(error.sentence).")
-            }
-        }
+        transform: PhoneScript.init(parsing:)
     )
     var script: [PhoneScript] = []
 
@@ -61,17 +54,13 @@ struct PhoneCommand: AsyncParsableCommand {
     )
     var ceremonies: Int?
 
-    @Option(
-        help: ArgumentHelp("Keep the passkeys in this file, unencrypted, for the next run.", valueName: "file")
-    )
+    @Option(help: ArgumentHelp("Keep the passkeys in this file, unencrypted, for the next run.", valueName: "file"))
     var passkeys: String?
 
     @Option(help: ArgumentHelp("The relay; the default is HYBRID_LAB_TUNNEL_DOMAIN.", valueName: "id|host"))
     var tunnelDomain: String?
 
-    @Option(
-        help: ArgumentHelp("Trust these PEM certificates; the default is HYBRID_LAB_CACERT.", valueName: "file")
-    )
+    @Option(help: ArgumentHelp("Trust these PEM certificates; the default is HYBRID_LAB_CACERT.", valueName: "file"))
     var cacert: String?
 
     @Option(
@@ -160,12 +149,9 @@ struct PhoneCommand: AsyncParsableCommand {
     private func relay() throws -> RelayEndpoint {
         let environment = ProcessEnvironment.variables
         guard let named = tunnelDomain ?? environment["HYBRID_LAB_TUNNEL_DOMAIN"] else {
-            throw CommandFailure(
-                "no relay is set; use hybrid-lab run, or the lines that hybrid-lab up prints, or give "
-                    + "--tunnel-domain",
-                code: "no-relay",
-                status: .usage
-            )
+            let sentence =
+                "no relay is set; use hybrid-lab run, or the lines that hybrid-lab up prints, or give --tunnel-domain"
+            throw CommandFailure(sentence, code: "no-relay", status: .usage)
         }
         guard let domain = TunnelDomain(argument: named) else {
             throw CommandFailure("\(named) is no tunnel domain", status: .usage)

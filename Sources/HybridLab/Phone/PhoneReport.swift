@@ -7,7 +7,6 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
-internal import HybridWebAuthn
 
 /// The report of the lab's phone: lines for users on standard error, or JSON on standard output, one object per line.
 final class PhoneReport: Sendable {
@@ -42,30 +41,34 @@ final class PhoneReport: Sendable {
         )
     }
 
-    func tunnel(_ domain: TunnelDomain) {
-        report("tunnel", "tunnel open at \(domain.host)", [("relay", .string(domain.host))])
+    func event(_ event: AuthenticatorEvent) {
+        switch event {
+        case .tunnelOpen(let domain):
+            report("tunnel", "tunnel open at \(domain.host)", [("relay", .string(domain.host))])
+        case .advertising: report("advertising", "advertising over Bluetooth")
+        case .clientVerified: report("connected", "the client has proved that it received the advert")
+        case .request(nil): request(nil)
+        case .answered(let status): answer(status)
+        // A virtual radio has no L2CAP channels, and the lab's relay does not redirect.
+        case .redirected, .request, .listeningByRadio, .radioChannelFailed, .relayUnusable: break
+        }
     }
-
-    func advertising() { report("advertising", "advertising over Bluetooth") }
-
-    func connected() { report("connected", "the client has proved that it received the advert") }
 
     /// Reports a request with all fields that a website's developer may want to check.
     func request(_ request: CTAPRequest?) {
         guard let request else { return report("request", "an unreadable request", [("command", .null)]) }
-        let summary = RequestSummary(request)
-        report("request", summary.sentence, summary.fields)
+        let (sentence, fields) = summary(request)
+        report("request", sentence, fields)
     }
 
     func user(_ action: String) { report("person", action, [("did", .string(action))]) }
 
-    func answer(_ status: CTAPStatus) {
+    private func answer(_ status: CTAPStatus) {
         let hexadecimal = "0x" + (status.rawValue < 16 ? "0" : "") + String(status.rawValue, radix: 16, uppercase: true)
-        report(
-            "answer",
-            "answered \(hexadecimal), \(status.meaning)",
-            [("status", .number(Int(status.rawValue))), ("meaning", .string(status.meaning))]
-        )
+        let fields: [(String, JSONText)] = [
+            ("status", .number(Int(status.rawValue))), ("meaning", .string(status.meaning)),
+        ]
+        report("answer", "answered \(hexadecimal), \(status.meaning)", fields)
     }
 
     /// Reports a fault that the script has caused.
@@ -77,14 +80,49 @@ final class PhoneReport: Sendable {
         guard isJSON, isComplete else {
             return StandardError.writeLine("\(HybridLab.programName): \(failure.sentence)")
         }
-        write(
-            "error",
-            [
-                ("code", .string(failure.code)), ("message", .string(failure.message)),
-                ("remedy", .string(failure.remedy ?? "")),
-            ]
-        )
+        let fields = [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
+        write("error", fields.map { ($0, .string($1)) })
     }
+
+    private func summary(_ request: CTAPRequest) -> (sentence: String, fields: [(String, JSONText)]) {
+        switch request {
+        case .makeCredential(let request):
+            let user = JSONText.object([
+                ("id", base64URL(request.user.id.bytes)), ("name", .string(request.user.name)),
+                ("display_name", .string(request.user.displayName)),
+            ])
+            let fields: [(String, JSONText)] = [
+                ("command", .string("makeCredential")), ("rp_id", .string(request.relyingParty.id.text)),
+                ("rp_name", .string(request.relyingParty.name)), ("user", user),
+                ("algorithms", .array(request.algorithms.map { .number($0.rawValue) })),
+                ("resident_key", .boolean(request.residentKey)),
+                ("user_verification", .boolean(request.userVerification)),
+                ("exclude", .array(request.excludeList.map { base64URL($0.id.bytes) })),
+                ("extensions", names(request.extensions)),
+                ("attestation_formats", .array(request.attestationFormats.map(JSONText.string))),
+                ("client_data_hash", base64URL(request.clientDataHash.bytes)),
+            ]
+            return ("asked to create a passkey for \(request.relyingParty.id.text)", fields)
+        case .getAssertion(let request):
+            let fields: [(String, JSONText)] = [
+                ("command", .string("getAssertion")), ("rp_id", .string(request.relyingPartyID.text)),
+                ("allow", .array(request.allowList.map { base64URL($0.id.bytes) })),
+                ("user_presence", .boolean(request.userPresence)),
+                ("user_verification", .boolean(request.userVerification)),
+                ("extensions", names(request.extensions)),
+                ("client_data_hash", base64URL(request.clientDataHash.bytes)),
+            ]
+            return ("asked to sign in to \(request.relyingPartyID.text)", fields)
+        case .getInfo: return ("asked for its capabilities", [("command", .string("getInfo"))])
+        case .selection: return ("asked to be selected", [("command", .string("selection"))])
+        }
+    }
+
+    private func names(_ extensions: CBORMap?) -> JSONText {
+        .array((extensions?.keys ?? []).compactMap(\.text).map(JSONText.string))
+    }
+
+    private func base64URL(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 
     private func report(_ event: String, _ sentence: String, _ fields: [(String, JSONText)] = []) {
         guard !isJSON else { return write(event, fields) }
@@ -127,53 +165,4 @@ enum PhoneOutcome: String, Sendable {
         case .hung: "done: the client is still waiting"
         }
     }
-}
-
-/// The fields of a request.
-private struct RequestSummary {
-    let sentence: String
-    let fields: [(String, JSONText)]
-
-    init(_ request: CTAPRequest) {
-        switch request {
-        case .makeCredential(let request):
-            sentence = "asked to create a passkey for \(request.relyingParty.id.text)"
-            fields = [
-                ("command", .string("makeCredential")), ("rp_id", .string(request.relyingParty.id.text)),
-                ("rp_name", .string(request.relyingParty.name)),
-                (
-                    "user",
-                    .object([
-                        ("id", Self.base64URL(request.user.id.bytes)), ("name", .string(request.user.name)),
-                        ("display_name", .string(request.user.displayName)),
-                    ])
-                ),
-                ("algorithms", .array(request.algorithms.map { .number($0.rawValue) })),
-                ("resident_key", .boolean(request.residentKey)),
-                ("user_verification", .boolean(request.userVerification)),
-                ("exclude", .array(request.excludeList.map { Self.base64URL($0.id.bytes) })),
-                ("extensions", Self.names(request.extensions)),
-                ("attestation_formats", .array(request.attestationFormats.map(JSONText.string))),
-                ("client_data_hash", Self.base64URL(request.clientDataHash.bytes)),
-            ]
-        case .getAssertion(let request):
-            sentence = "asked to sign in to \(request.relyingPartyID.text)"
-            fields = [
-                ("command", .string("getAssertion")), ("rp_id", .string(request.relyingPartyID.text)),
-                ("allow", .array(request.allowList.map { Self.base64URL($0.id.bytes) })),
-                ("user_presence", .boolean(request.userPresence)),
-                ("user_verification", .boolean(request.userVerification)),
-                ("extensions", Self.names(request.extensions)),
-                ("client_data_hash", Self.base64URL(request.clientDataHash.bytes)),
-            ]
-        case .getInfo: (sentence, fields) = ("asked for its capabilities", [("command", .string("getInfo"))])
-        case .selection: (sentence, fields) = ("asked to be selected", [("command", .string("selection"))])
-        }
-    }
-
-    private static func names(_ extensions: CBORMap?) -> JSONText {
-        .array((extensions?.keys ?? []).compactMap(\.text).map(JSONText.string))
-    }
-
-    private static func base64URL(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 }

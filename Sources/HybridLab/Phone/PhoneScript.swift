@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
+
 /// The behavior of the lab's phone in one ceremony: the user's answers, and faults.
-struct PhoneScript: Sendable, Equatable {
+struct PhoneScript: Sendable {
     /// The answer of the user.
     enum User: String, Sendable, CaseIterable {
         case approve
@@ -60,65 +62,55 @@ struct PhoneScript: Sendable, Equatable {
     /// Creates a script of a user who approves, without faults.
     init() {}
 
-    /// The reason why a script is invalid.
-    struct Mistake: Error, Equatable {
-        let sentence: String
-    }
-
     /// Parses steps separated by commas, such as `wait:2,deny`.
-    init(parsing text: String) throws(Mistake) {
+    ///
+    /// - Throws: `ValidationError` with a sentence for users.
+    init(parsing text: String) throws {
         self.text = text
         var names: Set<String> = []
         for step in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = step.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            let (name, value) = (parts[0], parts.count > 1 ? parts[1] : nil)
+            let name = parts[0]
             let kind = User(rawValue: name) == nil ? name : "user"
             guard names.insert(kind).inserted else {
-                throw Mistake(
-                    sentence: kind == "user" ? "the user can answer in one way only" : "\(name) appears twice"
-                )
+                throw mistake(kind == "user" ? "the user can answer in one way only" : "\(name) appears twice")
             }
-            try apply(name, value)
+            try apply(name, parts.count > 1 ? parts[1] : nil)
         }
         if names.intersection(["drop", "vanish", "hang", "corrupt"]).count > 1 {
-            throw Mistake(sentence: "one of drop, vanish, hang and corrupt is enough")
+            throw mistake("one of drop, vanish, hang and corrupt is enough")
         }
-        if hasTwin, needsOwnSession {
-            throw Mistake(sentence: "two-phones can be combined with answers of the user only")
-        }
+        if hasTwin, needsOwnSession { throw mistake("two-phones can be combined with answers of the user only") }
     }
 
     /// True if `AuthenticatorSession` cannot run the script.
     var needsOwnSession: Bool { fault != nil || delay > .zero || hasLongAdvert }
 
-    private mutating func apply(_ name: String, _ value: String?) throws(Mistake) {
-        if let user = User(rawValue: name) {
-            guard value == nil else { throw Mistake(sentence: "\(name) takes no value") }
-            self.user = user
-            return
-        }
+    private mutating func apply(_ name: String, _ value: String?) throws {
         switch (name, value) {
         case ("two-phones", nil): hasTwin = true
         case ("advert-24", nil): hasLongAdvert = true
         case ("slow", nil): delay = .seconds(1)
-        case ("slow", let value?): delay = try Self.seconds(value, of: name)
-        case ("wait", let value?): wait = try Self.seconds(value, of: name)
+        case ("slow", let value?): delay = try seconds(value, of: name)
+        case ("wait", let value?): wait = try seconds(value, of: name)
         case ("pick", let value?):
             guard let number = Int(value), (1...1000).contains(number) else {
-                throw Mistake(sentence: "pick takes the number of an account, from 1")
+                throw mistake("pick takes the number of an account, from 1")
             }
             pick = number
-        case ("drop", let value?): fault = .drop(try Self.stage(value, of: name))
-        case ("vanish", let value?): fault = .vanish(try Self.stage(value, of: name))
-        case ("hang", let value?): fault = .hang(try Self.stage(value, of: name))
+        case ("drop", let value?): fault = .drop(try stage(value, of: name))
+        case ("vanish", let value?): fault = .vanish(try stage(value, of: name))
+        case ("hang", let value?): fault = .hang(try stage(value, of: name))
         case ("corrupt", let value?):
-            fault = .corrupt(try Self.stage(value, of: name, among: [.handshake, .introduction, .answer]))
-        case ("two-phones", _), ("advert-24", _): throw Mistake(sentence: "\(name) takes no value")
-        case ("wait", nil), ("pick", nil), ("drop", nil), ("vanish", nil), ("hang", nil),
-            ("corrupt", nil):
-            throw Mistake(sentence: "\(name) takes a value, as in \(Self.examples[name] ?? name)")
+            fault = .corrupt(try stage(value, of: name, among: [.handshake, .introduction, .answer]))
+        case ("two-phones", _), ("advert-24", _): throw mistake("\(name) takes no value")
         default:
-            throw Mistake(sentence: "\"\(name)\" is no step; the steps are \(Self.steps)")
+            if let example = Self.examples[name] { throw mistake("\(name) takes a value, as in \(example)") }
+            guard let user = User(rawValue: name) else {
+                throw mistake("\"\(name)\" is no step; the steps are \(Self.steps)")
+            }
+            guard value == nil else { throw mistake("\(name) takes no value") }
+            self.user = user
         }
     }
 
@@ -132,21 +124,21 @@ struct PhoneScript: Sendable, Equatable {
         "hang": "hang:advert", "corrupt": "corrupt:answer",
     ]
 
-    private static func seconds(_ text: String, of name: String) throws(Mistake) -> Duration {
+    private func seconds(_ text: String, of name: String) throws -> Duration {
         guard let number = Double(text), number >= 0, number <= 600 else {
-            throw Mistake(sentence: "\(name) takes 0 to 600 seconds")
+            throw mistake("\(name) takes 0 to 600 seconds")
         }
         return .milliseconds(Int(number * 1000))
     }
 
-    private static func stage(
-        _ text: String,
-        of name: String,
-        among stages: [Stage] = Stage.allCases
-    ) throws(Mistake) -> Stage {
+    private func stage(_ text: String, of name: String, among stages: [Stage] = Stage.allCases) throws -> Stage {
         guard let stage = Stage(rawValue: text), stages.contains(stage) else {
-            throw Mistake(sentence: "\(name) takes \(stages.map(\.rawValue).joined(separator: ", "))")
+            throw mistake("\(name) takes \(stages.map(\.rawValue).joined(separator: ", "))")
         }
         return stage
+    }
+
+    private func mistake(_ sentence: String) -> ValidationError {
+        ValidationError("--script \(text): \(sentence).")
     }
 }

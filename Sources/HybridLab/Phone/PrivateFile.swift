@@ -11,58 +11,12 @@ struct PrivateFile: Sendable {
     /// The file's path.
     let path: String
 
-    /// The reason why a file is not used.
-    ///
-    /// Nothing was changed.
-    struct Refusal: Error, Equatable {
-        /// The cause and the remedy.
-        let sentence: String
-        let status: ExitStatus
-    }
-
-    private var folder: String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    private var name: String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
-        return String(path[path.utf8.index(after: slash)...])
-    }
-
-    /// Reads the whole file.
-    ///
-    /// Returns `nil` if there is no such file.
-    func read(atMost limit: Int) throws(Refusal) -> [UInt8]? {
-        // O_NONBLOCK, so that opening a named pipe does not block before it is recognized.
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw errno == ELOOP ? refused("is a symbolic link") : failed("can't be read", .noInput)
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
-        try check(status)
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failed("can't be read", .noInput) }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-            guard bytes.count <= limit else {
-                throw Refusal(sentence: "\(path) is longer than \(limit >> 20) MiB; name another", status: .noInput)
-            }
-        }
-    }
-
     /// Locks the file for this process, and creates an empty one with mode 0600 if there is none.
     ///
-    /// - Throws: ``Refusal``, also if another process has locked it.
-    func lock() throws(Refusal) -> Lock {
+    /// - Throws: ``CommandFailure``, also if another process has locked it.
+    func lock() throws(CommandFailure) -> Lock {
         while true {
+            // O_NONBLOCK, so that opening a named pipe does not block before it is recognized.
             var descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {
                 descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -78,21 +32,37 @@ struct PrivateFile: Sendable {
             guard fstat(descriptor, &status) == 0 else { throw failed("can't be read", .noInput) }
             try check(status)
             guard lock.acquire() else {
-                throw Refusal(
-                    sentence: "\(path) is in use by another phone; wait until it has ended, or name another",
-                    status: .temporary
-                )
+                let sentence = "\(path) is in use by another phone; wait until it has ended, or name another"
+                throw CommandFailure(sentence, status: .temporary)
             }
             // The process that held the lock before may have replaced the locked file.
             if lstat(path, &found) == 0, found.st_dev == status.st_dev, found.st_ino == status.st_ino { return lock }
         }
     }
 
+    /// Reads the whole file.
+    func read(_ lock: Lock, atMost limit: Int) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = Glibc.read(lock.descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failed("can't be read", .noInput) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw CommandFailure("\(path) is longer than \(limit >> 20) MiB; name another", status: .noInput)
+            }
+        }
+    }
+
     /// Replaces the file durably and atomically with a file of mode 0600.
     ///
     /// - Returns: The lock of the new file, acquired before any process can open it.
-    func replace(with bytes: [UInt8]) throws(Refusal) -> Lock {
-        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    func replace(with bytes: [UInt8]) throws(CommandFailure) -> Lock {
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
+        let (folder, name) = (String(path[..<start]), String(path[start...]))
+        let directory = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failed("can't be written", .ioError) }
         defer { close(directory) }
         var status = stat()
@@ -106,10 +76,12 @@ struct PrivateFile: Sendable {
         let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
         let lock = Lock(descriptor: descriptor)
-        guard lock.acquire(), Self.fill(descriptor, bytes), renameat(directory, draft, directory, name) == 0 else {
-            let refusal = failed("can't be written", .ioError)
+        guard lock.acquire(), writeAll(bytes, to: descriptor), fsync(descriptor) == 0,
+            renameat(directory, draft, directory, name) == 0
+        else {
+            let failure = failed("can't be written", .ioError)
             unlinkat(directory, draft, 0)
-            throw refusal
+            throw failure
         }
         // Some file systems do not support fsync for directories and return EINVAL. Their metadata is consistent
         // anyway.
@@ -117,43 +89,30 @@ struct PrivateFile: Sendable {
         return lock
     }
 
-    private static func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return fsync(descriptor) == 0
-    }
-
-    private func check(_ status: stat) throws(Refusal) {
+    private func check(_ status: stat) throws(CommandFailure) {
         if status.st_mode & S_IFMT == S_IFLNK { throw refused("is a symbolic link") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw refused("is not a regular file") }
         guard status.st_uid == geteuid() else { throw refused("belongs to another user") }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw Refusal(
-                sentence: "other users can write to \(path); check its content, then chmod 600 it",
-                status: .notPermitted
-            )
+            let sentence = "other users can write to \(path); check its content, then chmod 600 it"
+            throw CommandFailure(sentence, status: .notPermitted)
         }
     }
 
-    private func refused(_ what: String) -> Refusal {
-        Refusal(sentence: "\(path) \(what); name a file of your own", status: .notPermitted)
+    private func refused(_ what: String) -> CommandFailure {
+        CommandFailure("\(path) \(what); name a file of your own", status: .notPermitted)
     }
 
-    private func failed(_ what: String, _ status: ExitStatus) -> Refusal {
-        Refusal(sentence: "\(path) \(what): \(String(cString: strerror(errno)))", status: status)
+    private func failed(_ what: String, _ status: ExitStatus) -> CommandFailure {
+        CommandFailure("\(path) \(what): \(String(cString: strerror(errno)))", status: status)
     }
 
     /// The exclusive right of this process to a file, for as long as the object lives.
     final class Lock: Sendable {
-        private let descriptor: Int32
+        fileprivate let descriptor: Int32
 
         /// Takes ownership of the descriptor.
-        init(descriptor: Int32) { self.descriptor = descriptor }
+        fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
 
         deinit { close(descriptor) }
 
@@ -162,6 +121,6 @@ struct PrivateFile: Sendable {
         /// Returns `false` if another process has locked it.
         ///
         /// On file systems without locks, every process succeeds.
-        func acquire() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+        fileprivate func acquire() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
     }
 }

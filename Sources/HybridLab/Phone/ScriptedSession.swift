@@ -8,6 +8,11 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridSession
 
+/// Ends a ceremony as the script says.
+struct ScriptedEnd: Error {
+    let outcome: PhoneOutcome
+}
+
 /// A phone with intentional faults: the stages of `AuthenticatorSession` with the script between them.
 ///
 /// It follows the protocol up to the fault, so that the client's reaction is a reaction to that fault alone.
@@ -21,15 +26,12 @@ struct ScriptedSession: Sendable {
     /// Called when the client has confirmed that it has the response.
     let delivered: @Sendable () async -> Void
 
-    /// Ends the session as the script says.
-    private struct ScriptedEnd: Error {
-        let outcome: PhoneOutcome
-    }
-
     /// The time for which an advert without a tunnel is sent, so that the client finds the tunnel closed.
     private static let orphanAdvertTime = Duration.seconds(5)
 
     /// Serves the client that shows the code, as far as the script goes.
+    ///
+    /// - Throws: ``ScriptedEnd``, `AuthenticatorSessionFailure`, and errors of the tunnel and the radio.
     func serve(_ offer: QROffer) async throws -> PhoneOutcome {
         do {
             if script.fault == .drop(.advert) || script.fault == .vanish(.advert) {
@@ -38,8 +40,6 @@ struct ScriptedSession: Sendable {
             return try await WebSocketTunnel.withTunnel(.new(offer.secret.tunnelID), at: relay) { tunnel in
                 try await serve(offer, over: tunnel)
             }
-        } catch let end as ScriptedEnd {
-            return end.outcome
         } catch is HandshakeError {
             throw AuthenticatorSessionFailure.notVerified
         } catch let error where error is FrameError || error is ChannelMessage.ParseError {
@@ -50,7 +50,7 @@ struct ScriptedSession: Sendable {
     }
 
     private func serve(_ offer: QROffer, over tunnel: WebSocketTunnel) async throws -> PhoneOutcome {
-        report.tunnel(relay.domain)
+        report.event(.tunnelOpen(relay.domain))
         try await complete(.tunnel, tunnel)
         let eid = try freshEID(tunnel)
         let message1 = try await firstMessage(offer, eid, tunnel)
@@ -60,10 +60,10 @@ struct ScriptedSession: Sendable {
             psk: offer.secret.psk(for: eid),
             ephemeral: P256.KeyAgreement.PrivateKey(compactRepresentable: false)
         ).answer(message1)
-        report.connected()
+        report.event(.clientVerified(over: .webSocket))
         try await send(answer.message2.bytes, .handshake, tunnel)
         var crypter = answer.keys.open()
-        let introduction = PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: Authenticator.info.encoded))
+        let introduction = PostHandshakeMessage(info: Authenticator.info.encoded)
         try await send(try crypter.sealer.seal(introduction.encoded).bytes, .introduction, tunnel)
         try await complete(.introduction, tunnel)
         while true {
@@ -72,24 +72,21 @@ struct ScriptedSession: Sendable {
                 await delivered()
                 return .shutDown
             }
-            let request = try? CTAPRequest(parsing: payload.bytes)
+            let request = try? CTAPRequest(parsing: payload)
             report.request(request)
             try await complete(.request, tunnel)
             let response = if let request { await self.answer(request) } else { CTAPResponse.failure(.invalidCBOR) }
-            let sealed = try crypter.sealer.seal(ChannelMessage.ctap(CTAPPayload(bytes: response.encoded)).encoded)
+            let sealed = try crypter.sealer.seal(ChannelMessage.ctap(response.encoded).encoded)
             try await send(sealed.bytes, .answer, tunnel)
-            report.answer(response.status)
+            report.event(.answered(response.status))
             try await complete(.answer, tunnel)
         }
     }
 
-    private func firstMessage(
-        _ offer: QROffer,
-        _ eid: EID,
-        _ tunnel: WebSocketTunnel
-    ) async throws -> HandshakeMessage {
+    private func firstMessage(_ offer: QROffer, _ eid: EID, _ tunnel: WebSocketTunnel) async throws -> HandshakeMessage
+    {
         try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), psm: suffixPSM) { advert in
-            report.advertising()
+            report.event(.advertising)
             try await complete(.advert, tunnel)
             return try await withThrowingTaskGroup(of: HandshakeMessage.self) { group in
                 group.addTask { try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) } }
@@ -105,14 +102,14 @@ struct ScriptedSession: Sendable {
     private func advertiseWithoutTunnel(_ offer: QROffer) async throws -> PhoneOutcome {
         let isCut = script.fault == .vanish(.advert)
         let eid = try await WebSocketTunnel.withTunnel(.new(offer.secret.tunnelID), at: relay) { tunnel in
-            report.tunnel(relay.domain)
+            report.event(.tunnelOpen(relay.domain))
             let eid = try freshEID(tunnel)
             if isCut { await tunnel.abort() }
             return eid
         }
         report.fault("\(isCut ? "cuts the connection" : "closes the tunnel") and continues to advertise it")
         try await radio.withAdvert(eid.sealed(with: offer.secret.eidKey), psm: suffixPSM) { _ in
-            report.advertising()
+            report.event(.advertising)
             try await Task.sleep(for: Self.orphanAdvertTime)
         }
         return isCut ? .vanished : .dropped
@@ -124,9 +121,7 @@ struct ScriptedSession: Sendable {
     private var suffixPSM: L2CAPPSM? { script.hasLongAdvert ? L2CAPPSM(0x80) : nil }
 
     private func freshEID(_ tunnel: WebSocketTunnel) throws -> EID {
-        guard let routingID = tunnel.routingID else {
-            throw AuthenticatorSessionFailure.internalFault("no routing ID")
-        }
+        guard let routingID = tunnel.routingID else { throw AuthenticatorSessionFailure.internalFault("no routing ID") }
         var generator = SystemRandomNumberGenerator()
         return EID(routingID: routingID, domain: relay.domain, using: &generator)
     }

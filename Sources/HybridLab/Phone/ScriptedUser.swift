@@ -36,10 +36,7 @@ struct ScriptedUser: UserInteraction {
         report("asked whether to save a passkey for this account; the script confirms")
     }
 
-    func chooseAccount(
-        _ accounts: [UserEntity],
-        for relyingParty: RelyingPartyID
-    ) async throws(UserRefusal) -> Int {
+    func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int {
         let question = "asked which of \(accounts.count) account(s) to use"
         try answer(question)
         guard accounts.count >= script.pick else {

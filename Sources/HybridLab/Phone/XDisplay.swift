@@ -21,9 +21,7 @@ struct XDisplay: FrameSource, ~Copyable {
     init(name: String?) throws(CameraError) {
         self.name = name ?? getenv("DISPLAY").map { String(cString: $0) } ?? "DISPLAY"
         var number: Int32 = 0
-        guard let connection = xcb_connect(name, &number) else {
-            throw Self.unreadable(self.name, "no memory")
-        }
+        guard let connection = xcb_connect(name, &number) else { throw Self.unreadable(self.name, "no memory") }
         guard xcb_connection_has_error(connection) == 0, let setup = xcb_get_setup(connection) else {
             xcb_disconnect(connection)
             throw Self.unreadable(self.name, "no X server answers there")

@@ -25,23 +25,19 @@ public struct Camera: FrameSource, ~Copyable {
     ///
     /// - Parameter path: Path of the device, such as `/dev/video0`.
     public init(path: String = Camera.defaultDevice) throws(CameraError) {
-        video = try Self.opened(path)
-        self.path = path
-    }
-
-    private static func opened(_ path: String) throws(CameraError) -> OpaquePointer {
-        try checkAccess(path)
+        try Self.checkAccess(path)
         guard let video = zbar_video_create() else { throw .picture(.outOfMemory) }
-        zbar_video_request_size(video, wantedSize.width, wantedSize.height)
+        zbar_video_request_size(video, Self.wantedSize.width, Self.wantedSize.height)
         // Without a window, zbar negotiates the format that it converts to gray most efficiently.
         guard zbar_video_open(video, path) == 0, zbar_negotiate_format(video, nil) == 0,
             zbar_video_enable(video, 1) == 0
         else {
-            let error = error(of: video, path)
+            let error = Self.error(of: video, path)
             zbar_video_destroy(video)
             throw error
         }
-        return video
+        self.video = video
+        self.path = path
     }
 
     deinit {
@@ -90,7 +86,7 @@ public struct Camera: FrameSource, ~Copyable {
         emptyWaits = 0
         guard let frame = zbar_video_next_image(video) else { throw .stopped(path) }
         defer { zbar_image_destroy(frame) }
-        guard let image = zbar_image_convert(frame, CodeReader.pixelFormat) else {
+        guard let image = zbar_image_convert(frame, CodeSearch.pixelFormat) else {
             throw .unusable(path, reason: "zbar can't read its picture format")
         }
         defer { zbar_image_destroy(image) }

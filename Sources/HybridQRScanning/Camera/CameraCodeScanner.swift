@@ -54,7 +54,7 @@ public enum CameraCodeScanner {
         where isWanted: @escaping @Sendable (ScannedText) -> Bool,
         hint: @Sendable (CameraHint) -> Void
     ) async throws(Failure) -> ScannedText {
-        let isOver = StopFlag()
+        let isOver = Locked(false)
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
         DedicatedThread.startOrRunHere {
             do throws(CameraError) {
@@ -71,7 +71,7 @@ public enum CameraCodeScanner {
         }
         defer {
             timer.cancel()
-            isOver.raise()
+            isOver.withLock { $0 = true }
         }
         for await event in stream {
             switch event {
@@ -82,17 +82,17 @@ public enum CameraCodeScanner {
         throw .cancelled
     }
 
-    /// Scans frames; returns `nil` after `isOver` is raised.
+    /// Scans frames; returns `nil` after `isOver` is set.
     private static func scan<Source: FrameSource & ~Copyable>(
         _ source: inout Source,
-        until isOver: StopFlag,
+        until isOver: Locked<Bool>,
         where isWanted: (ScannedText) -> Bool,
         hint: (CameraHint) -> Void
     ) throws(CameraError) -> ScannedText? {
         var hints = HintFilter()
         let search: CodeSearch
         do throws(PictureError) { search = try CodeSearch() } catch { throw .picture(error) }
-        while !isOver.isRaised {
+        while !isOver.withLock({ $0 }) {
             guard let frame = try source.nextFrame() else { continue }
             let finding: CodeSearch.Finding
             do throws(PictureError) {
@@ -139,13 +139,8 @@ extension GrayPicture {
     var isDark: Bool {
         withPixels { pixels in
             let step = max(1, pixels.count / 10_000)
-            let samples = stride(from: 0, to: pixels.count, by: step)
-            var (bright, count) = (0, 0)
-            for index in samples {
-                count += 1
-                if pixels[index] > 40 { bright += 1 }
-            }
-            return bright * 100 <= count
+            let bright = stride(from: 0, to: pixels.count, by: step).count { pixels[$0] > 40 }
+            return bright * 100 <= (pixels.count + step - 1) / step
         }
     }
 }

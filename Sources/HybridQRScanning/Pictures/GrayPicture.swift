@@ -70,7 +70,7 @@ public struct GrayPicture: Sendable {
     func withPixels<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try memory.withBytes(body)
+        try withExtendedLifetime(memory) { () throws(Failure) in try body(UnsafeBufferPointer(memory.bytes)) }
     }
 }
 

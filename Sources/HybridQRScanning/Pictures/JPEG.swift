@@ -10,15 +10,7 @@ enum JPEG {
         guard let decoder = tjInitDecompress() else { throw .outOfMemory }
         defer { tjDestroy(decoder) }
         var (width, height, subsampling, colors): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
-        let head = tjDecompressHeader3(
-            decoder,
-            bytes,
-            UInt(bytes.count),
-            &width,
-            &height,
-            &subsampling,
-            &colors
-        )
+        let head = tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &subsampling, &colors)
         guard head == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
         guard colors != Int32(TJCS_CMYK.rawValue), colors != Int32(TJCS_YCCK.rawValue) else {
             throw .unsupportedColors

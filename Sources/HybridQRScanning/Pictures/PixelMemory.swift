@@ -5,7 +5,7 @@ private import Glibc
 /// The pixels of a picture, wiped on release because they may show a secret code.
 final class PixelMemory: @unchecked Sendable {
     // SAFETY of @unchecked: `bytes` is written by `init` only.
-    private let bytes: UnsafeMutableBufferPointer<UInt8>
+    let bytes: UnsafeMutableBufferPointer<UInt8>
 
     /// Allocates mid-gray pixels, and calls `fill` to write them.
     ///
@@ -22,11 +22,5 @@ final class PixelMemory: @unchecked Sendable {
         guard let start = bytes.baseAddress else { return }
         explicit_bzero(start, bytes.count)
         free(start)
-    }
-
-    func withBytes<Result, Failure: Error>(
-        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try body(UnsafeBufferPointer(bytes))
     }
 }

@@ -7,51 +7,56 @@ internal import NIOCore
 
 /// Settings of ``RelayLimits``, which can be changed while the relay runs.
 enum LimitSettings {
-    static let maxMessage = bytes("max-message", 125...(16 << 20), "1MiB", "Largest message, in bytes.")
-    static let maxEarly = bytes(
+    static let maxMessage = limit("max-message", .bytes(125...(16 << 20)), "1MiB", "Largest message, in bytes.")
+    static let maxEarly = limit(
         "max-early",
-        0...(16 << 20),
+        .bytes(0...(16 << 20)),
         "64KiB",
         "Most bytes a phone may send before its client joins; then it is not read any further."
     )
-    static let maxTunnelBytes = bytes("max-tunnel-bytes", 1024...(1 << 40), "16MiB", "Most bytes a tunnel may carry.")
+    static let maxTunnelBytes = limit(
+        "max-tunnel-bytes",
+        .bytes(1024...(1 << 40)),
+        "16MiB",
+        "Most bytes a tunnel may carry."
+    )
     static let waitingTimeout = seconds("waiting-timeout", "120", "Time a phone may wait for its client.")
     static let idleTimeout = seconds("idle-timeout", "300", "Time a tunnel may carry no data.")
     static let maxLifetime = seconds("max-lifetime", "600", "Longest life of a tunnel.")
-    static let waitingPerTunnel = number(
+    static let waitingPerTunnel = limit(
         "waiting-per-tunnel",
-        1...255,
+        .number(1...255),
         "4",
         "Most phones that may wait for one client."
     )
-    static let maxTunnels = number("max-tunnels", 1...10_000_000, "10000", "Most tunnels.")
+    static let maxTunnels = limit("max-tunnels", .number(1...10_000_000), "10000", "Most tunnels.")
     static let maxConnections = Setting(
         "max-connections",
         .number(1...20_000_000),
         help: "Most connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors."
     )
-    static let maxBuffered = bytes(
+    static let maxBuffered = limit(
         "max-buffered",
-        (64 << 10)...(1 << 40),
+        .bytes((64 << 10)...(1 << 40)),
         "256MiB",
         "Most bytes all tunnels may hold in memory; then senders have to wait."
     )
     static let headTimeout = seconds("head-timeout", "5", "Time for the TLS handshake and the request head together.")
-    static let maxHead = bytes("max-head", 512...(1 << 20), "8KiB", "Longest request head.")
-    static let sourceOpen = number(
+    static let maxHead = limit("max-head", .bytes(512...(1 << 20)), "8KiB", "Longest request head.")
+    static let sourceOpen = limit(
         "source-open",
-        0...10_000_000,
+        .number(0...10_000_000),
         "64",
         "Most connections of one IPv4 address or IPv6 /64; 0 means no limit."
     )
-    static let sourceNewPerMinute = number(
+    static let sourceNewPerMinute = limit(
         "source-new-per-minute",
-        0...1_000_000,
+        .number(0...1_000_000),
         "60",
         "Most tunnels one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit."
     )
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
-    static let pingMisses = number("ping-misses", 0...100, "2", "Number of unanswered pings that end a tunnel.")
+    static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
 
     static let all: [AnySetting] = [
         AnySetting(maxMessage), AnySetting(maxEarly), AnySetting(maxTunnelBytes), AnySetting(waitingTimeout),
@@ -90,26 +95,13 @@ enum LimitSettings {
     /// connections, and three for each event loop.
     private static let reserve = 64 + 64 + 3 * System.coreCount
 
-    private static func bytes(
+    private static func limit(
         _ name: String,
-        _ range: ClosedRange<Int>,
+        _ parser: SettingParser<Int>,
         _ value: String,
         _ help: String
-    )
-        -> Setting<Int>
-    {
-        Setting(name, .bytes(range), default: value, help: help)
-    }
-
-    private static func number(
-        _ name: String,
-        _ range: ClosedRange<Int>,
-        _ value: String,
-        _ help: String
-    )
-        -> Setting<Int>
-    {
-        Setting(name, .number(range), default: value, help: help)
+    ) -> Setting<Int> {
+        Setting(name, parser, default: value, help: help)
     }
 
     private static func seconds(_ name: String, _ value: String, _ help: String) -> Setting<Duration> {

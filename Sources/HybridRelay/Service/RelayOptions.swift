@@ -7,74 +7,46 @@ internal import HybridCommandSupport
 ///
 /// All are texts, so that flags, variables and the file are parsed alike.
 struct RelayOptions: ParsableArguments {
-    private typealias Settings = RelaySettings
-
-    @Option(help: help("A file with HYBRID_* variables; default: \(RelaySettings.defaultFile), if it exists.", "file"))
+    @Option(
+        help: ArgumentHelp(
+            "A file with HYBRID_* variables; default: \(RelaySettings.defaultFile), if it exists.",
+            valueName: "file"
+        )
+    )
     var config: String?
 
-    @Option(help: help(RelaySettings.listen, "host:port"))
-    var listen: [String] = []
-    @Option(help: help(RelaySettings.tlsCert, "file"))
-    var tlsCert: String?
-    @Option(help: help(RelaySettings.tlsKey, "file"))
-    var tlsKey: String?
-    @Flag(help: help(RelaySettings.plaintext))
-    var plaintext = false
-    @Flag(help: help(RelaySettings.insecurePublicPlaintext))
-    var insecurePublicPlaintext = false
-    @Option(help: help(RelaySettings.proxyProtocolFrom, "block"))
-    var proxyProtocolFrom: [String] = []
-    @Option(help: help(RelaySettings.adminListen, "host:port"))
-    var adminListen: String?
-    @Option(help: help(RelaySettings.node, "number"))
-    var node: String?
-    @Flag(help: help(RelaySettings.cluster))
-    var cluster = false
-    @Option(help: help(RelaySettings.newTokenFile, "file"))
-    var newTokenFile: String?
-    @Flag(help: help(RelaySettings.checkOrigin))
-    var checkOrigin = false
-    @Option(help: help(RelaySettings.drainGrace, "s"))
-    var drainGrace: String?
-    @Option(help: help(RelaySettings.eventLoops, "n"))
-    var eventLoops: String?
-    @Option(help: help(RelaySettings.logFormat, "console|json"))
-    var logFormat: String?
-    @Option(help: help(RelaySettings.logLevel, "level"))
-    var logLevel: String?
+    @Option(help: help(RelaySettings.listen, "host:port")) var listen: [String] = []
+    @Option(help: help(RelaySettings.tlsCert, "file")) var tlsCert: String?
+    @Option(help: help(RelaySettings.tlsKey, "file")) var tlsKey: String?
+    @Flag(help: help(RelaySettings.plaintext)) var plaintext = false
+    @Flag(help: help(RelaySettings.insecurePublicPlaintext)) var insecurePublicPlaintext = false
+    @Option(help: help(RelaySettings.proxyProtocolFrom, "block")) var proxyProtocolFrom: [String] = []
+    @Option(help: help(RelaySettings.adminListen, "host:port")) var adminListen: String?
+    @Option(help: help(RelaySettings.node, "number")) var node: String?
+    @Flag(help: help(RelaySettings.cluster)) var cluster = false
+    @Option(help: help(RelaySettings.newTokenFile, "file")) var newTokenFile: String?
+    @Flag(help: help(RelaySettings.checkOrigin)) var checkOrigin = false
+    @Option(help: help(RelaySettings.drainGrace, "s")) var drainGrace: String?
+    @Option(help: help(RelaySettings.eventLoops, "n")) var eventLoops: String?
+    @Option(help: help(RelaySettings.logFormat, "console|json")) var logFormat: String?
+    @Option(help: help(RelaySettings.logLevel, "level")) var logLevel: String?
 
-    @Option(help: help(LimitSettings.maxMessage, "bytes"))
-    var maxMessage: String?
-    @Option(help: help(LimitSettings.maxEarly, "bytes"))
-    var maxEarly: String?
-    @Option(help: help(LimitSettings.maxTunnelBytes, "bytes"))
-    var maxTunnelBytes: String?
-    @Option(help: help(LimitSettings.waitingTimeout, "s"))
-    var waitingTimeout: String?
-    @Option(help: help(LimitSettings.idleTimeout, "s"))
-    var idleTimeout: String?
-    @Option(help: help(LimitSettings.maxLifetime, "s"))
-    var maxLifetime: String?
-    @Option(help: help(LimitSettings.waitingPerTunnel, "n"))
-    var waitingPerTunnel: String?
-    @Option(help: help(LimitSettings.maxTunnels, "n"))
-    var maxTunnels: String?
-    @Option(help: help(LimitSettings.maxConnections, "n"))
-    var maxConnections: String?
-    @Option(help: help(LimitSettings.maxBuffered, "bytes"))
-    var maxBuffered: String?
-    @Option(help: help(LimitSettings.headTimeout, "s"))
-    var headTimeout: String?
-    @Option(help: help(LimitSettings.maxHead, "bytes"))
-    var maxHead: String?
-    @Option(help: help(LimitSettings.sourceOpen, "n"))
-    var sourceOpen: String?
-    @Option(help: help(LimitSettings.sourceNewPerMinute, "n"))
-    var sourceNewPerMinute: String?
-    @Option(help: help(LimitSettings.pingInterval, "s"))
-    var pingInterval: String?
-    @Option(help: help(LimitSettings.pingMisses, "n"))
-    var pingMisses: String?
+    @Option(help: help(LimitSettings.maxMessage, "bytes")) var maxMessage: String?
+    @Option(help: help(LimitSettings.maxEarly, "bytes")) var maxEarly: String?
+    @Option(help: help(LimitSettings.maxTunnelBytes, "bytes")) var maxTunnelBytes: String?
+    @Option(help: help(LimitSettings.waitingTimeout, "s")) var waitingTimeout: String?
+    @Option(help: help(LimitSettings.idleTimeout, "s")) var idleTimeout: String?
+    @Option(help: help(LimitSettings.maxLifetime, "s")) var maxLifetime: String?
+    @Option(help: help(LimitSettings.waitingPerTunnel, "n")) var waitingPerTunnel: String?
+    @Option(help: help(LimitSettings.maxTunnels, "n")) var maxTunnels: String?
+    @Option(help: help(LimitSettings.maxConnections, "n")) var maxConnections: String?
+    @Option(help: help(LimitSettings.maxBuffered, "bytes")) var maxBuffered: String?
+    @Option(help: help(LimitSettings.headTimeout, "s")) var headTimeout: String?
+    @Option(help: help(LimitSettings.maxHead, "bytes")) var maxHead: String?
+    @Option(help: help(LimitSettings.sourceOpen, "n")) var sourceOpen: String?
+    @Option(help: help(LimitSettings.sourceNewPerMinute, "n")) var sourceNewPerMinute: String?
+    @Option(help: help(LimitSettings.pingInterval, "s")) var pingInterval: String?
+    @Option(help: help(LimitSettings.pingMisses, "n")) var pingMisses: String?
 
     /// The configuration file, which may be missing.
     var configurationFile: String { config ?? RelaySettings.defaultFile }
@@ -125,11 +97,28 @@ struct RelayOptions: ParsableArguments {
     }
 }
 
-private func help<Value>(_ setting: Setting<Value>, _ valueName: String? = nil) -> ArgumentHelp {
-    // The default of a flag without a value is obvious.
-    help(valueName == nil ? setting.declaration.help : setting.help, valueName)
+/// The settings of `serve` with the same flags.
+extension RelayOptions: CheckedSettings {
+    static var checkConfigDiscussion: String {
+        """
+        Reads what serve would read and fails with the same errors, but does not listen. Listening addresses may be \
+        missing, because a service manager may pass sockets.
+        """
+    }
+
+    func checkedConfiguration() throws -> Configuration {
+        let configuration = try resolved()
+        let files = try RelayFiles(configuration)
+        _ = try files.transport()
+        _ = try files.tunnelTokens()
+        _ = try RelayPlan.listeners(configuration, files)
+        _ = try RelayPlan.node(configuration)
+        _ = try RelayPlan.adminAddress(configuration)
+        return configuration
+    }
 }
 
-private func help(_ text: String, _ valueName: String?) -> ArgumentHelp {
-    ArgumentHelp("\(text)", valueName: valueName)
+private func help<Value>(_ setting: Setting<Value>, _ valueName: String? = nil) -> ArgumentHelp {
+    // The default of a flag without a value is obvious.
+    ArgumentHelp(valueName == nil ? setting.declaration.help : setting.help, valueName: valueName)
 }

@@ -96,16 +96,13 @@ extension InheritedSocket {
     fileprivate var address: SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutablePointer(to: &storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard getsockname(descriptor, address, &length) == 0 else { return nil }
-                switch Int32(address.pointee.sa_family) {
-                case AF_INET:
-                    return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee) }
-                case AF_INET6:
-                    return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) }
-                default: return nil
-                }
+        return withUnsafeMutableBytes(of: &storage) { storage in
+            let address = storage.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            guard let address, getsockname(descriptor, address, &length) == 0 else { return nil }
+            return switch Int32(address.pointee.sa_family) {
+            case AF_INET: SocketAddress(storage.load(as: sockaddr_in.self))
+            case AF_INET6: SocketAddress(storage.load(as: sockaddr_in6.self))
+            default: nil
             }
         }
     }

@@ -37,10 +37,7 @@ struct RelayService {
         self.watched = watched
         let adminAddress = try RelayPlan.adminAddress(configuration)
         grace = TimeAmount(try configuration.value(RelaySettings.drainGrace))
-        let registry = PrometheusRegistry(
-            help: MetricHelp.texts,
-            maximumSeries: 1000 + TunnelTokens.maximumCount
-        )
+        let registry = PrometheusRegistry(help: metricHelp, maximumSeries: 1000 + TunnelTokens.maximumCount)
         registry.addCollector(ProcessCollector().collect)
         MetricsSystem.bootstrap(registry)
         Gauge(label: "hybrid_relay_build_info", dimensions: [("version", ProductVersion.text)]).record(1)
@@ -54,16 +51,14 @@ struct RelayService {
         }
         self.server = server
         reloader = Reloader(options, configuration, files, descriptors: descriptors, server: server, logger: logger)
-        guard let address = adminAddress else {
-            admin = nil
-            return
+        admin = try adminAddress.map { [logger] address throws(CommandFailure) in
+            AdminServer(
+                address: try address.resolved(),
+                logger: logger,
+                health: { server.health },
+                metrics: { registry.render() }
+            )
         }
-        admin = AdminServer(
-            address: try address.resolved(),
-            logger: logger,
-            health: { server.health },
-            metrics: { registry.render() }
-        )
     }
 
     // MARK: Configuration
@@ -72,8 +67,7 @@ struct RelayService {
         let level = try configuration.value(RelaySettings.logLevel)
         let isJSON = try configuration.value(RelaySettings.logFormat) == "json"
         return Logger(label: HybridRelay.programName) { label in
-            if isJSON { return JSONLogHandler(logLevel: level) }
-            return StderrLogHandler(label: label, logLevel: level)
+            ProgramLogHandler(isJSON ? .json : .console(label: label), logLevel: level)
         }
     }
 
@@ -94,10 +88,6 @@ struct RelayService {
         try await withSignalStream(of: [.interrupt, .terminate, .hangup]) { signals in
             do {
                 _ = try await server.start()
-            } catch {
-                throw Self.cannotListen(error)
-            }
-            do {
                 _ = try await admin?.start()
             } catch {
                 await server.shutdown()
@@ -186,22 +176,20 @@ struct RelayService {
 }
 
 /// Help texts of the metrics.
-private enum MetricHelp {
-    static let texts = [
-        "hybrid_relay_tunnels_total": "Tunnels opened.",
-        "hybrid_relay_tunnels_open": "Tunnels with at least one connection.",
-        "hybrid_relay_tunnels_waiting": "Tunnels without a client.",
-        "hybrid_relay_tunnel_bytes_total": "Bytes carried by tunnels, counted when they end.",
-        "hybrid_relay_tunnel_ends_total": "Tunnels ended, by reason.",
-        "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",
-        "hybrid_relay_connections_total": "Connections admitted.",
-        "hybrid_relay_connections_open": "Open connections.",
-        "hybrid_relay_connections_refused_total": "Connections closed on arrival, by reason.",
-        "hybrid_relay_buffered_bytes": "Bytes sent by one end and not yet accepted by the other.",
-        "hybrid_relay_new_by_token_total": "Tunnels requested, by the name of the token.",
-        "hybrid_relay_draining": "1 while the relay refuses new tunnels and waits for existing ones to end.",
-        "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",
-        "hybrid_relay_reloads_total": "Reloads, by part and result: done, or the old one kept.",
-        "hybrid_relay_build_info": "Version of the running program.",
-    ]
-}
+private let metricHelp = [
+    "hybrid_relay_tunnels_total": "Tunnels opened.",
+    "hybrid_relay_tunnels_open": "Tunnels with at least one connection.",
+    "hybrid_relay_tunnels_waiting": "Tunnels without a client.",
+    "hybrid_relay_tunnel_bytes_total": "Bytes carried by tunnels, counted when they end.",
+    "hybrid_relay_tunnel_ends_total": "Tunnels ended, by reason.",
+    "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",
+    "hybrid_relay_connections_total": "Connections admitted.",
+    "hybrid_relay_connections_open": "Open connections.",
+    "hybrid_relay_connections_refused_total": "Connections closed on arrival, by reason.",
+    "hybrid_relay_buffered_bytes": "Bytes sent by one end and not yet accepted by the other.",
+    "hybrid_relay_new_by_token_total": "Tunnels requested, by the name of the token.",
+    "hybrid_relay_draining": "1 while the relay refuses new tunnels and waits for existing ones to end.",
+    "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",
+    "hybrid_relay_reloads_total": "Reloads, by part and result: done, or the old one kept.",
+    "hybrid_relay_build_info": "Version of the running program.",
+]

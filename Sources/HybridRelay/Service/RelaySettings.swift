@@ -25,17 +25,10 @@ enum RelaySettings {
         help: "Certificate chain in PEM, the relay's own certificate first."
     )
     static let tlsKey = Setting("tls-key", .path, help: "Private key in PEM, not encrypted.")
-    static let plaintext = Setting(
-        "plaintext",
-        .boolean,
-        default: "no",
-        help: "Use no TLS: on loopback addresses, or behind a balancer."
-    )
-    static let insecurePublicPlaintext = Setting(
+    static let plaintext = flag("plaintext", "Use no TLS: on loopback addresses, or behind a balancer.")
+    static let insecurePublicPlaintext = flag(
         "insecure-public-plaintext",
-        .boolean,
-        default: "no",
-        help: "Allow --plaintext on addresses that other computers can reach."
+        "Allow --plaintext on addresses that other computers can reach."
     )
     static let proxyProtocolFrom = Setting(
         list: "proxy-protocol-from",
@@ -44,27 +37,19 @@ enum RelaySettings {
     )
     static let adminListen = Setting(
         "admin-listen",
-        SettingParser(expected: "HOST:PORT or PORT", parse: AdminAddress.parse),
+        SettingParser(expected: "HOST:PORT or PORT") { text in
+            UInt16(text).map { HostPort(host: "127.0.0.1", port: Int($0)) } ?? HostPort(listening: text)
+        },
         help: "Address for /metrics, /healthz and /readyz: HOST:PORT, or PORT on 127.0.0.1."
     )
     static let node = Setting("node", .number(0...0xFFFF), help: "This relay's number among several, 0 to 65535.")
-    static let cluster = Setting(
-        "cluster",
-        .boolean,
-        default: "no",
-        help: "This relay is one of several behind a balancer; needs --node."
-    )
+    static let cluster = flag("cluster", "This relay is one of several behind a balancer; needs --node.")
     static let newTokenFile = Setting(
         "new-token-file",
         .path,
         help: "Allow only phones with a token of this file to open tunnels; see hybrid-relay new-token."
     )
-    static let checkOrigin = Setting(
-        "check-origin",
-        .boolean,
-        default: "no",
-        help: "Refuse requests with an Origin that names another host."
-    )
+    static let checkOrigin = flag("check-origin", "Refuse requests with an Origin that names another host.")
     static let drainGrace = Setting(
         "drain-grace",
         .seconds(.zero ... .seconds(86_400)),
@@ -99,20 +84,15 @@ enum RelaySettings {
         AnySetting(eventLoops), AnySetting(logFormat), AnySetting(logLevel),
     ]
 
+    private static func flag(_ name: String, _ help: String) -> Setting<Bool> {
+        Setting(name, .boolean, default: "no", help: help)
+    }
+
     /// Resolver of all settings.
     static let resolver = ConfigurationResolver(
         general + LimitSettings.all,
         ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS"]
     )
-}
-
-/// Address of the admin listener.
-///
-/// A port alone means the loopback address.
-enum AdminAddress {
-    static func parse(_ text: String) -> HostPort? {
-        UInt16(text).map { HostPort(host: "127.0.0.1", port: Int($0)) } ?? HostPort(listening: text)
-    }
 }
 
 extension HostPort {

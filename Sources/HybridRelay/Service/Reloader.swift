@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CoreMetrics
 internal import HybridCommandSupport
 internal import HybridRelayCore
+internal import HybridThreads
 internal import Logging
 
-/// Reloads certificate, tokens and limits of a running relay.
+/// Part that can be reloaded while the relay runs.
+enum ReloadedPart: String, CaseIterable {
+    case certificate
+    case tokens
+    case limits
+
+    /// Counter of reloads with this result.
+    fileprivate func counter(_ result: String) -> Counter {
+        Counter(label: "hybrid_relay_reloads_total", dimensions: [("part", rawValue), ("result", result)])
+    }
+}
+
+/// Reloads certificate, tokens and limits of a running relay, with log and metrics.
 struct Reloader {
     private let options: RelayOptions
     private let files: RelayFiles
     private let descriptors: Int
     private let server: RelayServer
     private let logger: Logger
-    private let history: ReloadHistory
+    private let expiry = Gauge(label: "hybrid_relay_certificate_expiry_timestamp_seconds")
+    /// Reason of the last failure of a part.
+    private let failures = Locked<[ReloadedPart: String]>([:])
     /// Values at the start of the settings that only a start reads.
     private let fixed: [String: [String]]
 
@@ -28,8 +44,15 @@ struct Reloader {
         self.descriptors = descriptors
         self.server = server
         self.logger = logger
-        history = ReloadHistory(certificateExpiry: files.certificateExpiry)
         fixed = Self.fixed(configuration)
+        // The metrics show a zero for each part and result.
+        for part in ReloadedPart.allCases { _ = (part.counter("done"), part.counter("kept")) }
+        recordExpiry()
+    }
+
+    /// Records the expiry of the certificate, in seconds since 1970.
+    private func recordExpiry() {
+        if let seconds = files.certificateExpiry { expiry.record(seconds) }
     }
 
     /// Returns all files of a part; none if the relay does not have the part.
@@ -43,21 +66,40 @@ struct Reloader {
 
     /// Reloads a part.
     ///
-    /// - Parameter isRequested: True if an operator requested it, false after a change of a file.
+    /// After a failure the old one stays in force and the reason is logged.
+    ///
+    /// - Parameter isRequested: True if an operator requested it, false after a change of a file. Repeated automatic
+    ///   failures are logged once.
     /// - Returns: True if the part now matches its files.
     func reload(_ part: ReloadedPart, isRequested: Bool) -> Bool {
         guard !files(of: part).isEmpty else { return true }
-        return history.attempt(part, isRequested: isRequested, logger) { () throws(CommandFailure) in
-            switch part {
-            case .certificate:
-                server.replace(transport: try files.transport())
-                history.recordExpiry(files.certificateExpiry)
-            case .tokens: server.replace(tokens: try files.tunnelTokens())
-            case .limits:
-                let configuration = try options.resolved()
-                server.replace(limits: try LimitSettings.limits(of: configuration, descriptors: descriptors))
-                warnOfFixedSettings(configuration)
+        do throws(CommandFailure) {
+            try replace(part)
+            failures.withLock { $0[part] = nil }
+            part.counter("done").increment()
+            logger.notice("\(part) read again")
+            return true
+        } catch {
+            let reason = "\(error)"
+            let previous = failures.withLock { $0.updateValue(reason, forKey: part) }
+            if previous != reason || isRequested {
+                part.counter("kept").increment()
+                logger.error("kept the old \(part): \(reason)")
             }
+            return false
+        }
+    }
+
+    private func replace(_ part: ReloadedPart) throws(CommandFailure) {
+        switch part {
+        case .certificate:
+            server.replace(transport: try files.transport())
+            recordExpiry()
+        case .tokens: server.replace(tokens: try files.tunnelTokens())
+        case .limits:
+            let configuration = try options.resolved()
+            server.replace(limits: try LimitSettings.limits(of: configuration, descriptors: descriptors))
+            warnOfFixedSettings(configuration)
         }
     }
 

@@ -8,21 +8,8 @@ internal import Glibc
 /// and polling finds each. A changed file counts only once it is the same at two polls, so that a half-written one is
 /// not read.
 struct WatchedFiles {
-    private struct Stamp: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let size: Int
-        let modified: Time
-        /// Also changes with owner and mode, which may make a file readable.
-        let changed: Time
-    }
-
-    private struct Time: Equatable {
-        let seconds: Int
-        let nanoseconds: Int
-
-        init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
-    }
+    /// Metadata that differ between two versions of a file.
+    private typealias Stamp = [Int]
 
     private struct FileState {
         /// Stamp when it was last loaded.
@@ -75,12 +62,10 @@ struct WatchedFiles {
     private static func stamp(of path: String) -> Stamp? {
         var status = Glibc.stat()
         guard stat(path, &status) == 0 else { return nil }
-        return Stamp(
-            device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino),
-            size: Int(status.st_size),
-            modified: Time(status.st_mtim),
-            changed: Time(status.st_ctim)
-        )
+        // The time of the last status change also differs if a new owner or mode makes a file readable.
+        return [
+            Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
+            status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+        ]
     }
 }

@@ -13,19 +13,19 @@ extension CheckRun {
     /// Maximum actual pause; after a longer one, the first message is acknowledged before the second is sent.
     private static let longestPause = TimeAmount.milliseconds(10)
 
-    func roundTrip(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await sharedTunnel(by: deadline)
+    func roundTrip() async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel()
         var delays = MessageDelays(opening: openingTime)
         // A distant relay gets as many pairs as fit into half of the time; the other half is for a late answer.
         let end = NIODeadline.now() + TimeAmount(options.timeout / 2)
         do throws(ProbeError) {
             repeat {
-                delays.toPhone.append(try await pair(from: tunnel.client, to: tunnel.phone, by: deadline))
-                delays.toClient.append(try await pair(from: tunnel.phone, to: tunnel.client, by: deadline))
+                if let pair = try await pair(from: tunnel.client, to: tunnel.phone) { delays.toPhone.append(pair) }
+                if let pair = try await pair(from: tunnel.phone, to: tunnel.client) { delays.toClient.append(pair) }
             } while delays.wantsMore && .now() < end
         } catch {
             guard error == .timedOut else { throw error }
-            dropShared()
+            shared = nil
             return .skipped("not measured: nothing within \(options.timeout.words)")
         }
         return delays.outcome
@@ -34,17 +34,12 @@ extension CheckRun {
     /// Sends two messages; returns `nil` if this computer sent them too far apart.
     private func pair(
         from sender: ProbeSocket,
-        to receiver: ProbeSocket,
-        by deadline: NIODeadline
+        to receiver: ProbeSocket
     ) async throws(ProbeError) -> MessageDelays.Pair? {
         let message = Self.sample(50, seed: 2)
         await receiver.delayAcknowledgements()
-        let (first, second) = try await sender.sendTwice(
-            ProbeFrame(opcode: .binary, payload: message).bytes(),
-            ProbeFrame(opcode: .binary, payload: message).bytes(),
-            apart: Self.pause,
-            by: deadline
-        )
+        let frame = ProbeFrame(opcode: .binary, payload: message).bytes()
+        let (first, second) = try await sender.send(frame, twiceApart: Self.pause, by: deadline)
         var times: [TimeAmount] = []
         for sent in [first, second] {
             let (event, arrival) = try await receiver.nextTimedEvent(by: deadline)
@@ -53,11 +48,5 @@ extension CheckRun {
         }
         guard second - first <= Self.longestPause else { return nil }
         return MessageDelays.Pair(first: times[0], second: times[1])
-    }
-}
-
-extension [MessageDelays.Pair] {
-    fileprivate mutating func append(_ pair: MessageDelays.Pair?) {
-        if let pair { append(pair) }
     }
 }

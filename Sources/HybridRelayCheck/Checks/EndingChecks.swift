@@ -7,52 +7,42 @@ internal import NIOCore
 extension CheckRun {
     typealias End = any KeyPath<ProbeTunnel, ProbeSocket> & Sendable
 
-    func close(from: End, to: End, by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await sharedTunnel(by: deadline)
-        dropShared()
-        try await tunnel[keyPath: from].sendClose(1000, by: deadline)
+    /// Closes one end with the code 1000, which the other must receive.
+    func close(from: End, to: End) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel()
+        shared = nil
+        try await tunnel[keyPath: from].send(.close, [0x03, 0xE8], by: deadline)
         let event = try await tunnel[keyPath: to].nextEvent(by: deadline)
         return event == .close(1000) ? .ok(event.name) : .differs(event.name)
     }
 
-    func cut(
-        _ end: End,
-        reportedTo other: End,
-        within time: Duration,
-        by deadline: NIODeadline
-    ) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await tunnel(by: deadline)
+    func cut(_ end: End, reportedTo other: End, within time: Duration) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await tunnel()
         await tunnel[keyPath: end].reset()
         let start = NIODeadline.now()
         let observed: String
         do throws(ProbeError) {
-            let event = try await tunnel[keyPath: other].nextEvent(by: start + TimeAmount(time))
+            guard let event = try await tunnel[keyPath: other].eventIfAny(by: start + TimeAmount(time)) else {
+                return .differs("nothing within \(time.words)")
+            }
             guard case .close = event else { return .differs(event.name) }
             observed = event.name
         } catch {
-            switch error {
-            case .timedOut: return .differs("nothing within \(time.words)")
-            case .disconnected: observed = "the connection ended"
-            default: throw error
-            }
+            guard case .disconnected = error else { throw error }
+            observed = "the connection ended"
         }
         return .ok("\(observed) after \((NIODeadline.now() - start).milliseconds)")
     }
 
-    func textMessage(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await tunnel(by: deadline)
-        try await tunnel.phone.send(ProbeFrame(opcode: .text, payload: Array("text".utf8)).bytes(), by: deadline)
-        return try await refusal(1003, in: tunnel, by: deadline)
+    /// Sends bytes as an authenticator that must not send them.
+    func violation(_ bytes: [UInt8], closedWith code: UInt16) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await tunnel()
+        try await tunnel.phone.send(bytes, by: deadline)
+        return try await refusal(code, in: tunnel)
     }
 
-    func unmaskedFrame(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await tunnel(by: deadline)
-        try await tunnel.phone.send(ProbeFrame(opcode: .binary, payload: [1]).bytes(masked: false), by: deadline)
-        return try await refusal(1002, in: tunnel, by: deadline)
-    }
-
-    func oversizedMessage(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await tunnel(by: deadline)
+    func oversizedMessage() async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await tunnel()
         let message = [UInt8](repeating: 0x5A, count: Limits.messageBytes + 1)
         let wire = ProbeFrame(opcode: .binary, payload: message).bytes()
         // The head alone shows the length. Bytes that arrive after the relay has closed would reset the connection and
@@ -60,22 +50,15 @@ extension CheckRun {
         let headOnly = 4 << 10
         let pause = TimeAmount(options.reactionTimeout(of: .oversizedMessage) / 4)
         try await tunnel.phone.send(Array(wire[..<headOnly]), by: deadline)
-        do throws(ProbeError) {
-            let event = try await tunnel.phone.nextEvent(by: min(deadline, .now() + pause))
+        if let event = try await tunnel.phone.eventIfAny(by: min(deadline, .now() + pause)) {
             return event == .close(1009) ? .ok(event.name) : .differs(event.name)
-        } catch {
-            guard error == .timedOut else { throw error }
         }
         try await tunnel.phone.send(Array(wire[headOnly...]), by: deadline)
-        return try await refusal(1009, in: tunnel, by: deadline)
+        return try await refusal(1009, in: tunnel)
     }
 
     /// Returns the outcome for a violation: the authenticator's close code, unless the relay forwarded the data.
-    private func refusal(
-        _ code: UInt16,
-        in tunnel: ProbeTunnel,
-        by deadline: NIODeadline
-    ) async throws(ProbeError) -> CheckOutcome {
+    private func refusal(_ code: UInt16, in tunnel: ProbeTunnel) async throws(ProbeError) -> CheckOutcome {
         do throws(ProbeError) {
             let event = try await tunnel.client.nextEvent(by: deadline)
             switch event {

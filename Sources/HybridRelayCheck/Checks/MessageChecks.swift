@@ -18,19 +18,15 @@ extension CheckRun {
         return "\(event.name) instead of \(sent.count) bytes"
     }
 
-    func messages(_ sizes: [Int], by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await sharedTunnel(by: deadline)
+    func messages(_ sizes: [Int]) async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel()
         for size in sizes {
             for (name, from, to) in [
                 ("client to phone", tunnel.client, tunnel.phone), ("phone to client", tunnel.phone, tunnel.client),
             ] {
                 let message = Self.sample(size, seed: size)
-                try await from.sendMessage(message, by: deadline)
-                let event: ProbeEvent
-                do throws(ProbeError) {
-                    event = try await to.nextEvent(by: deadline)
-                } catch {
-                    guard error == .timedOut else { throw error }
+                try await from.send(.binary, message, by: deadline)
+                guard let event = try await to.eventIfAny(by: deadline) else {
                     return .differs("\(size) bytes, \(name): nothing within \(options.timeout.words)")
                 }
                 if let difference = difference(event, message) { return .differs("\(name): \(difference)") }
@@ -39,8 +35,8 @@ extension CheckRun {
         return .ok("\(sizes.map(String.init).joined(separator: ", ")) bytes")
     }
 
-    func messagesOrder(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await sharedTunnel(by: deadline)
+    func messagesOrder() async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel()
         let batch = (0..<20).map { Self.sample(10 + 97 * ($0 % 7), seed: $0) }
         let wire = batch.flatMap { ProbeFrame(opcode: .binary, payload: $0).bytes() }
         try await tunnel.client.send(wire, by: deadline)
@@ -55,13 +51,13 @@ extension CheckRun {
         return .ok("20 each way")
     }
 
-    func earlyMessages(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let phone = try await phone(by: deadline)
+    func earlyMessages() async throws(ProbeError) -> CheckOutcome {
+        let phone = try await phone()
         let batch = (0..<10).map { Self.sample(64, seed: $0) }
         do throws(ProbeError) {
-            for message in batch { try await phone.socket.sendMessage(message, by: deadline) }
+            for message in batch { try await phone.socket.send(.binary, message, by: deadline) }
             // A pong proves that the relay has read them; a relay that answers no pings gets a second instead.
-            try await phone.socket.send(ProbeFrame(opcode: .ping, payload: []).bytes(), by: deadline)
+            try await phone.socket.send(.ping, [], by: deadline)
             let event = try await phone.socket.nextEvent(by: min(deadline, .now() + .seconds(1)))
             if case .close = event { return .differs("\(event.name) to the phone before its client joined") }
         } catch {
@@ -72,32 +68,28 @@ extension CheckRun {
         }
         let tunnel: ProbeTunnel
         do throws(ProbeError) {
-            tunnel = try await join(phone, by: deadline)
+            tunnel = try await join(phone)
         } catch {
             guard case .noTunnel(let why) = error else { throw error }
             return .differs("the client could not join: \(why)")
         }
         let last = NIODeadline.now() + TimeAmount(options.reactionTimeout(of: .earlyMessages))
         for (index, message) in batch.enumerated() {
-            let event: ProbeEvent
-            do throws(ProbeError) {
-                event = try await tunnel.client.nextEvent(by: last)
-            } catch {
-                guard error == .timedOut else { throw error }
+            guard let event = try await tunnel.client.eventIfAny(by: last) else {
                 return .differs("\(index) of \(batch.count) arrived")
             }
             if let difference = difference(event, message) { return .differs("message \(index + 1): \(difference)") }
         }
-        share(tunnel)
+        shared = tunnel
         return .ok("\(batch.count) arrived")
     }
 
-    func ping(by deadline: NIODeadline) async throws(ProbeError) -> CheckOutcome {
-        let tunnel = try await sharedTunnel(by: deadline)
+    func ping() async throws(ProbeError) -> CheckOutcome {
+        let tunnel = try await sharedTunnel()
         let payload = Self.sample(20, seed: 1)
         let last = NIODeadline.now() + TimeAmount(options.reactionTimeout(of: .ping))
         for (name, end) in [("phone", tunnel.phone), ("client", tunnel.client)] {
-            try await end.send(ProbeFrame(opcode: .ping, payload: payload).bytes(), by: deadline)
+            try await end.send(.ping, payload, by: deadline)
             let event = try await end.nextEvent(by: last)
             guard event == .pong(payload) else { return .differs("\(event.name) to the \(name)") }
         }

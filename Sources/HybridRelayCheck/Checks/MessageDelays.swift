@@ -29,8 +29,6 @@ struct MessageDelays {
     var toPhone: [Pair] = []
     var toClient: [Pair] = []
 
-    init(opening: TimeAmount?) { self.opening = opening }
-
     private enum Finding {
         case fine
         case differs(String)

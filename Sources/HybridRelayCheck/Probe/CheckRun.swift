@@ -19,18 +19,23 @@ final class CheckRun {
 
     let relay: RelayAddress
     let options: CheckOptions
-    private let strict: NIOSSLContext?
-    private let lenient: NIOSSLContext?
+    /// The deadline of the current check.
+    var deadline = NIODeadline.now()
+    /// TLS that requires a valid certificate.
+    let strict: NIOSSLContext?
+    /// TLS that accepts any certificate; no secret is sent over it.
+    let lenient: NIOSSLContext?
     private var target: ProbeSocket.Target
     private let proxyTunnel: ProbeSocket.ProxyTunnel?
     private var open: [ProbeSocket] = []
-    private var shared: ProbeTunnel?
+    /// A tunnel that the next check can use; `nil` once it has ended or may have messages under way.
+    var shared: ProbeTunnel?
     private var setbacks = 0
     /// Set by a check if no further check can be made.
     var abortReason: String?
     /// Responses that several checks inspect.
-    var opening: Result<Opening, ProbeError>?
-    var malformedStatuses: Result<[Int], ProbeError>?
+    var opening: Result<ProbeExchange, ProbeError>?
+    var malformedStatuses: Result<[(name: String, status: Int)], ProbeError>?
 
     /// Number of tunnels in a row that could not be opened; beyond the limit, no check tries again.
     fileprivate var failedTunnels = 0
@@ -74,8 +79,8 @@ final class CheckRun {
     }
 
     /// Finds the address of the relay, or of the proxy, that all later connections go to.
-    func resolve(by deadline: NIODeadline) async throws(ProbeError) -> String {
-        let address = await (try connect(tls: nil, by: deadline)).remoteAddress()
+    func resolve() async throws(ProbeError) -> String {
+        let address = try await connect(tls: nil).recorded(\.remoteAddress)
         await closeUnshared()
         guard let address, let host = address.ipAddress else { throw .unreachable("the connection ended at once") }
         target = .address(address)
@@ -83,12 +88,18 @@ final class CheckRun {
         return HostPort(host: host, port: address.port ?? 0).description
     }
 
-    private func connect(tls: NIOSSLContext?, by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
+    /// Opens a connection with TLS if there is a context.
+    func connect(tls: NIOSSLContext?) async throws(ProbeError) -> ProbeSocket {
         guard connections < Self.connectionLimit else { throw .outOfConnections }
         connections += 1
         do throws(ProbeError) {
-            let tls = tls.map { ProbeSocket.TLS(context: $0, host: relay.host) }
-            let socket = try await ProbeSocket.connect(to: target, through: proxyTunnel, tls: tls, by: deadline)
+            let socket = try await ProbeSocket.connect(
+                to: target,
+                through: proxyTunnel,
+                tls: tls,
+                host: relay.host,
+                by: deadline
+            )
             open.append(socket)
             return socket
         } catch {
@@ -97,30 +108,17 @@ final class CheckRun {
         }
     }
 
-    /// Opens a connection that requires a valid certificate.
-    func connectStrictly(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
-        try await connect(tls: strict, by: deadline)
-    }
-
-    /// Opens a connection that accepts any certificate; no secret is sent over it.
-    func connectLeniently(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
-        try await connect(tls: lenient, by: deadline)
-    }
-
     /// Opens a connection for a check.
     ///
     /// Only one check judges the certificate. The others are also made with a wrong certificate, unless there is a
     /// token to protect.
-    func connect(by deadline: NIODeadline) async throws(ProbeError) -> ProbeSocket {
-        try await connect(tls: options.token == nil ? lenient : strict, by: deadline)
+    func connect() async throws(ProbeError) -> ProbeSocket {
+        try await connect(tls: options.token == nil ? lenient : strict)
     }
 
     /// Sends a request over a new connection and reads the head of the response.
-    func exchange(
-        _ request: ProbeRequest,
-        by deadline: NIODeadline
-    ) async throws(ProbeError) -> (socket: ProbeSocket, response: ProbeResponse) {
-        let socket = try await connect(by: deadline)
+    func exchange(_ request: ProbeRequest) async throws(ProbeError) -> ProbeExchange {
+        let socket = try await connect()
         var bytes = request.bytes(host: relay.authority, token: options.token)
         defer { SecretBytes.wipe(&bytes) }
         let sent = try await socket.send(bytes, by: deadline)
@@ -131,15 +129,12 @@ final class CheckRun {
         }
         setbacks = 0
         if response.status == 101 { openingTime = min(openingTime ?? .hours(1), max(arrival - sent, .zero)) }
-        return (socket, response)
+        return ProbeExchange(request: request, socket: socket, response: response)
     }
 
     /// Sends a request; a status of 401 for a new tunnel means that the right token is missing.
-    func ask(
-        _ request: ProbeRequest,
-        by deadline: NIODeadline
-    ) async throws(ProbeError) -> (socket: ProbeSocket, response: ProbeResponse) {
-        let answer = try await exchange(request, by: deadline)
+    func ask(_ request: ProbeRequest) async throws(ProbeError) -> ProbeExchange {
+        let answer = try await exchange(request)
         if request.carriesToken, answer.response.status == 401 {
             requiresToken = true
             throw .needsToken(hasSentOne: options.token != nil)
@@ -154,25 +149,20 @@ final class CheckRun {
 
     /// Closes the connections that a check has left open, except the shared tunnel.
     func closeUnshared() async {
-        let kept = shared
-        let all = open
-        open = []
-        for socket in all {
-            if let kept, socket.isSame(as: kept.phone) || socket.isSame(as: kept.client) {
-                open.append(socket)
-            } else {
-                await socket.close()
-            }
-        }
+        let kept = shared.map { [$0.phone, $0.client] } ?? []
+        let unshared = open.filter { !kept.contains($0) }
+        open = kept
+        for socket in unshared { await socket.close() }
     }
 }
 
 @available(*, unavailable)
 extension CheckRun: Sendable {}
 
-/// A request for `/cable/new` and its response.
-struct Opening: Sendable {
+/// A request, the head of its response, and the connection.
+struct ProbeExchange: Sendable {
     let request: ProbeRequest
+    let socket: ProbeSocket
     let response: ProbeResponse
 }
 
@@ -181,14 +171,17 @@ struct ProbeAuthenticator: Sendable {
     let socket: ProbeSocket
     let routing: RoutingID
     let tunnel: TunnelID
+
+    /// The path for its client.
+    var path: TunnelPath { .connect(routing, tunnel) }
 }
 
 /// Both ends of a tunnel.
 struct ProbeTunnel: Sendable {
     let phone: ProbeSocket
     let client: ProbeSocket
-    let routing: RoutingID
-    let tunnel: TunnelID
+    /// The path with which the client joined.
+    let path: TunnelPath
 }
 
 extension CheckRun {
@@ -200,58 +193,57 @@ extension CheckRun {
         return tunnel
     }
 
-    /// Opens a tunnel as an authenticator.
-    func phone(by deadline: NIODeadline) async throws(ProbeError) -> ProbeAuthenticator {
-        try await phone(tunnel: try freshTunnel(), by: deadline)
+    /// Returns a request for `/cable/new` with a random tunnel ID and the deviations of a check.
+    func newRequest(_ deviate: (inout ProbeRequest) -> Void = { _ in }) throws(ProbeError) -> ProbeRequest {
+        var request = ProbeRequest(TunnelPath.new(try freshTunnel()).text)
+        deviate(&request)
+        return request
     }
 
-    /// Opens a tunnel with a given ID as an authenticator.
-    func phone(tunnel: TunnelID, by deadline: NIODeadline) async throws(ProbeError) -> ProbeAuthenticator {
+    /// Opens a tunnel as an authenticator.
+    func phone() async throws(ProbeError) -> ProbeAuthenticator {
         do throws(ProbeError) {
-            let (socket, response) = try await ask(ProbeRequest(TunnelPath.new(tunnel).text), by: deadline)
-            guard response.status == 101 else { throw .noTunnel("/cable/new was answered \(response.summary)") }
-            guard let text = response.values(of: TunnelPath.routingIDHeader).first, let routing = RoutingID(hex: text)
-            else { throw .noTunnel("/cable/new gave no routing ID") }
-            return ProbeAuthenticator(socket: socket, routing: routing, tunnel: tunnel)
+            let tunnel = try freshTunnel()
+            let made = try await ask(ProbeRequest(TunnelPath.new(tunnel).text))
+            guard made.response.status == 101 else {
+                throw .noTunnel("/cable/new was answered \(made.response.summary)")
+            }
+            guard let routing = made.response.routingID else { throw .noTunnel("/cable/new gave no routing ID") }
+            return ProbeAuthenticator(socket: made.socket, routing: routing, tunnel: tunnel)
         } catch {
             throw error.asPremise(after: options.timeout)
         }
     }
 
     /// Opens a tunnel with both ends.
-    func tunnel(by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
+    func tunnel() async throws(ProbeError) -> ProbeTunnel {
         guard failedTunnels < Self.failedTunnelLimit else {
             throw .noTunnel("\(failedTunnels) in a row could not be opened")
         }
         failedTunnels += 1
-        let tunnel = try await join(try await phone(by: deadline), by: deadline)
+        let tunnel = try await join(try await phone())
         failedTunnels = 0
         return tunnel
     }
 
     /// Joins a tunnel as a client.
-    func join(_ phone: ProbeAuthenticator, by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
+    func join(_ phone: ProbeAuthenticator) async throws(ProbeError) -> ProbeTunnel {
         do throws(ProbeError) {
-            let path = TunnelPath.connect(phone.routing, phone.tunnel)
-            let (socket, response) = try await ask(ProbeRequest(path.text), by: deadline)
-            guard response.status == 101 else { throw .noTunnel("/cable/connect was answered \(response.summary)") }
-            return ProbeTunnel(phone: phone.socket, client: socket, routing: phone.routing, tunnel: phone.tunnel)
+            let joined = try await ask(ProbeRequest(phone.path.text))
+            guard joined.response.status == 101 else {
+                throw .noTunnel("/cable/connect was answered \(joined.response.summary)")
+            }
+            return ProbeTunnel(phone: phone.socket, client: joined.socket, path: phone.path)
         } catch {
             throw error.asPremise(after: options.timeout)
         }
     }
 
     /// Returns the tunnel that the previous check left usable, or a new one, which the next check can use.
-    func sharedTunnel(by deadline: NIODeadline) async throws(ProbeError) -> ProbeTunnel {
+    func sharedTunnel() async throws(ProbeError) -> ProbeTunnel {
         if let shared { return shared }
-        let tunnel = try await tunnel(by: deadline)
+        let tunnel = try await tunnel()
         shared = tunnel
         return tunnel
     }
-
-    /// Makes a tunnel available to the next check.
-    func share(_ tunnel: ProbeTunnel) { shared = tunnel }
-
-    /// Gives up the shared tunnel, which has ended or may have messages under way.
-    func dropShared() { shared = nil }
 }

@@ -90,20 +90,24 @@ enum ProbeEvent: Hashable, Sendable {
 }
 
 extension ProbeSocket {
-    /// Sends a binary message in one frame.
-    func sendMessage(_ payload: [UInt8], by deadline: NIODeadline) async throws(ProbeError) {
-        try await send(ProbeFrame(opcode: .binary, payload: payload).bytes(), by: deadline)
-    }
-
-    /// Sends a close frame with a code.
-    func sendClose(_ code: UInt16, by deadline: NIODeadline) async throws(ProbeError) {
-        let payload = [UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]
-        try await send(ProbeFrame(opcode: .close, payload: payload).bytes(), by: deadline)
+    /// Sends a final frame with a mask.
+    func send(_ opcode: ProbeFrame.Opcode, _ payload: [UInt8], by deadline: NIODeadline) async throws(ProbeError) {
+        try await send(ProbeFrame(opcode: opcode, payload: payload).bytes(), by: deadline)
     }
 
     /// Waits for the next event; reassembles fragments and answers the relay's pings.
     func nextEvent(by deadline: NIODeadline) async throws(ProbeError) -> ProbeEvent {
         try await nextTimedEvent(by: deadline).event
+    }
+
+    /// Waits for the next event; returns `nil` if the deadline passes first.
+    func eventIfAny(by deadline: NIODeadline) async throws(ProbeError) -> ProbeEvent? {
+        do throws(ProbeError) {
+            return try await nextEvent(by: deadline)
+        } catch {
+            guard error == .timedOut else { throw error }
+            return nil
+        }
     }
 
     /// Waits for the next event; also returns the arrival time of its last byte.
@@ -117,7 +121,7 @@ extension ProbeSocket {
             guard .now() < deadline else { throw .timedOut }
             let (frame, arrival) = try await nextTimed(by: deadline, ProbeFrame.take(from:))
             switch frame.opcode {
-            case .ping: try await send(ProbeFrame(opcode: .pong, payload: frame.payload).bytes(), by: deadline)
+            case .ping: try await send(.pong, frame.payload, by: deadline)
             case .pong: if kind == nil { return (.pong(frame.payload), arrival) }
             case .close:
                 guard frame.payload.count >= 2 else { return (.close(nil), arrival) }

@@ -11,17 +11,13 @@ final class ProbeInbox {
     /// Number of recent reads whose time is recorded.
     private static let rememberedReads = 64
 
-    private struct Request {
-        let attempt: () -> Bool
-        let fail: (ProbeError) -> Void
-        let timer: Scheduled<Void>
-    }
-
     private var collected = ByteBuffer()
     private var received = 0
     private var reads: [(end: Int, time: NIODeadline)] = []
-    private var ending: ProbeError?
-    private var request: Request?
+    /// Tries to complete the pending request, if there is one.
+    private var attempt: (() -> Void)?
+    /// The reason of the connection's end, once it has ended.
+    private(set) var ending: ProbeError?
     /// The peer's address, kept because a closed channel has none.
     private(set) var remoteAddress: SocketAddress?
     /// The negotiated TLS version, kept because a closed channel has none.
@@ -36,23 +32,24 @@ final class ProbeInbox {
         _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
     ) -> EventLoopFuture<(value: Value, arrival: NIODeadline)> {
         let promise = eventLoop.makePromise(of: (value: Value, arrival: NIODeadline).self)
-        let attempt = { [self] () -> Bool in
+        let inbox = NIOLoopBound(self, eventLoop: eventLoop)
+        let timer = eventLoop.scheduleTask(deadline: deadline) { promise.fail(ProbeError.timedOut) }
+        promise.futureResult.whenComplete { _ in
+            timer.cancel()
+            inbox.value.attempt = nil
+        }
+        attempt = { [self] in
             do throws(ProbeError) {
-                guard let value = try parse(&collected) else { return false }
-                promise.succeed((value, arrivalOfLastParsed))
+                if let value = try parse(&collected) {
+                    promise.succeed((value, arrivalOfLastParsed))
+                } else if let ending {
+                    throw ending
+                }
             } catch {
                 promise.fail(error)
             }
-            return true
         }
-        if attempt() { return promise.futureResult }
-        if let ending {
-            promise.fail(ending)
-            return promise.futureResult
-        }
-        let inbox = NIOLoopBound(self, eventLoop: eventLoop)
-        let timer = eventLoop.scheduleTask(deadline: deadline) { inbox.value.expire() }
-        request = Request(attempt: attempt, fail: { promise.fail($0) }, timer: timer)
+        attempt?()
         return promise.futureResult
     }
 
@@ -71,20 +68,10 @@ final class ProbeInbox {
         certificateValidity = (certificate.notValidBefore, certificate.notValidAfter)
     }
 
-    private func expire() {
-        request?.fail(.timedOut)
-        request = nil
-    }
-
     private func end(_ error: ProbeError) {
-        if ending == nil { ending = error }
-        request?.timer.cancel()
-        request?.fail(ending ?? error)
-        request = nil
+        ending = ending ?? error
+        attempt?()
     }
-
-    /// Reason of the connection's end, once it has ended.
-    var endReason: ProbeError? { ending }
 }
 
 @available(*, unavailable)
@@ -106,10 +93,7 @@ extension ProbeInbox: ChannelInboundHandler {
         if reads.count == Self.rememberedReads { reads.removeFirst() }
         reads.append((received, .now()))
         collected.writeBuffer(&bytes)
-        if let request, request.attempt() {
-            request.timer.cancel()
-            self.request = nil
-        }
+        attempt?()
         if received > Self.limit {
             end(.malformed("the relay sent more than \(Self.limit >> 20) MiB over one connection"))
             context.close(promise: nil)

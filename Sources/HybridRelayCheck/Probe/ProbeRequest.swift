@@ -72,6 +72,9 @@ struct ProbeResponse: Sendable {
         fields.filter { $0.name == name.lowercased() }.map(\.value)
     }
 
+    /// The routing ID, if there is a valid one.
+    var routingID: RoutingID? { values(of: TunnelPath.routingIDHeader).first.flatMap { RoutingID(hex: $0) } }
+
     /// Returns true if a comma-separated field has an item, in either case.
     func list(_ name: String, contains item: String) -> Bool {
         values(of: name).flatMap { $0.split(separator: ",") }.contains { $0.trimmed.lowercased() == item }

@@ -12,12 +12,6 @@ struct ProbeSocket: Sendable {
     private let channel: any Channel
     private let inbox: NIOLoopBound<ProbeInbox>
 
-    /// TLS parameters for a host.
-    struct TLS: Sendable {
-        let context: NIOSSLContext
-        let host: String
-    }
-
     /// Target of a connection.
     enum Target: Sendable {
         case name(host: String, port: Int)
@@ -31,45 +25,48 @@ struct ProbeSocket: Sendable {
         let port: Int
     }
 
-    private struct Started: Sendable {
-        let socket: ProbeSocket
-        /// Completes when the proxy has opened the tunnel; `nil` without a proxy.
-        let opened: EventLoopFuture<Void>?
-    }
-
     /// Connects; returns once TCP is connected and a proxy has opened the tunnel, while TLS goes on.
+    ///
+    /// - Parameters:
+    ///   - target: The relay, or the proxy.
+    ///   - proxyTunnel: The proxy's tunnel, if there is a proxy.
+    ///   - tls: The context for connections with TLS.
+    ///   - host: The relay's name for SNI and the certificate check; an address is checked without being sent.
+    ///   - deadline: The deadline for all of it.
     static func connect(
         to target: Target,
         through proxyTunnel: ProxyTunnel?,
-        tls: TLS?,
+        tls: NIOSSLContext?,
+        host: String,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> Self {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(max(deadline - .now(), .milliseconds(1)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        let configure: @Sendable (any Channel) -> EventLoopFuture<Started> = { channel in
+        // The second future completes when the proxy has opened the tunnel.
+        let configure: @Sendable (any Channel) -> EventLoopFuture<(Self, EventLoopFuture<Void>?)> = { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 let opened = try proxyTunnel.map { try open($0, on: channel, by: deadline) }
                 if let tls {
-                    try pipeline.addHandler(NIOSSLClientHandler(context: tls.context, serverHostname: tls.serverName))
+                    let name = IPAddress(host) == nil ? host : nil
+                    try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
                 }
                 let inbox = ProbeInbox()
                 try pipeline.addHandler(inbox)
-                let socket = ProbeSocket(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop))
-                return Started(socket: socket, opened: opened)
+                return (Self(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop)), opened)
             }
         }
         do {
-            let started =
+            let (socket, opened) =
                 switch target {
                 case .name(let host, let port):
                     try await bootstrap.connect(host: host, port: port, channelInitializer: configure)
                 case .address(let address):
                     try await bootstrap.connect(to: address, channelInitializer: configure)
                 }
-            try await started.opened?.get()
-            return started.socket
+            try await opened?.get()
+            return socket
         } catch {
             throw .unreachable(proxyTunnel.map { ProbeError.words(error, of: $0.proxy) } ?? ProbeError.words(error))
         }
@@ -85,29 +82,16 @@ struct ProbeSocket: Sendable {
         let handler = proxyTunnel.proxy.connectHandler(to: proxyTunnel.host, port: proxyTunnel.port) {
             promise.completeWith($0.mapError { $0 })
         }
-        let timer = channel.eventLoop.scheduleTask(deadline: deadline) {
-            promise.fail(ProbeError.timedOut)
-            channel.close(promise: nil)
-        }
-        promise.futureResult.whenComplete { _ in timer.cancel() }
         channel.closeFuture.whenComplete { _ in promise.fail(ChannelError.eof) }
         try channel.pipeline.syncOperations.addHandler(handler)
-        return promise.futureResult
+        let opened = promise.futureResult.limited(by: deadline)
+        opened.whenFailure { _ in channel.close(promise: nil) }
+        return opened
     }
 
-    /// Returns the peer's address, even after the connection has ended.
-    func remoteAddress() async -> SocketAddress? {
-        try? await channel.eventLoop.submit { [inbox] in inbox.value.remoteAddress }.get()
-    }
-
-    /// Returns the negotiated TLS version once data has been sent, even after the connection has ended.
-    func tlsVersion() async -> TLSVersion? {
-        try? await channel.eventLoop.submit { [inbox] in inbox.value.tlsVersion }.get()
-    }
-
-    /// Returns the validity of the relay's certificate in seconds since 1970, under the same conditions.
-    func certificateValidity() async -> (start: Int, end: Int)? {
-        try? await channel.eventLoop.submit { [inbox] in inbox.value.certificateValidity }.get()
+    /// Returns a fact about the connection, even after its end; those of TLS once data has been sent.
+    func recorded<Value: Sendable>(_ fact: any KeyPath<ProbeInbox, Value?> & Sendable) async -> Value? {
+        try? await channel.eventLoop.submit { [inbox] in inbox.value[keyPath: fact] }.get()
     }
 
     /// Makes the system delay acknowledgments by 40 ms unless there is data to send, as it does in the middle of a
@@ -122,22 +106,21 @@ struct ProbeSocket: Sendable {
         try await sent(write(bytes), by: deadline)
     }
 
-    /// Sends twice, with a pause, and returns the times when the two began.
+    /// Sends the bytes twice, with a pause, and returns the times when the two began.
     ///
     /// Both run on the connection's event loop, because the calling task may be resumed late.
-    func sendTwice(
-        _ first: [UInt8],
-        _ second: [UInt8],
-        apart pause: TimeAmount,
+    func send(
+        _ bytes: [UInt8],
+        twiceApart pause: TimeAmount,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (first: NIODeadline, second: NIODeadline) {
         let eventLoop = channel.eventLoop
         let both = eventLoop.flatSubmit { () -> EventLoopFuture<(first: NIODeadline, second: NIODeadline)> in
             let start = NIODeadline.now()
-            return write(first).flatMap { _ in
+            return write(bytes).flatMap { _ in
                 eventLoop.flatScheduleTask(in: pause) {
                     let secondStart = NIODeadline.now()
-                    return write(second).map { _ in (start, secondStart) }
+                    return write(bytes).map { _ in (start, secondStart) }
                 }.futureResult
             }
         }
@@ -157,27 +140,12 @@ struct ProbeSocket: Sendable {
         _ written: EventLoopFuture<Value>,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> Value {
-        let promise = channel.eventLoop.makePromise(of: Value.self)
-        let timer = channel.eventLoop.scheduleTask(deadline: deadline) { promise.fail(ProbeError.timedOut) }
-        written.cascade(to: promise)
         do {
-            let value = try await promise.futureResult.get()
-            timer.cancel()
-            return value
+            return try await written.limited(by: deadline).get()
         } catch {
-            timer.cancel()
             // The reason of the connection's end is more precise than the error of a late write.
-            let why = try? await channel.eventLoop.submit { [inbox] in inbox.value.endReason }.get()
-            throw why ?? ProbeError(error)
+            throw await recorded(\.ending) ?? ProbeError(error)
         }
-    }
-
-    /// Waits until `parse` returns a value for the bytes received.
-    func next<Value: Sendable>(
-        by deadline: NIODeadline,
-        _ parse: @escaping @Sendable (inout ByteBuffer) throws(ProbeError) -> Value?
-    ) async throws(ProbeError) -> Value {
-        try await nextTimed(by: deadline, parse).value
     }
 
     /// Waits until `parse` returns a value, and returns it with the arrival time of its last byte.
@@ -197,13 +165,7 @@ struct ProbeSocket: Sendable {
 
     /// Closes the connection in order; waits at most 300 ms for the relay to close its end of TLS.
     func close() async {
-        let promise = channel.eventLoop.makePromise(of: Void.self)
-        let timer = channel.eventLoop.scheduleTask(in: .milliseconds(300)) { promise.succeed() }
-        channel.close().whenComplete { _ in
-            timer.cancel()
-            promise.succeed()
-        }
-        try? await promise.futureResult.get()
+        try? await channel.close().limited(by: .now() + .milliseconds(300)).get()
     }
 
     /// Resets the TCP connection, without a close frame or a TLS alert.
@@ -226,12 +188,18 @@ struct ProbeSocket: Sendable {
     }
 }
 
-extension ProbeSocket.TLS {
-    /// The name for SNI and the certificate check; an address is checked without being sent.
-    fileprivate var serverName: String? { IPAddress(host) == nil ? host : nil }
+extension ProbeSocket: Equatable {
+    /// Returns true if both values are the same connection.
+    static func == (left: Self, right: Self) -> Bool { left.channel === right.channel }
 }
 
-extension ProbeSocket {
-    /// Returns true if both values are the same connection.
-    func isSame(as other: ProbeSocket) -> Bool { channel === other.channel }
+extension EventLoopFuture where Value: Sendable {
+    /// Returns a future that fails with ``ProbeError/timedOut`` if this one has not completed by the deadline.
+    fileprivate func limited(by deadline: NIODeadline) -> EventLoopFuture<Value> {
+        let promise = eventLoop.makePromise(of: Value.self)
+        let timer = eventLoop.scheduleTask(deadline: deadline) { promise.fail(ProbeError.timedOut) }
+        cascade(to: promise)
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        return promise.futureResult
+    }
 }

@@ -86,21 +86,18 @@ struct AdminResponder: Sendable {
         guard method == .GET || method == .HEAD else {
             return Response(status: .methodNotAllowed, body: "GET is required\n")
         }
-        switch path {
-        case "/metrics":
+        if path == "/metrics" {
             return Response(status: .ok, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics())
-        case "/healthz":
-            let health = health()
-            return Response(status: health == .broken ? .serviceUnavailable : .ok, body: "\(health.rawValue)\n")
-        default:
-            let health = health()
-            let status: HTTPResponseStatus =
-                switch health {
-                case .ready: .ok
-                case .draining: .notFound
-                case .starting, .broken, .stopped: .serviceUnavailable
-                }
-            return Response(status: status, body: "\(health.rawValue)\n")
         }
+        let health = health()
+        let status: HTTPResponseStatus =
+            switch health {
+            case .broken: .serviceUnavailable
+            case _ where path == "/healthz": .ok
+            case .ready: .ok
+            case .draining: .notFound
+            case .starting, .stopped: .serviceUnavailable
+            }
+        return Response(status: status, body: "\(health.rawValue)\n")
     }
 }

@@ -7,12 +7,7 @@ public import NIOCore
 ///
 /// `unix` stands for all unix sockets. An IPv4-mapped IPv6 address counts as IPv4: `192.0.2.0/24` contains
 /// `::ffff:192.0.2.1`, and no IPv6 block contains an IPv4 address, not even `::/0`.
-public struct AddressBlock: Hashable, Sendable {
-    private enum Content: Hashable, Sendable {
-        case network(IPAddress, prefix: Int)
-        case unix
-    }
-
+public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
     /// Reason why a text is not a block of addresses.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// One line with the cause and the correct notation.
@@ -41,14 +36,16 @@ public struct AddressBlock: Hashable, Sendable {
         }
     }
 
-    private let content: Content
+    /// First address; `nil` for unix sockets.
+    private let network: IPAddress?
+    private let prefix: Int
 
     /// Reads a block.
     ///
     /// An address without a slash is a block of one address.
     public init(parsing text: String) throws(ParseError) {
         guard text != "unix" else {
-            content = .unix
+            (network, prefix) = (nil, 0)
             return
         }
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -56,7 +53,7 @@ public struct AddressBlock: Hashable, Sendable {
         let width = address.bytes.count * 8
         var prefix = width
         if parts.count == 2 {
-            guard let number = Self.prefix(parts[1]), number <= width else {
+            guard let number = Int(digits: parts[1], maximum: width) else {
                 throw .malformedPrefix(text, maximum: width)
             }
             prefix = number
@@ -67,32 +64,15 @@ public struct AddressBlock: Hashable, Sendable {
         guard network == address else {
             throw .bitsAfterPrefix(text, block: "\(network)/\(prefix)", address: "\(address)")
         }
-        content = .network(network, prefix: prefix)
-    }
-
-    /// Returns a number of at most three digits without leading zeros.
-    private static func prefix(_ digits: Substring.UTF8View) -> Int? {
-        guard (1...3).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0"),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        (self.network, self.prefix) = (network, prefix)
     }
 
     /// Returns true if the block contains the address of a socket.
     public func contains(_ address: SocketAddress) -> Bool {
-        switch content {
-        case .network(let network, let prefix): address.unmappedIP?.hasPrefix(network, bits: prefix) ?? false
-        case .unix: address.protocol == .unix
-        }
+        guard let network else { return address.protocol == .unix }
+        return address.unmappedIP?.hasPrefix(network, bits: prefix) ?? false
     }
-}
 
-extension AddressBlock: CustomStringConvertible {
     /// The block in a notation that can be parsed, always with its prefix.
-    public var description: String {
-        switch content {
-        case .network(let network, let prefix): "\(network)/\(prefix)"
-        case .unix: "unix"
-        }
-    }
+    public var description: String { network.map { "\($0)/\(prefix)" } ?? "unix" }
 }

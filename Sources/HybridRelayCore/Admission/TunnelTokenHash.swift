@@ -28,51 +28,26 @@ public struct TunnelTokenHash: Hashable, Sendable, SecretMaterial {
         }
         return words
     }
-}
-
-/// Contents of a request's `Authorization` header fields.
-enum BearerCredentials: Hashable, Sendable {
-    /// No field, or credentials of another scheme.
-    case absent
-    /// A token.
-    case token(TunnelTokenHash)
-    /// The scheme is right, but no well-formed token follows.
-    case malformed
-    /// More than one field, so the valid one is ambiguous.
-    case repeated
 
     /// Reads the values of all `Authorization` fields (RFC 6750 §2.1).
     ///
-    /// The scheme is not case-sensitive.
-    init(fields: [ArraySlice<UInt8>]) {
-        guard let field = fields.first else {
-            self = .absent
-            return
-        }
+    /// The scheme is not case-sensitive. With more than one field, the valid one is ambiguous.
+    ///
+    /// - Returns: The token, or `nil` without a field or with credentials of another scheme.
+    static func bearerToken(in fields: [ArraySlice<UInt8>]) -> Result<TunnelTokenHash?, UpgradeRefusal> {
+        guard let field = fields.first else { return .success(nil) }
+        guard fields.count == 1 else { return .failure(.duplicateField) }
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }
-        if fields.count > 1 {
-            self = .repeated
-        } else if !scheme.equalsIgnoringCase("bearer") {
-            self = .absent
-        } else if field.count <= TunnelTokenHash.maximumFieldLength,
-            let token = TunnelTokenHash(hashing: field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
-        {
-            self = .token(token)
-        } else {
-            self = .malformed
+        guard scheme.equalsIgnoringCase("bearer") else { return .success(nil) }
+        let token = field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") }
+        guard field.count <= maximumFieldLength, let hash = TunnelTokenHash(hashing: token) else {
+            return .failure(.tokenWrong)
         }
+        return .success(hash)
     }
 }
 
 extension UInt8 {
     /// True for a character of `b64token` other than the padding.
-    fileprivate var isInTokens: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-            true
-        default: false
-        }
-    }
+    fileprivate var isInTokens: Bool { isLetter || isDigit || "-._~+/".utf8.contains(self) }
 }

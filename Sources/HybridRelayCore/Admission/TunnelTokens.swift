@@ -30,15 +30,15 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
 
     /// Reads a token file.
     public init(parsing file: [UInt8]) throws(ParseError) {
-        guard file.count <= Self.maximumFileLength else { throw ParseError(.fileTooLong, line: nil) }
+        guard file.count <= Self.maximumFileLength else { throw ParseError(reason: .fileTooLong, line: nil) }
         var knownNames: Set<String> = []
         var knownDigests: Set<SIMD4<UInt64>> = []
         let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (number, line) in zip(1..., lines) {
             guard let (name, digest) = try Self.entry(line, number: number) else { continue }
-            guard knownNames.insert(name).inserted else { throw ParseError(.repeatedName, line: number) }
-            guard knownDigests.insert(digest).inserted else { throw ParseError(.repeatedHash, line: number) }
-            guard names.count < Self.maximumCount else { throw ParseError(.tooMany, line: number) }
+            guard knownNames.insert(name).inserted else { throw ParseError(reason: .repeatedName, line: number) }
+            guard knownDigests.insert(digest).inserted else { throw ParseError(reason: .repeatedHash, line: number) }
+            guard names.count < Self.maximumCount else { throw ParseError(reason: .tooMany, line: number) }
             names.append(name)
             digests.append(digest)
         }
@@ -50,11 +50,13 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
         number: Int
     ) throws(ParseError) -> (name: String, digest: SIMD4<UInt64>)? {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-        let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let words = line.split(whereSeparator: \.isBlank)
         guard let first = words.first, first.first != UInt8(ascii: "#") else { return nil }
-        guard words.count == 2 else { throw ParseError(.malformedLine, line: number) }
-        guard let name = Self.name(first) else { throw ParseError(.malformedName, line: number) }
-        guard let digest = Hex.decode(words[1], length: 32) else { throw ParseError(.malformedHash, line: number) }
+        guard words.count == 2 else { throw ParseError(reason: .malformedLine, line: number) }
+        guard let name = Self.name(first) else { throw ParseError(reason: .malformedName, line: number) }
+        guard let digest = Hex.decode(words[1], length: 32) else {
+            throw ParseError(reason: .malformedHash, line: number)
+        }
         return (name, TunnelTokenHash.words(digest))
     }
 
@@ -90,74 +92,41 @@ extension TunnelTokens {
         /// Line number from 1; `nil` if the error concerns the whole file.
         public let line: Int?
 
-        init(_ reason: Reason, line: Int?) {
-            self.reason = reason
-            self.line = line
-        }
-
         /// One line with place and reason.
         public var description: String { (line.map { "line \($0): " } ?? "") + reason.description }
-    }
-}
 
-extension TunnelTokens.ParseError {
-    /// Rule for token files.
-    public struct Reason: Hashable, Sendable, CustomStringConvertible {
-        /// The rule, in words.
-        public let description: String
+        /// Rule for token files.
+        public struct Reason: Hashable, Sendable, CustomStringConvertible {
+            /// The rule, in words.
+            public let description: String
 
-        private init(_ description: String) { self.description = description }
+            private init(_ description: String) { self.description = description }
 
-        /// The file is longer than ``TunnelTokens/maximumFileLength``.
-        public static let fileTooLong = Reason("the file is longer than \(TunnelTokens.maximumFileLength) bytes")
-        /// There are more tokens than ``TunnelTokens/maximumCount``.
-        public static let tooMany = Reason("there are more than \(TunnelTokens.maximumCount) tokens")
-        /// A line does not have two words.
-        public static let malformedLine = Reason("a line must have a name and a SHA-256, and nothing else")
-        /// A name is too long or has other characters than those allowed.
-        public static let malformedName = Reason(TunnelTokens.nameRule)
-        /// The second word is not 64 hexadecimal digits.
-        public static let malformedHash = Reason(
-            "after the name, a SHA-256 of 64 hexadecimal digits is expected, not the token itself"
-        )
-        /// The name was used before.
-        public static let repeatedName = Reason("this name was used before")
-        /// The hash was used before, so that the token would have two names.
-        public static let repeatedHash = Reason("this SHA-256 was used before, under another name")
+            /// The file is longer than ``TunnelTokens/maximumFileLength``.
+            public static let fileTooLong = Reason("the file is longer than \(TunnelTokens.maximumFileLength) bytes")
+            /// There are more tokens than ``TunnelTokens/maximumCount``.
+            public static let tooMany = Reason("there are more than \(TunnelTokens.maximumCount) tokens")
+            /// A line does not have two words.
+            public static let malformedLine = Reason("a line must have a name and a SHA-256, and nothing else")
+            /// A name is too long or has other characters than those allowed.
+            public static let malformedName = Reason(TunnelTokens.nameRule)
+            /// The second word is not 64 hexadecimal digits.
+            public static let malformedHash = Reason(
+                "after the name, a SHA-256 of 64 hexadecimal digits is expected, not the token itself"
+            )
+            /// The name was used before.
+            public static let repeatedName = Reason("this name was used before")
+            /// The hash was used before, so that the token would have two names.
+            public static let repeatedHash = Reason("this SHA-256 was used before, under another name")
+        }
     }
 }
 
 // MARK: - New tokens
 
 extension TunnelTokens {
-    /// Reason why a line for a token file cannot be created.
-    public struct CreationError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One line with the rule to follow.
-        public let description: String
-
-        private init(_ description: String) { self.description = description }
-
-        /// The name is too long or has other characters than those allowed.
-        public static let malformedName = CreationError(nameRule)
-        /// The token could be guessed.
-        public static let tokenTooShort = CreationError(
-            "a token has at least \(minimumTokenLength) characters, all of them random"
-        )
-        /// The token would not fit into an `Authorization` field.
-        public static let tokenTooLong = CreationError("a token has at most \(maximumTokenLength) characters")
-        /// The token has characters that an `Authorization` field must not contain.
-        public static let malformedToken = CreationError(
-            "a token has only letters, digits and -._~+/, and = at its end"
-        )
-    }
-
     fileprivate static let nameRule =
         "a name has 1 to \(maximumNameLength) letters, digits, dots, hyphens or underscores"
-
-    /// Shortest token for which a line is created, in characters.
-    public static let minimumTokenLength = 16
-    /// Longest token that fits into an `Authorization` field after its scheme, in characters.
-    public static let maximumTokenLength = TunnelTokenHash.maximumFieldLength - "Bearer ".utf8.count
 
     /// Bytes of a new token before they are encoded as text.
     private static let tokenBytes = 32
@@ -165,29 +134,16 @@ extension TunnelTokens {
     /// Creates a token of 256 bits from the system's generator, and its line for the token file.
     ///
     /// The token is for the phone alone and is not kept.
-    public static func make(name: String) throws(CreationError) -> (token: String, line: String) {
+    ///
+    /// - Throws: ``ParseError`` if the name is malformed.
+    public static func make(name: String) throws(ParseError) -> (token: String, line: String) {
+        guard let name = Self.name(name.utf8) else { throw ParseError(reason: .malformedName, line: nil) }
         var generator = SystemRandomNumberGenerator()
         let token = Base64URL.encode((0..<tokenBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-        return (token, try line(name: name, token: token))
-    }
-
-    /// Returns the line of the token file for an existing token.
-    public static func line(name text: String, token: String) throws(CreationError) -> String {
-        guard let name = Self.name(text.utf8) else { throw .malformedName }
-        guard token.utf8.count >= minimumTokenLength else { throw .tokenTooShort }
-        guard token.utf8.count <= maximumTokenLength else { throw .tokenTooLong }
-        guard TunnelTokenHash(hashing: token.utf8) != nil else { throw .malformedToken }
-        return "\(name) \(Hex.encode(SHA256.hash(data: Array(token.utf8))))"
+        return (token, "\(name) \(Hex.encode(SHA256.hash(data: Array(token.utf8))))")
     }
 }
 
 extension UInt8 {
-    fileprivate var isInNames: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
+    fileprivate var isInNames: Bool { isLetter || isDigit || "_.-".utf8.contains(self) }
 }

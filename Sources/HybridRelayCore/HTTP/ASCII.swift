@@ -46,6 +46,10 @@ extension UInt8 {
     /// True for a space or a tab.
     var isBlank: Bool { self == 0x20 || self == 0x09 }
 
+    var isDigit: Bool { (0x30...0x39).contains(self) }
+
+    var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) }
+
     /// The lower-case letter of an upper-case one; other bytes unchanged.
     var asciiLowercase: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
@@ -58,6 +62,16 @@ extension UInt8 {
 
     /// True for visible characters, blanks and bytes beyond ASCII: everything but other control characters.
     var isFieldCharacter: Bool { self >= 0x20 && self != 0x7F || self == 0x09 }
+}
+
+extension Int {
+    /// Reads a number from 0 to `maximum` in digits without leading zeros.
+    init?(digits: some Collection<UInt8>, maximum: Int) {
+        guard !digits.isEmpty, digits.count == 1 || digits.first != UInt8(ascii: "0"), digits.allSatisfy(\.isDigit),
+            let number = Int(String(decoding: digits, as: UTF8.self)), number <= maximum
+        else { return nil }
+        self = number
+    }
 }
 
 extension UInt64 {

@@ -3,7 +3,7 @@
 /// A header field that the relay evaluates.
 ///
 /// All others are ignored.
-enum RequestField: CaseIterable, Sendable {
+enum RequestField: Sendable {
     case host
     case contentLength
     case transferEncoding
@@ -15,38 +15,21 @@ enum RequestField: CaseIterable, Sendable {
     case origin
     case authorization
 
-    /// The lower-case name.
-    var name: StaticString {
-        switch self {
-        case .host: "host"
-        case .contentLength: "content-length"
-        case .transferEncoding: "transfer-encoding"
-        case .upgrade: "upgrade"
-        case .connection: "connection"
-        case .webSocketVersion: "sec-websocket-version"
-        case .webSocketKey: "sec-websocket-key"
-        case .webSocketProtocol: "sec-websocket-protocol"
-        case .origin: "origin"
-        case .authorization: "authorization"
-        }
-    }
-
     /// Creates the field of a name, which is a token in any case; `nil` for other names.
     init?(name: Span<UInt8>) {
-        let candidate: RequestField?
+        // The length excludes most names without a comparison.
         switch name.count {
-        case 4: candidate = .host
-        case 6: candidate = .origin
-        case 7: candidate = .upgrade
-        case 10: candidate = .connection
-        case 13: candidate = .authorization
-        case 14: candidate = .contentLength
-        case 17: candidate = name[0].asciiLowercase == UInt8(ascii: "t") ? .transferEncoding : .webSocketKey
-        case 21: candidate = .webSocketVersion
-        case 22: candidate = .webSocketProtocol
-        default: candidate = nil
+        case 4 where name.equalsIgnoringCase("host"): self = .host
+        case 6 where name.equalsIgnoringCase("origin"): self = .origin
+        case 7 where name.equalsIgnoringCase("upgrade"): self = .upgrade
+        case 10 where name.equalsIgnoringCase("connection"): self = .connection
+        case 13 where name.equalsIgnoringCase("authorization"): self = .authorization
+        case 14 where name.equalsIgnoringCase("content-length"): self = .contentLength
+        case 17 where name.equalsIgnoringCase("sec-websocket-key"): self = .webSocketKey
+        case 17 where name.equalsIgnoringCase("transfer-encoding"): self = .transferEncoding
+        case 21 where name.equalsIgnoringCase("sec-websocket-version"): self = .webSocketVersion
+        case 22 where name.equalsIgnoringCase("sec-websocket-protocol"): self = .webSocketProtocol
+        default: return nil
         }
-        guard let candidate, name.equalsIgnoringCase(candidate.name) else { return nil }
-        self = candidate
     }
 }

@@ -8,10 +8,10 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public let description: String
     /// One line for the reader of the response.
     let sentence: String
-    /// Header fields that the status requires.
-    private let fields: String
+    /// Header fields that the status requires, without the last line end.
+    private let fields: [String]
 
-    private init(_ name: String, _ status: Int, _ sentence: String, fields: String = "") {
+    private init(_ name: String, _ status: Int, _ sentence: String, fields: String...) {
         (description, self.status, self.sentence, self.fields) = (name, status, sentence, fields)
     }
 
@@ -38,13 +38,9 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// A tunnel ID or routing ID has a wrong length or other characters than hexadecimal digits.
     public static let malformedID = Self("malformedID", 400, "malformed ID")
     /// The method is not GET.
-    public static let methodNotAllowed = Self(
-        "methodNotAllowed",
-        405,
-        "GET is required",
-        // RFC 9110 §15.5.6.
-        fields: "Allow: GET\r\n"
-    )
+    ///
+    /// Source of the header field: RFC 9110 §15.5.6.
+    public static let methodNotAllowed = Self("methodNotAllowed", 405, "GET is required", fields: "Allow: GET")
     /// `Upgrade: websocket` or `Connection: upgrade` is missing.
     public static let upgradeRequired = Self(
         "upgradeRequired",
@@ -62,11 +58,7 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// `Sec-WebSocket-Key` is missing or is not 16 bytes in base64.
     public static let malformedKey = Self("malformedKey", 400, "malformed Sec-WebSocket-Key")
     /// The subprotocol `fido.cable` is not offered.
-    public static let missingSubprotocol = Self(
-        "missingSubprotocol",
-        400,
-        "the subprotocol fido.cable is required"
-    )
+    public static let missingSubprotocol = Self("missingSubprotocol", 400, "the subprotocol fido.cable is required")
     /// The request head is longer than the relay accepts.
     public static let headTooLarge = Self("headTooLarge", 431, "request head too large")
     /// The request head did not arrive in time.
@@ -74,44 +66,34 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// `Origin` does not name the host of the request.
     public static let forbiddenOrigin = Self("forbiddenOrigin", 403, "the Origin is not this host")
     /// Opening a tunnel requires a token, and the request has none.
-    public static let tokenMissing = Self(
-        "tokenMissing",
-        401,
-        "a token is required",
-        // RFC 9110 §15.5.2.
-        fields: "WWW-Authenticate: Bearer realm=\"hybrid-relay\"\r\n"
-    )
+    ///
+    /// Source of the header field: RFC 9110 §15.5.2.
+    public static let tokenMissing = Self("tokenMissing", 401, "a token is required", fields: challenge)
     /// The token is not one of those that may open a tunnel.
+    ///
+    /// Source of the header field: RFC 6750 §3.
     public static let tokenWrong = Self(
         "tokenWrong",
         401,
         "the token is not known",
-        // RFC 6750 §3.
-        fields: "WWW-Authenticate: Bearer realm=\"hybrid-relay\", error=\"invalid_token\"\r\n"
+        fields: challenge + ", error=\"invalid_token\""
     )
     /// The source has opened too many tunnels recently.
-    public static let tooManyRequests = Self(
-        "tooManyRequests",
-        429,
-        "too many new tunnels",
-        // The rate is per minute, so one minute is always enough.
-        fields: "Retry-After: 60\r\n"
-    )
+    ///
+    /// The rate is per minute, so one minute is always enough.
+    public static let tooManyRequests = Self("tooManyRequests", 429, "too many new tunnels", fields: "Retry-After: 60")
     /// The tunnel does not exist or already has a client.
     public static let unknownTunnel = Self("unknownTunnel", 404, "no such tunnel")
     /// The relay is shutting down and opens no new tunnels.
-    public static let draining = Self(
-        "draining",
-        503,
-        "the relay is shutting down",
-        // Another relay behind the balancer, or the restarted one, is available within seconds.
-        fields: "Retry-After: 5\r\n"
-    )
+    ///
+    /// Another relay behind the balancer, or the restarted one, is available within seconds.
+    public static let draining = Self("draining", 503, "the relay is shutting down", fields: "Retry-After: 5")
     /// The relay has as many tunnels as it may.
     public static let full = Self("full", 503, "the relay is full")
 
     /// RFC 9110 §15.5.22 and RFC 6455 §4.2.2.
-    private static let webSocketFields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    private static let webSocketFields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
+    private static let challenge = "WWW-Authenticate: Bearer realm=\"hybrid-relay\""
 
     private static let reasonPhrases = [
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
@@ -125,7 +107,9 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// The complete response, after which the relay closes the connection.
     public var response: String {
         let body = sentence + "\n"
-        return "HTTP/1.1 \(status) \(Self.reasonPhrases[status] ?? "")\r\nConnection: close\r\n\(fields)"
-            + "Content-Type: text/plain; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        let lines =
+            ["HTTP/1.1 \(status) \(Self.reasonPhrases[status] ?? "")", "Connection: close"] + fields
+            + ["Content-Type: text/plain; charset=utf-8", "Content-Length: \(body.utf8.count)", "", body]
+        return lines.joined(separator: "\r\n")
     }
 }

@@ -11,8 +11,8 @@ public struct UpgradeRequest: Hashable, Sendable {
     public let path: TunnelPath
     /// Result of comparing `Origin` with `Host`.
     public let origin: OriginCheck
-    /// Credentials in `Authorization`; a token only as its hash.
-    private let credentials: BearerCredentials
+    /// Hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
+    private let token: Result<TunnelTokenHash?, UpgradeRefusal>
     /// `Sec-WebSocket-Key`, 24 characters of base64.
     private let key: [UInt8]
 
@@ -43,7 +43,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         guard head.list(.webSocketProtocol, contains: "fido.cable") else { throw .missingSubprotocol }
         self.key = Array(key)
         origin = OriginCheck(origins: head.values(of: .origin), host: host)
-        credentials = BearerCredentials(fields: head.values(of: .authorization))
+        token = TunnelTokenHash.bearerToken(in: head.values(of: .authorization))
     }
 
     /// Throws ``UpgradeRefusal/forbiddenOrigin`` if the request comes from a page of another host.
@@ -54,14 +54,7 @@ public struct UpgradeRequest: Hashable, Sendable {
     /// Returns the hash of the token in `Authorization`; `nil` without credentials or with another scheme.
     ///
     /// A malformed token is refused like a wrong one.
-    public func bearerToken() throws(UpgradeRefusal) -> TunnelTokenHash? {
-        switch credentials {
-        case .absent: nil
-        case .token(let token): token
-        case .malformed: throw .tokenWrong
-        case .repeated: throw .duplicateField
-        }
-    }
+    public func bearerToken() throws(UpgradeRefusal) -> TunnelTokenHash? { try token.get() }
 
     /// Returns the response that switches to WebSocket, with the routing ID for a phone.
     public func response(routing: RoutingID?) -> ByteBuffer {
@@ -69,7 +62,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         response.writeStaticString(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
         )
-        WebSocketAccept.write(for: key, to: &response)
+        response.writeBytes(accept)
         response.writeBytes(Self.protocolField)
         if let routing {
             response.writeBytes(Self.routingField)
@@ -82,14 +75,24 @@ public struct UpgradeRequest: Hashable, Sendable {
     private static let protocolField = Array("\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)".utf8)
     private static let routingField = Array("\r\n\(TunnelPath.routingIDHeader): ".utf8)
 
+    /// The value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
+    ///
+    /// It proves only that the server implements WebSocket, so the weakness of SHA-1 does not matter here.
+    private var accept: [UInt8] {
+        var hash = Insecure.SHA1()
+        hash.update(data: key)
+        hash.update(data: Self.acceptSuffix)
+        return hash.finalize().withUnsafeBytes { Base64.encode($0) }
+    }
+
+    private static let acceptSuffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
+
     private static func path(of head: RequestHead) -> Result<TunnelPath, UpgradeRefusal> {
-        do {
-            return .success(try TunnelPath(parsing: head.target))
-        } catch {
+        Result { () throws(TunnelPath.ParseError) in try TunnelPath(parsing: head.target) }.mapError { error in
             switch error {
-            case .malformedID: return .failure(.malformedID)
-            case .contactNotOffered: return .failure(.contactNotOffered)
-            default: return .failure(.notOurPath)
+            case .malformedID: .malformedID
+            case .contactNotOffered: .contactNotOffered
+            default: .notOurPath
             }
         }
     }
@@ -101,27 +104,5 @@ public struct UpgradeRequest: Hashable, Sendable {
 }
 
 extension UInt8 {
-    fileprivate var isInBase64: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-            true
-        default: false
-        }
-    }
-}
-
-/// The server's answer to a WebSocket key: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
-///
-/// It proves only that the server implements WebSocket, so the weakness of SHA-1 does not matter here.
-private enum WebSocketAccept {
-    private static let suffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
-
-    /// Writes the value of `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key`: 28 characters.
-    static func write(for key: [UInt8], to buffer: inout ByteBuffer) {
-        var hash = Insecure.SHA1()
-        hash.update(data: key)
-        hash.update(data: suffix)
-        _ = hash.finalize().withUnsafeBytes { buffer.writeBytes(Base64.encode($0)) }
-    }
+    fileprivate var isInBase64: Bool { isLetter || isDigit || self == UInt8(ascii: "+") || self == UInt8(ascii: "/") }
 }

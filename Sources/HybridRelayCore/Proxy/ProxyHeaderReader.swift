@@ -40,15 +40,7 @@ public struct ProxyHeaderReader: Sendable {
 
     private func read() throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
         let start = Array(collected.readableBytesView.prefix(Self.maximumLength))
-        if start.first == ProxySignature.first { return try ProxyHeaderV2.read(start) }
+        if start.first == ProxyHeaderV2.signature.first { return try ProxyHeaderV2.read(start) }
         return try ProxyHeaderV1.read(start[...])
     }
-}
-
-/// The first 12 bytes of version 2.
-///
-/// No other protocol begins with them.
-enum ProxySignature {
-    static let bytes = Array("\r\n\r\n\0\r\nQUIT\n".utf8)
-    static let first = UInt8(ascii: "\r")
 }

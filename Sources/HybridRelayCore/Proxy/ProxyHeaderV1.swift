@@ -31,18 +31,10 @@ enum ProxyHeaderV1 {
         guard words.count == 6 else { throw .malformedLine }
         let isIPv6 = words[1].equals("TCP6")
         guard isIPv6 || words[1].equals("TCP4"), let source = IPAddress(words[2]), source.isIPv6 == isIPv6,
-            IPAddress(words[3])?.isIPv6 == isIPv6, let port = Self.port(words[4]), Self.port(words[5]) != nil,
+            IPAddress(words[3])?.isIPv6 == isIPv6, let port = Int(digits: words[4], maximum: 65_535),
+            Int(digits: words[5], maximum: 65_535) != nil,
             let address = SocketAddress(packed: source.bytes, port: port)
         else { throw .malformedLine }
         return .relayed(address)
-    }
-
-    /// Returns a number from 0 to 65535 without leading zeros.
-    private static func port(_ digits: ArraySlice<UInt8>) -> Int? {
-        guard (1...5).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0"),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return number <= UInt16.max ? number : nil
     }
 }

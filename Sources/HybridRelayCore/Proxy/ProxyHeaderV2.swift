@@ -7,28 +7,26 @@ enum ProxyHeaderV2 {
     /// Length of the part before the addresses, in bytes.
     private static let fixedLength = 16
 
-    private enum Family {
-        case unspecified
-        case v4
-        case v6
-        case unix
+    /// The first bytes, with which no other protocol begins.
+    static let signature = Array("\r\n\r\n\0\r\nQUIT\n".utf8)
+
+    /// Address family, by the length of one address in bytes.
+    private enum Family: Int {
+        case unspecified = 0
+        case v4 = 4
+        case v6 = 16
+        case unix = 108
+
+        private var hasPorts: Bool { self == .v4 || self == .v6 }
 
         /// Length of source, destination and their ports, in bytes.
-        var addressLength: Int {
-            switch self {
-            case .unspecified: 0
-            case .v4: 4 + 4 + 2 + 2
-            case .v6: 16 + 16 + 2 + 2
-            case .unix: 108 + 108
-            }
-        }
+        var addressLength: Int { 2 * rawValue + (hasPorts ? 2 * 2 : 0) }
     }
 
     /// Returns the header at the start of the bytes and its length; `nil` while it is incomplete.
     ///
     /// Every rule is checked as soon as its byte has arrived, in the order of the bytes.
     static func read(_ bytes: [UInt8]) throws(ProxyViolation) -> (ProxyHeader, length: Int)? {
-        let signature = ProxySignature.bytes
         guard bytes.prefix(signature.count).elementsEqual(signature.prefix(bytes.count)) else { throw .noHeader }
         guard bytes.count > 12 else { return nil }
         guard bytes[12] >> 4 == 2 else { throw .unknownVersion }
@@ -61,17 +59,10 @@ enum ProxyHeaderV2 {
     }
 
     private static func source(_ addresses: ArraySlice<UInt8>, _ family: Family) -> SocketAddress? {
-        let size: Int
-        switch family {
-        case .unspecified: return nil
-        case .unix:
-            // Clients rarely have a path, and it has no meaning here.
-            return try? SocketAddress(unixDomainSocketPath: "")
-        case .v4: size = 4
-        case .v6: size = 16
-        }
-        let port = addresses.dropFirst(2 * size).prefix(2).reduce(0) { $0 << 8 | Int($1) }
-        return SocketAddress(packed: Array(addresses.prefix(size)), port: port)
+        // Clients rarely have a path, and it has no meaning here.
+        if family == .unix { return try? SocketAddress(unixDomainSocketPath: "") }
+        let port = addresses.dropFirst(2 * family.rawValue).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        return SocketAddress(packed: Array(addresses.prefix(family.rawValue)), port: port)
     }
 
     // MARK: Extensions

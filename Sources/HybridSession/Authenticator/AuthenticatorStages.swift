@@ -5,6 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridPrimitives
 
 /// Stage 1: a client can connect through the relay, over L2CAP, or both; the advert contains a fresh nonce.
 struct PendingClientConnection: Sendable {
@@ -13,7 +14,7 @@ struct PendingClientConnection: Sendable {
     let tunnel: WebSocketTunnel?
     let listener: L2CAPListener?
     /// Time for the first message of a client that connects over L2CAP.
-    var firstMessageTimeout = L2CAPAcceptor.firstMessageTimeout
+    var firstMessageTimeout = Duration.seconds(5)
 
     init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
         var generator = SystemRandomNumberGenerator()
@@ -55,7 +56,7 @@ struct PendingClientConnection: Sendable {
             defer { group.cancelAll() }
             if let tunnel { group.addTask { try await awaitClient(through: tunnel, events) } }
             if let listener {
-                let acceptor = L2CAPAcceptor(listener, firstMessageTimeout: firstMessageTimeout)
+                let acceptor = L2CAPAcceptor(listener: listener, timeout: firstMessageTimeout)
                 group.addTask { try await acceptor.awaitClient(verify) }
             }
             for try await case let verified? in group { return verified }
@@ -75,11 +76,8 @@ struct PendingClientConnection: Sendable {
     ) async throws -> VerifiedClient? {
         do {
             return try verify(try await tunnel.receive { HandshakeMessage(bytes: $0.bytes) }, over: .webSocket(tunnel))
-        } catch let error as TunnelError where listener != nil {
-            events(.relayUnusable(error))
-            return nil
-        } catch is HandshakeError where listener != nil {
-            events(.relayUnusable(.messageRefused))
+        } catch let error where listener != nil && (error is TunnelError || error is HandshakeError) {
+            events(.relayUnusable(error as? TunnelError ?? .messageRefused))
             return nil
         } catch let error as TunnelError where error == .messageRefused || error.reportsBadMessage {
             throw AuthenticatorSessionFailure.notVerified
@@ -133,7 +131,7 @@ enum Transport: Sendable {
     ) async throws -> Result {
         guard case .l2cap(let channel) = self else { return try await body() }
         async let leaving: Void? = tunnel?.close()
-        let result = try await channel.closing(after: body)
+        let result = try await withCleanup(channel.close) { try await body() }
         await leaving
         return result
     }
@@ -149,7 +147,7 @@ struct VerifiedClient: Sendable {
     func completeHandshake(_ info: AuthenticatorInfo) async throws -> ServedClient {
         do {
             try await transport.channel.send(WireMessage(bytes: message2.bytes))
-            try await channel.send(PostHandshakeMessage(info: EncodedAuthenticatorInfo(bytes: info.encoded)))
+            try await channel.send(PostHandshakeMessage(info: info.encoded))
         } catch let error as TunnelError
             where transport.kind == .l2cap && (error.closeCode != nil || error == .connectionLost)
         {

@@ -15,8 +15,6 @@ struct L2CAPAcceptor: Sendable {
     static let maximumConcurrent = 4
     /// Maximum number of connections in total.
     static let maximumConnections = 32
-    /// Default time for a client's first message.
-    static let firstMessageTimeout = Duration.seconds(5)
 
     private enum Step: Sendable {
         case accepted(L2CAPSocket)
@@ -24,13 +22,9 @@ struct L2CAPAcceptor: Sendable {
         case disconnected
     }
 
-    private let listener: L2CAPListener
-    private let timeout: Duration
-
-    init(_ listener: L2CAPListener, firstMessageTimeout: Duration) {
-        self.listener = listener
-        timeout = firstMessageTimeout
-    }
+    let listener: L2CAPListener
+    /// Time for a client's first message.
+    let timeout: Duration
 
     /// Waits for a client that verifies.
     ///

@@ -75,30 +75,14 @@ private struct Service {
     let delivered: @Sendable () async -> Void
 
     /// True while a request is being answered.
-    private var isBusy = false
+    var isBusy = false
     /// True if the last request was answered and the client has not yet confirmed the response.
-    private var awaitsConfirmation = false
-    private var receivedMessages = 0
-    private var parsedRequests = 0
-    private var unparsedRequests = 0
+    var awaitsConfirmation = false
+    var receivedMessages = 0
+    var parsedRequests = 0
+    var unparsedRequests = 0
     /// Number of idle timers that are running.
-    private var idleTimers = 0
-
-    init(
-        channel: EncryptedChannel,
-        timeouts: AuthenticatorTimeouts,
-        events: @escaping @Sendable (AuthenticatorEvent) -> Void,
-        answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
-        sent: @escaping @Sendable () async -> Void,
-        delivered: @escaping @Sendable () async -> Void
-    ) {
-        self.channel = channel
-        self.timeouts = timeouts
-        self.events = events
-        self.answer = answer
-        self.sent = sent
-        self.delivered = delivered
-    }
+    var idleTimers = 0
 
     func receiveNext(_ group: inout Group) {
         group.addTask { [channel] in
@@ -161,7 +145,7 @@ private struct Service {
             if awaitsConfirmation { await delivered() }
             (isBusy, awaitsConfirmation) = (true, false)
             do throws(CTAPRequestError) {
-                let request = try CTAPRequest(parsing: payload.bytes)
+                let request = try CTAPRequest(parsing: payload)
                 parsedRequests += 1
                 events(.request(request.command))
                 group.addTask { [answer] in .answered(Answer(request: request, response: await answer(request))) }
@@ -178,7 +162,7 @@ private struct Service {
     private mutating func send(_ answer: Answer, _ group: inout Group) async throws -> AuthenticatorOutcome? {
         isBusy = false
         do {
-            try await channel.send(.ctap(CTAPPayload(bytes: answer.response.encoded)))
+            try await channel.send(.ctap(answer.response.encoded))
         } catch {
             guard let reason = ChannelCloseReason(error) else { throw error }
             return answer.outcome(reason)
@@ -205,10 +189,7 @@ private struct Service {
     }
 
     /// Closes the prompt, and returns the outcome, which depends on whether the user had just agreed.
-    private func cancelPrompt(
-        _ reason: ChannelCloseReason,
-        _ group: inout Group
-    ) async throws -> AuthenticatorOutcome {
+    private func cancelPrompt(_ reason: ChannelCloseReason, _ group: inout Group) async throws -> AuthenticatorOutcome {
         group.cancelAll()
         while let step = try await group.next() {
             if case .answered(let answer) = step { return answer.outcome(reason) }

@@ -2,6 +2,7 @@
 
 internal import HybridBLEAdvert
 internal import HybridCaBLE
+internal import HybridPrimitives
 internal import HybridThreads
 
 /// Scans until an advert decrypts under one key, also across periods without Bluetooth.
@@ -26,64 +27,55 @@ final class AdvertScanner: Sendable {
         let route: Result<L2CAPRoute, L2CAPError>?
     }
 
-    /// Returns the first advert that decrypts under the key.
+    /// Returns the first advert that decrypts under the key of a code.
     ///
     /// - Parameters:
-    ///   - key: The key of the code that is shown.
-    ///   - offersL2CAP: True if the code offers L2CAP.
+    ///   - offer: The code that is shown.
     ///   - scanning: Called each time the radio starts to scan; the argument is true the first time.
     ///   - lost: Called each time Bluetooth becomes unavailable.
     /// - Throws: `RadioError` if Bluetooth fails before the first scan or permanently; `CancellationError`.
     func scan(
-        for key: EIDKey,
-        offersL2CAP: Bool,
+        for offer: QROffer,
         scanning: @escaping @Sendable (_ isFirst: Bool) -> Void,
         lost: @Sendable (RadioError) -> Void
     ) async throws -> Match {
         let started: @Sendable () -> Void = { [self] in
-            scanning(
-                state.withLock { state in
-                    defer { state = State(hasScanned: true) }
-                    return !state.hasScanned
-                }
-            )
+            let isFirst = state.withLock { state in
+                defer { state = State(hasScanned: true) }
+                return !state.hasScanned
+            }
+            scanning(isFirst)
         }
         var current = radio
         while true {
             do {
-                let match = try await Self.scan(with: current, for: key, offersL2CAP, scanning: started)
-                await close(current)
-                return match
+                return try await withCleanup { [current] in
+                    // The first radio is the caller's.
+                    if current !== radio { await current.close() }
+                } of: {
+                    try await Self.scan(with: current, for: offer, scanning: started)
+                }
             } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
                 state.withLock { $0.error = error }
                 lost(error)
-                await close(current)
                 current = try await current.reopened()
-            } catch {
-                await close(current)
-                throw error
             }
         }
     }
 
-    /// Closes `radio` unless it is the caller's.
-    private func close(_ radio: BluetoothRadio) async {
-        if radio !== self.radio { await radio.close() }
-    }
-
     private static func scan(
         with radio: BluetoothRadio,
-        for key: EIDKey,
-        _ offersL2CAP: Bool,
+        for offer: QROffer,
         scanning: @escaping @Sendable () -> Void
     ) async throws -> Match {
+        let key = offer.secret.eidKey
         // Filtered on arrival, so that a flood of foreign adverts cannot displace the right one from a queue.
         let isOurs: @Sendable (ReceivedAdvert) -> Bool = { EID.open($0.advert, with: key) != nil }
         return try await radio.withScan(for: isOurs) { adverts in
             scanning()
             for try await received in adverts {
                 guard let eid = EID.open(received.advert, with: key) else { continue }
-                guard offersL2CAP, let psm = AdvertSuffix(reading: received.suffix).psm else {
+                guard offer.channels.contains(.l2cap), let psm = AdvertSuffix(reading: received.suffix).psm else {
                     return Match(eid: eid, route: nil)
                 }
                 do throws(L2CAPError) {

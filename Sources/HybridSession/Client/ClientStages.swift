@@ -33,11 +33,10 @@ struct ShownCode: Sendable {
         _ limit: Duration,
         events: @escaping @Sendable (ClientEvent) -> Void
     ) async throws -> NearbyPhone {
-        let key = offer.secret.eidKey
         let scanner = AdvertScanner(radio)
         do {
             let match = try await withDeadline(limit, orThrow: ClientFailure.phoneNotNearby) {
-                try await scanner.scan(for: key, offersL2CAP: offer.channels.contains(.l2cap)) { isFirst in
+                try await scanner.scan(for: offer) { isFirst in
                     events(isFirst ? .codeReady(offer) : .radioRestored)
                 } lost: {
                     events(.radioLost($0))
@@ -45,10 +44,10 @@ struct ShownCode: Sendable {
             }
             return NearbyPhone(offer: offer, clientKey: clientKey, eid: match.eid, l2capRoute: match.route)
         } catch let error as RadioError {
-            throw ClientFailure.radio(error)
+            throw ClientFailure(error)
         } catch let error as ClientFailure where error == .phoneNotNearby {
             // While Bluetooth is unavailable, a missing advert does not mean that no phone is near.
-            throw scanner.currentError.map(ClientFailure.radio) ?? error
+            throw scanner.currentError.map(ClientFailure.init) ?? error
         }
     }
 }
@@ -97,11 +96,10 @@ struct ConnectedPhone: Sendable {
             try await channel.receivePostHandshake()
         }
         guard message.features.contains(.ctap), let encoded = message.info else { throw ClientFailure.phoneLacksCTAP }
-        do {
-            return ReadyPhone(channel: channel, info: try AuthenticatorInfo(parsing: encoded.bytes))
-        } catch {
+        guard let info = try? AuthenticatorInfo(parsing: encoded) else {
             throw ClientFailure.phoneMisbehaved("its getInfo response can't be read")
         }
+        return ReadyPhone(channel: channel, info: info)
     }
 }
 
@@ -115,30 +113,21 @@ struct ReadyPhone: Sendable {
 
     /// Sends the request, waits for the response, and always sends *shutdown*, so that the phone closes its prompt.
     func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
-        do {
-            let response = try await response(to: request, limit)
-            await shutDown()
-            return response
-        } catch {
-            await shutDown()
-            throw error
-        }
-    }
-
-    private func response(to request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
-        try await channel.send(.ctap(CTAPPayload(bytes: request.encoded)))
-        return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
-            for _ in 0...Self.maximumUpdates {
-                switch try await channel.receive() {
-                case .ctap(let payload): return try CTAPResponse(parsing: payload.bytes)
-                // Linking information is not stored.
-                case .update: continue
-                // webauthn-rs's authenticator sends shutdown although only clients should; no response will follow.
-                case .shutdown: throw TunnelError.closed(code: 1000)
-                case .json: throw ClientFailure.phoneMisbehaved("it answered with JSON instead of CTAP")
+        try await withCleanup(shutDown) {
+            try await channel.send(.ctap(request.encoded))
+            return try await withDeadline(limit, orThrow: ClientFailure.userTimedOut) {
+                for _ in 0...Self.maximumUpdates {
+                    switch try await channel.receive() {
+                    case .ctap(let payload): return try CTAPResponse(parsing: payload)
+                    // Linking information is not stored.
+                    case .update: continue
+                    // webauthn-rs's authenticator sends shutdown although only clients should; no response will follow.
+                    case .shutdown: throw TunnelError.closed(code: 1000)
+                    case .json: throw ClientFailure.phoneMisbehaved("it answered with JSON instead of CTAP")
+                    }
                 }
+                throw ClientFailure.phoneMisbehaved("it sends too many updates")
             }
-            throw ClientFailure.phoneMisbehaved("it sends too many updates")
         }
     }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import HybridBLEAdvert
 internal import HybridCaBLE
-public import HybridDataChannel
+internal import HybridDataChannel
 public import HybridPrimitives
 
 /// The reason why an authenticator served no client.
-public struct AuthenticatorSessionFailure: ExplainedFailure, Hashable {
+public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
     /// Cause for programs; it never changes.
     public let code: String
     /// Cause and remedy on one line.
@@ -14,83 +13,87 @@ public struct AuthenticatorSessionFailure: ExplainedFailure, Hashable {
     /// Exit status of a command that ends with this failure.
     public let status: ExitStatus
 
-    private init(_ code: String, _ status: ExitStatus, _ sentence: String) {
-        self.code = code
-        self.sentence = sentence
-        self.status = status
-    }
-
-    /// Bluetooth cannot be used.
-    public static func radio(_ error: RadioError) -> AuthenticatorSessionFailure {
-        AuthenticatorSessionFailure(error.code, error.status, error.sentence)
-    }
-
-    /// The relay cannot be used.
-    public static func relay(_ error: TunnelError) -> AuthenticatorSessionFailure {
-        AuthenticatorSessionFailure(error.code, error.status, error.sentence)
+    init(_ code: String, _ sentence: String, status: ExitStatus = .temporary) {
+        (self.code, self.sentence, self.status) = (code, sentence, status)
     }
 
     /// No client answered the advert in time.
-    public static let noClient = AuthenticatorSessionFailure(
+    public static let noClient = Self(
         "client-not-nearby",
-        .temporary,
         "the device that shows the code did not find this one; go nearer, check that its Bluetooth is on, and scan again"
     )
 
     /// The tunnel was closed before a client joined it: it expired, or the relay is shutting down.
-    public static let tunnelExpired = AuthenticatorSessionFailure(
+    public static let tunnelExpired = Self(
         "tunnel-expired",
-        .temporary,
         "the tunnel was closed before the other device joined it; scan the code again"
     )
 
     /// A client without the code, or out of radio range, joined the tunnel; it got no answer.
-    public static let notVerified = AuthenticatorSessionFailure(
+    public static let notVerified = Self(
         "client-not-verified",
-        .dataError,
-        "a device joined the tunnel without proof that it is nearby; nothing was answered, scan a new code"
+        "a device joined the tunnel without proof that it is nearby; nothing was answered, scan a new code",
+        status: .dataError
     )
 
     /// A verified client sent no request in time.
-    public static let clientSilent = AuthenticatorSessionFailure(
+    public static let clientSilent = Self(
         "client-silent",
-        .temporary,
         "the other device connected but sent no request; scan a new code"
     )
 
     /// A verified client broke the protocol in this way.
-    public static func clientMisbehaved(_ how: String) -> AuthenticatorSessionFailure {
-        AuthenticatorSessionFailure(
-            "client-misbehaved",
-            .dataError,
-            "the other device broke the protocol: \(how); update its browser"
-        )
+    public static func clientMisbehaved(_ how: String) -> Self {
+        Self("client-misbehaved", "the other device broke the protocol: \(how); update its browser", status: .dataError)
     }
 
     /// A fault of this program.
-    public static func internalFault(_ text: String) -> AuthenticatorSessionFailure {
-        AuthenticatorSessionFailure("internal-fault", .software, "internal fault: \(text); please report it")
+    public static func internalFault(_ text: String) -> Self {
+        Self("internal-fault", "internal fault: \(text); please report it", status: .software)
     }
 
-    /// Runs `body` and converts each error except `CancellationError` to an ``AuthenticatorSessionFailure``.
+    static func explaining(_ error: any Error) -> Self? {
+        switch error {
+        case let error as TunnelError where error.closeCode != nil: tunnelExpired
+        case let error as TunnelError where error == .messageRefused: clientMisbehaved("a message can't be opened")
+        case is HandshakeError: notVerified
+        case is ChannelMessage.ParseError: clientMisbehaved("a message can't be read")
+        default: nil
+        }
+    }
+}
+
+/// A failure of one side's session, to which all other errors are converted.
+protocol SessionFailure: ExplainedFailure {
+    init(_ code: String, _ sentence: String, status: ExitStatus)
+
+    /// A fault of this program.
+    static func internalFault(_ text: String) -> Self
+
+    /// Returns the failure for an error that means something else here than elsewhere; `nil` for other errors.
+    static func explaining(_ error: any Error) -> Self?
+}
+
+extension SessionFailure {
+    /// Creates the failure that an error stands for.
+    init(_ error: any Error) {
+        switch error {
+        case let error as Self: self = error
+        case let error as HandshakeError where error == .outOfOrder: self = .internalFault("\(error)")
+        case let error as any ExplainedFailure:
+            self = .explaining(error) ?? Self(error.code, error.sentence, status: error.status)
+        default: self = .explaining(error) ?? .internalFault("\(error)")
+        }
+    }
+
+    /// Runs `body` and converts each error except `CancellationError`.
     static func wrapping<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as CancellationError {
             throw error
-        } catch let error as AuthenticatorSessionFailure {
-            throw error
-        } catch let error as RadioError {
-            throw radio(error)
-        } catch let error as TunnelError {
-            if error.closeCode != nil { throw tunnelExpired }
-            throw error == .messageRefused ? clientMisbehaved("a message can't be opened") : relay(error)
-        } catch let error as HandshakeError {
-            throw error == .outOfOrder ? internalFault("\(error)") : notVerified
-        } catch is ChannelMessage.ParseError {
-            throw clientMisbehaved("a message can't be read")
         } catch {
-            throw internalFault("\(error)")
+            throw Self(error)
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Runs `body`; if it does not finish within `duration`, cancels it and throws `error`.
-func withDeadline<Result: Sendable>(
+package func withDeadline<Result: Sendable>(
     _ duration: Duration,
     orThrow error: any Error,
     _ body: @escaping @Sendable () async throws -> Result

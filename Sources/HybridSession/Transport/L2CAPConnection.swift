@@ -3,6 +3,7 @@
 internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridDataChannel
+internal import HybridPrimitives
 
 /// The reason why there is no L2CAP channel; the ceremony falls back to the relay.
 public struct RadioChannelFailure: Sendable, Equatable {
@@ -62,9 +63,9 @@ struct L2CAPConnection: Sendable {
     /// Runs `body`, then closes the channel.
     ///
     /// A lost connection is reported as the phone's, since no relay is involved.
-    func use<Result>(_ body: (ConnectedPhone) async throws -> Result) async throws -> Result {
+    func use<Result: Sendable>(_ body: (ConnectedPhone) async throws -> Result) async throws -> Result {
         do {
-            return try await channel.closing { try await body(phone) }
+            return try await withCleanup(channel.close) { try await body(phone) }
         } catch let error as TunnelError where error == .connectionLost {
             throw ClientFailure.phoneVanished
         }
@@ -99,17 +100,5 @@ extension L2CAPChannel {
     convenience init(_ socket: L2CAPSocket) throws(L2CAPError) {
         guard let descriptor = socket.handOver() else { throw .failed("the channel is in use") }
         self.init(adopting: descriptor, largestPacket: socket.largestPacket)
-    }
-
-    /// Runs `body`, then closes the channel.
-    func closing<Result>(after body: () async throws -> Result) async throws -> Result {
-        do {
-            let result = try await body()
-            await close()
-            return result
-        } catch {
-            await close()
-            throw error
-        }
     }
 }

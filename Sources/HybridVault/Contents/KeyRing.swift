@@ -25,7 +25,7 @@ struct KeyRing: Sendable {
     /// - Throws: ``VaultError/rekeyedElsewhere`` if the key itself has been replaced.
     init(_ key: SymmetricKey, in vault: Directory, identity: VaultIdentity) throws(VaultError) {
         keys = [key]
-        var links = try Self.links(in: vault, identity: identity, warnings: &warnings)
+        var links = try readLinks(in: vault, identity: identity)
         var known: Set<KeyID> = [KeyID(of: key, identity: identity)]
         var reached = 0
         while reached < keys.count {
@@ -33,7 +33,7 @@ struct KeyRing: Sendable {
             for link in links where link.new == holder && !known.contains(link.old) {
                 // A forged link yields no key, or one with another ID.
                 guard let old = link.open(with: keys[reached]), KeyID(of: old, identity: identity) == link.old else {
-                    warnings.append(Self.forged(link))
+                    warnAboutForged(link)
                     continue
                 }
                 known.insert(link.old)
@@ -47,7 +47,7 @@ struct KeyRing: Sendable {
                 continue
             }
             guard link.isAuthentic(under: keys[index]) else {
-                warnings.append(Self.forged(link))
+                warnAboutForged(link)
                 continue
             }
             guard index > 0 else { throw .rekeyedElsewhere }
@@ -55,26 +55,21 @@ struct KeyRing: Sendable {
         }
     }
 
-    private static func forged(_ link: KeyLink) -> VaultWarning {
-        VaultWarning(
-            path: "\(VaultDirectory.keysName)/\(link.fileName)",
-            reason: "a link between keys that is not authentic"
-        )
+    private mutating func warnAboutForged(_ link: KeyLink) {
+        let path = "\(VaultDirectory.keysName)/\(link.fileName)"
+        warnings.append(VaultWarning(path: path, reason: "a link between keys that is not authentic"))
     }
 
-    private static func links(
-        in vault: Directory,
-        identity: VaultIdentity,
-        warnings: inout [VaultWarning]
-    ) throws(VaultError) -> [KeyLink] {
+    private mutating func readLinks(in vault: Directory, identity: VaultIdentity) throws(VaultError) -> [KeyLink] {
         let name = VaultDirectory.keysName
-        let tooMany = "more than \(maximumLinks) files in \(name); remove files that are not links"
-        return try vault.files(in: name, limit: maximumLinks, tooMany: tooMany, length: KeyLink.length, &warnings)
-            .compactMap { file in
-                if let link = KeyLink(bytes: file.bytes), link.identity == identity { return link }
-                warnings.append(VaultWarning(path: "\(name)/\(file.name)", reason: "not a link between keys"))
-                return nil
-            }
+        let tooMany = "more than \(Self.maximumLinks) files in \(name); remove files that are not links"
+        let length = KeyLink.length
+        let files = try vault.files(in: name, limit: Self.maximumLinks, tooMany: tooMany, length: length, &warnings)
+        return files.compactMap { file in
+            if let link = KeyLink(bytes: file.bytes), link.identity == identity { return link }
+            warnings.append(VaultWarning(path: "\(name)/\(file.name)", reason: "not a link between keys"))
+            return nil
+        }
     }
 }
 
@@ -105,12 +100,10 @@ extension Directory {
         var files: [(name: String, bytes: [UInt8])] = []
         for file in names where !file.hasPrefix(".") {
             let path = "\(name)/\(file)"
-            do {
-                files.append((file, try directory.read(file, limit: length)))
-            } catch {
-                if case .system = error { throw .damaged("\(path) can't be read: \(error.reason)") }
-                warnings.append(VaultWarning(path: path, reason: error.reason))
+            let bytes = try readIfPossible(path, try directory.read(file, limit: length)) {
+                warnings.append(VaultWarning(path: path, reason: $0.reason))
             }
+            if let bytes { files.append((file, bytes)) }
         }
         return files
     }

@@ -49,13 +49,31 @@ struct PortableSlots {
         all.filter { $0.kind == kind && $0.isAuthentic(under: key) }
     }
 
+    /// Adds a slot durably.
+    static func write(_ slot: PortableSlot, in vault: Directory) throws(VaultError) {
+        try accessing("\(vault.path)/\(VaultDirectory.slotsName)") { () throws(FileError) in
+            try vault.makeSubdirectory(VaultDirectory.slotsName).write(slot.fileName, slot.bytes, replacing: false)
+        }
+    }
+
+    /// Deletes slots and their copies from this directory; other copies of the directory keep them.
+    func delete(_ slots: [PortableSlot], in vault: Directory) throws(VaultError) {
+        let files = slots.flatMap { names[$0.bytes] ?? [] }
+        guard !files.isEmpty else { return }
+        try accessing("\(vault.path)/\(VaultDirectory.slotsName)") { () throws(FileError) in
+            try vault.subdirectory(VaultDirectory.slotsName).remove(files)
+        }
+    }
+}
+
+extension [PortableSlot] {
     /// Returns the vault key from the first slot that the secret opens; slow by design.
     ///
     /// - Throws: ``VaultError/noSuchSlot``, ``VaultError/wrongSecret`` or ``VaultError/outOfMemory``.
     func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey {
-        guard all.contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
+        guard contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
         var isOutOfMemory = false
-        for slot in all where slot.kind == secret.kind {
+        for slot in self where slot.kind == secret.kind {
             do {
                 if let key = try slot.open(with: secret) { return key }
             } catch {
@@ -64,23 +82,5 @@ struct PortableSlots {
             }
         }
         throw isOutOfMemory ? .outOfMemory : .wrongSecret
-    }
-
-    /// Adds a slot durably.
-    static func write(_ slot: PortableSlot, in vault: Directory) throws(VaultError) {
-        try accessing(
-            "\(vault.path)/\(VaultDirectory.slotsName)",
-            try vault.makeSubdirectory(VaultDirectory.slotsName).write(slot.fileName, slot.bytes, replacing: false)
-        )
-    }
-
-    /// Deletes slots and their copies from this directory; other copies of the directory keep them.
-    func delete(_ slots: [PortableSlot], in vault: Directory) throws(VaultError) {
-        let files = slots.flatMap { names[$0.bytes] ?? [] }
-        guard !files.isEmpty else { return }
-        try accessing(
-            "\(vault.path)/\(VaultDirectory.slotsName)",
-            try vault.subdirectory(VaultDirectory.slotsName).remove(files)
-        )
     }
 }

@@ -41,26 +41,25 @@ enum VaultDirectory {
 
     /// Opens a directory for a new or restored vault and creates it, 0700, if it is missing.
     static func make(path: String) throws(VaultError) -> Directory {
-        let directory = try accessing(path, try Directory.make(path: path))
+        let directory = try accessing(path) { () throws(FileError) in try Directory.make(path: path) }
         try checkPermissions(of: directory)
         return directory
     }
 
     /// Refuses a directory of another user and one that other users can access.
     static func checkPermissions(of directory: Directory) throws(VaultError) {
-        let status = try accessing(directory.path, orThrow: VaultError.cannotOpen, try directory.status())
+        let status = try accessing(directory.path, orThrow: VaultError.cannotOpen) { () throws(FileError) in
+            try directory.status()
+        }
         guard status.isOurs else { throw .notOwned(path: directory.path) }
         guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: directory.path, mode: status.mode) }
     }
 
     /// Returns the error for a directory without `vault.json`.
     private static func absence(in directory: Directory, path: String, known: Bool) throws(VaultError) -> VaultError {
-        let names: [String]
-        do {
+        let names = try accessing(path, orThrow: VaultError.cannotOpen) { () throws(FileError) in
             // Temporary files of an interrupted creation do not count.
-            names = try directory.names(limit: maximumNames).filter { !$0.hasPrefix(Directory.temporaryPrefix) }
-        } catch {
-            throw .cannotOpen("\(path): \(error.reason)")
+            try directory.names(limit: maximumNames).filter { !$0.hasPrefix(Directory.temporaryPrefix) }
         }
         let ours = [recordsName, slotsName, keysName, usesName]
         if names.contains(where: ours.contains) { return .incomplete(path: path) }
@@ -69,19 +68,11 @@ enum VaultDirectory {
     }
 
     private static func identity(in directory: Directory) throws(VaultError) -> VaultIdentity {
-        let bytes = try accessing(
-            "\(VaultIdentity.fileName) can't be read",
-            orThrow: VaultError.damaged,
-            try directory.read(VaultIdentity.fileName, limit: 4096)
-        )
-        do {
-            return try VaultIdentity.read(bytes)
-        } catch {
-            switch error {
-            case .damaged: throw .damaged("\(VaultIdentity.fileName) was changed")
-            case .otherFormat(let format): throw .unsupportedFormat(format)
-            }
+        let name = VaultIdentity.fileName
+        let bytes = try accessing("\(name) can't be read", orThrow: VaultError.damaged) { () throws(FileError) in
+            try directory.read(name, limit: 4096)
         }
+        return try VaultIdentity.read(bytes)
     }
 }
 

@@ -5,23 +5,18 @@ internal import HybridAuthenticator
 internal import HybridPrimitives
 
 /// Blocking work on the files of a vault; every function runs on a dedicated thread.
+///
+/// Except for ``unlock(with:checkingRecords:)``, the caller holds the lock of the state.
 struct VaultFiles: Sendable {
     let directory: Directory
     let identity: VaultIdentity
     let state: LocalState
     let location: VaultLocation
 
-    /// Outcome of trying a PIN.
-    enum UnlockResult: Sendable {
-        case opened(SymmetricKey, warnings: [VaultWarning], isBackedUp: Bool)
-        case wrongPIN(attemptsLeft: Int)
-        case lockedOut(seconds: Int)
-    }
-
     /// Counts the attempt, tries the PIN, then verifies every record.
     ///
     /// - Parameter checkingRecords: False if the user is about to accept the records as they are.
-    func unlock(with pin: PIN, checkingRecords: Bool = true) throws(VaultError) -> UnlockResult {
+    func unlock(with pin: PIN, checkingRecords: Bool) throws(VaultError) -> Result<UnlockedVault, UnlockFailure> {
         let clock = location.clock
         return try state.withLock { () throws(VaultError) in
             let slot = try state.pinSlot()
@@ -32,7 +27,7 @@ struct VaultFiles: Sendable {
             let remaining = attempts.remaining(now: clock.now())
             guard remaining == 0 else {
                 if attempts != before { try state.write(attempts) }
-                return .lockedOut(seconds: Int(remaining))
+                return .failure(.lockedOut(seconds: Int(remaining)))
             }
             attempts.begin(now: clock.now())
             try state.write(attempts)
@@ -44,26 +39,18 @@ struct VaultFiles: Sendable {
                 try state.write(before)
                 throw error
             }
-            guard let key else { return .wrongPIN(attemptsLeft: attempts.left) }
+            guard let key else { return .failure(.wrongPIN(attemptsLeft: attempts.left)) }
             try state.write(AttemptCounter())
             guard checkingRecords else {
-                let key = try currentKey(key, pin: pin, scrypt: slot.scrypt)
-                return .opened(key, warnings: [], isBackedUp: false)
+                return .success(UnlockedVault(files: self, key: try currentKey(key, pin: pin, scrypt: slot.scrypt)))
             }
             let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
             let records = try records(key: newest)
             removeSupersededRevisions(records, device: device.id)
-            return .opened(
-                newest,
-                warnings: records.warnings + records.unusable,
-                isBackedUp: state.lastBackup(newest)?.covers(records) ?? false
-            )
+            let warnings = records.warnings + records.unusable
+            let isBackedUp = state.lastBackup(newest)?.covers(records) ?? false
+            return .success(UnlockedVault(files: self, key: newest, warnings: warnings, isBackedUp: isBackedUp))
         }
-    }
-
-    /// Reads and verifies all records again.
-    func load(key: SymmetricKey) throws(VaultError) -> VaultRecords {
-        try state.withLock { () throws(VaultError) in try records(key: key) }
     }
 
     /// Writes one revision of one record, which `make` derives from the present records.
@@ -71,40 +58,32 @@ struct VaultFiles: Sendable {
         key: SymmetricKey,
         _ make: (VaultRecords) throws(VaultError) -> (id: RecordID, body: RecordBody)
     ) throws(VaultError) {
-        try state.withLock { () throws(VaultError) in
-            let records = try records(key: key)
-            var seen = try state.seen(KeyRing(key))
-            let (id, body) = try make(records)
-            guard records.all[id] != nil || records.count < VaultRecords.maximumCount else {
-                throw .tooLarge(
-                    "it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault"
-                )
-            }
-            let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
-            try write(try seal(body, id: id, revision: revision, key: key))
-            // The revision is durable now. If the record of seen revisions cannot be written, the next unlocking
-            // updates it. A deletion is the exception: a server that withholds it until then would silently undo it,
-            // so it is not reported as done.
-            let isDeleted = body.kind == RecordBody.tombstone
-            seen.insert(id, newest: revision, isDeleted: isDeleted)
-            do throws(VaultError) {
-                try state.write(seen, key: key)
-            } catch {
-                if isDeleted { throw .deletionNotRecorded(error.detail) }
-            }
+        let records = try records(key: key)
+        var seen = try state.seen(KeyRing(key))
+        let (id, body) = try make(records)
+        guard records.all[id] != nil || records.count < VaultRecords.maximumCount else {
+            throw .tooLarge("it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault")
+        }
+        let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
+        try write(try seal(body, id: id, revision: revision, key: key))
+        // The revision is durable now. If the record of seen revisions cannot be written, the next unlocking
+        // updates it. A deletion is the exception: a server that withholds it until then would silently undo it,
+        // so it is not reported as done.
+        let isDeleted = body.kind == RecordBody.tombstone
+        seen.insert(id, newest: revision, isDeleted: isDeleted)
+        do throws(VaultError) {
+            try state.write(seen, key: key)
+        } catch {
+            if isDeleted { throw .deletionNotRecorded(error.detail) }
         }
     }
 
     /// Replaces the PIN slot of this device.
     func changePIN(key: SymmetricKey, to pin: PIN) throws(VaultError) {
         guard pin.isLongEnough else { throw .pinTooShort }
-        try state.withLock { () throws(VaultError) in
-            try checkKeyIsCurrent(key)
-            let device = try state.device()
-            try state.write(
-                PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
-            )
-        }
+        try checkKeyIsCurrent(key)
+        let device = try state.device()
+        try state.write(PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt))
     }
 
     /// Reads all records under a key, checks them against the revisions seen before, and adds new ones to those.
@@ -118,7 +97,7 @@ struct VaultFiles: Sendable {
         return records
     }
 
-    /// Refuses a key that was replaced while the user was prompted; the caller holds the lock.
+    /// Refuses a key that was replaced while the user was prompted.
     ///
     /// A slot written under the old key would replace the only copy of the current key. The record of seen revisions
     /// is checked first: it is sealed under the newest key, and no sync server can withhold it.
@@ -159,25 +138,21 @@ struct VaultFiles: Sendable {
 
     /// Writes one revision durably.
     func write(_ file: RecordFile) throws(VaultError) {
-        do {
+        try accessing(directory.path) { () throws(FileError) in
             let records = try directory.makeSubdirectory(VaultDirectory.recordsName)
             let record = try records.makeSubdirectory(file.id.description)
             try record.write(file.revision.fileName, file.bytes, replacing: false)
-        } catch {
-            throw .cannotWrite("\(directory.path): \(error.reason)")
         }
     }
 
     /// Removes files from `records/` durably.
     func remove(_ files: [VaultRecords.Found]) throws(VaultError) {
-        do {
-            guard !files.isEmpty else { return }
+        guard !files.isEmpty else { return }
+        try accessing(directory.path) { () throws(FileError) in
             let records = try directory.subdirectory(VaultDirectory.recordsName)
             for (name, files) in Dictionary(grouping: files, by: \.directory) {
                 try records.subdirectory(name).remove(files.map(\.name))
             }
-        } catch {
-            throw .cannotWrite("\(directory.path): \(error.reason)")
         }
     }
 

@@ -102,22 +102,13 @@ struct VaultRecords {
         let names = try Self.names(in: records, limit: Self.maximumNames)
         count = names.count
         for name in names {
+            let path = "\(VaultDirectory.recordsName)/\(name)"
             guard RecordID(name) != nil else {
-                ignore("\(VaultDirectory.recordsName)/\(name)", "not the name of a record")
+                ignore(path, "not the name of a record")
                 continue
             }
-            let path = "\(VaultDirectory.recordsName)/\(name)"
-            do {
-                let directory = try records.subdirectory(name)
-                try readRevisions(in: directory, path: path, name: name)
-            } catch let failure as FileError {
-                if case .system = failure { throw .damaged("\(path) can't be read: \(failure.reason)") }
-                ignore(path, failure.reason)
-            } catch let error as VaultError {
-                throw error
-            } catch {
-                ignore(path, "it can't be read")
-            }
+            let directory = try readIfPossible(path, try records.subdirectory(name)) { ignore(path, $0.reason) }
+            if let directory { try readRevisions(in: directory, path: path, name: name) }
         }
         warnAboutOutdatedFiles()
     }
@@ -126,23 +117,17 @@ struct VaultRecords {
         in directory: Directory,
         path: String,
         name directoryName: String
-    ) throws {
+    ) throws(VaultError) {
         for name in try Self.names(in: directory, limit: Self.maximumRevisions) {
             let file = "\(path)/\(name)"
             guard let kind = Revision.nameKind(name) else {
                 ignore(file, "not the name of a revision")
                 continue
             }
-            let bytes: [UInt8]
-            do {
-                bytes = try directory.read(name, limit: RecordFile.maximumLength)
-            } catch {
-                if case .system = error {
-                    throw VaultError.damaged("\(file) can't be read: \(error.reason)")
-                }
-                ignore(file, error.reason)
-                continue
+            let bytes = try readIfPossible(file, try directory.read(name, limit: RecordFile.maximumLength)) {
+                ignore(file, $0.reason)
             }
+            guard let bytes else { continue }
             if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
                 let isTrusted = isTrusted(index, record)
                 files.append(
@@ -157,8 +142,7 @@ struct VaultRecords {
                 )
                 if isTrusted { add(record, body, ring.keys[index], path: file) }
             } else if kind == .proper {
-                throw ring.hasUnknownSuccessor
-                    ? VaultError.rekeyedElsewhere : .damaged("\(file) is not authentic")
+                throw ring.hasUnknownSuccessor ? .rekeyedElsewhere : .damaged("\(file) is not authentic")
             } else {
                 ignore(file, "a copy that is not authentic")
             }
@@ -193,12 +177,9 @@ struct VaultRecords {
             let path = "\(VaultDirectory.recordsName)/\(found.directory)/\(found.name)"
             if found.file.revision.counter > Self.maximumCounterTakenOver {
                 ignore(path, "a revision with an impossible number, under a vault key that was replaced; delete it")
-                continue
+            } else {
+                ignore(path, "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over")
             }
-            ignore(
-                path,
-                "written under a vault key that was replaced; `hybrid-auth vault accept` takes it over"
-            )
         }
     }
 

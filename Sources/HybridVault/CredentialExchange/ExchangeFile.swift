@@ -6,11 +6,11 @@ internal import HybridThreads
 /// A document of the Credential Exchange Format that was read: the passkeys that can be imported.
 public struct ExchangeFile: Sendable {
     /// Passkeys in the order of the file.
-    let passkeys: [ImportedPasskey]
+    private(set) var passkeys: [ImportedPasskey] = []
     /// Skipped credentials and their numbers, in the order of the file.
-    public let skipped: [(what: SkippedCredential, count: Int)]
+    public private(set) var skipped: [(what: SkippedCredential, count: Int)] = []
     /// Members that cannot be imported, and the numbers of passkeys that have them.
-    public let incomplete: [(what: String, count: Int)]
+    public private(set) var incomplete: [(what: String, count: Int)] = []
 
     /// Number of passkeys that can be imported.
     public var count: Int { passkeys.count }
@@ -28,11 +28,9 @@ public struct ExchangeFile: Sendable {
             guard let (folder, name) = AbsolutePath.split(path) else {
                 throw .importUnreadable("\(path) is a directory")
             }
-            let bytes = try accessing(
-                path,
-                orThrow: VaultError.importUnreadable,
+            let bytes = try accessing(path, orThrow: VaultError.importUnreadable) { () throws(FileError) in
                 try Directory.open(path: folder).read(name, limit: ExchangeFormat.maximumLength)
-            )
+            }
             do throws(ParseError) {
                 return try ExchangeFile(json: bytes)
             } catch {
@@ -57,48 +55,45 @@ public struct ExchangeFile: Sendable {
         } catch {
             throw ParseError(reason: "it is not JSON")
         }
-        var collector = Collector()
         for item in header.accounts.flatMap(\.items) {
             let ours = item.credentials.count { $0.isPasskey } == 1 ? item.hybridExtension : nil
             for credential in item.credentials {
-                collector.add(credential, created: item.created, hybridExtension: ours)
+                add(credential, created: item.created, hybridExtension: ours)
             }
         }
-        guard collector.passkeys.count <= ExchangeFormat.maximumPasskeys else {
-            throw ParseError(
-                reason: "it has more than \(ExchangeFormat.maximumPasskeys) passkeys, which no vault holds"
-            )
+        guard passkeys.count <= ExchangeFormat.maximumPasskeys else {
+            let limit = ExchangeFormat.maximumPasskeys
+            throw ParseError(reason: "it has more than \(limit) passkeys, which no vault holds")
         }
-        passkeys = collector.passkeys
-        skipped = collector.skipped.ordered
-        incomplete = collector.incomplete.ordered
     }
 
-    /// Sorts credentials into passkeys to import and skipped ones.
-    private struct Collector {
-        var passkeys: [ImportedPasskey] = []
-        var skipped = OccurrenceCounts<SkippedCredential>()
-        var incomplete = OccurrenceCounts<String>()
-
-        mutating func add(_ credential: CredentialFields, created: UInt64?, hybridExtension: HybridExtension?) {
-            switch credential {
-            case .other(let type):
-                // The number of distinct types is limited; the rest count as one.
-                let isNew = skipped.ordered.count < Self.maximumTypes || skipped.contains(.otherType(type))
-                skipped.add(isNew ? .otherType(type) : .otherType(""))
-            case .skipped(let why): skipped.add(why)
-            case .passkey(let fields):
-                do throws(SkippedCredential) {
-                    let passkey = try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension)
-                    for name in fields.lost { incomplete.add(name) }
-                    passkeys.append(passkey)
-                } catch {
-                    skipped.add(error)
-                }
+    /// Adds a credential to the passkeys to import or to the skipped ones.
+    private mutating func add(_ credential: CredentialFields, created: UInt64?, hybridExtension: HybridExtension?) {
+        switch credential {
+        case .other(let type):
+            // The number of distinct types is limited; the rest count as one.
+            let isKnown = skipped.contains { $0.what.otherType == type }
+            Self.count(.otherType(isKnown || skipped.count < Self.maximumTypes ? type : ""), in: &skipped)
+        case .skipped(let why): Self.count(why, in: &skipped)
+        case .passkey(let fields):
+            do throws(SkippedCredential) {
+                passkeys.append(try ImportedPasskey(fields, created: created, hybridExtension: hybridExtension))
+                for name in fields.lost { Self.count(name, in: &incomplete) }
+            } catch {
+                Self.count(error, in: &skipped)
             }
         }
+    }
 
-        private static let maximumTypes = 40
+    private static let maximumTypes = 40
+
+    /// Counts one more occurrence of one of few values, in the order of the first occurrence.
+    private static func count<Value: Equatable>(_ value: Value, in counts: inout [(what: Value, count: Int)]) {
+        if let index = counts.firstIndex(where: { $0.what == value }) {
+            counts[index].count += 1
+        } else {
+            counts.append((value, 1))
+        }
     }
 }
 
@@ -128,26 +123,6 @@ public struct SkippedCredential: Error, Hashable, Sendable {
     static let tooLarge = SkippedCredential("longer than a record of the vault")
 }
 
-/// Numbers of occurrences, in the order of the first occurrence.
-private struct OccurrenceCounts<Value: Hashable & Sendable>: Sendable {
-    /// Values and their counts.
-    private(set) var ordered: [(what: Value, count: Int)] = []
-    private var indices: [Value: Int] = [:]
-
-    /// Returns true if the value has occurred.
-    func contains(_ value: Value) -> Bool { indices[value] != nil }
-
-    /// Counts one more occurrence.
-    mutating func add(_ value: Value) {
-        if let index = indices[value] {
-            ordered[index].count += 1
-        } else {
-            indices[value] = ordered.count
-            ordered.append((value, 1))
-        }
-    }
-}
-
 extension DecodingError {
     /// The error as part of a sentence.
     fileprivate var reason: String {
@@ -162,14 +137,8 @@ extension DecodingError {
     }
 
     private static func path(_ keys: [any CodingKey]) -> String {
-        var path = ""
-        for key in keys {
-            if let index = key.intValue {
-                path += "[\(index)]"
-            } else {
-                path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
-            }
-        }
-        return path.isEmpty ? "the document" : path
+        let path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        // The document is an object, so a path begins with the name of a member.
+        return path.isEmpty ? "the document" : String(path.dropFirst())
     }
 }

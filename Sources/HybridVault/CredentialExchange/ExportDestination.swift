@@ -15,7 +15,9 @@ struct ExportDestination {
         else { throw .exportNamesDirectory(path: path) }
         self.path = path
         self.name = name
-        directory = try accessing(folder, orThrow: VaultError.cannotWriteExport, try Directory.open(path: folder))
+        directory = try accessing(folder, orThrow: VaultError.cannotWriteExport) { () throws(FileError) in
+            try Directory.open(path: folder)
+        }
         guard !directory.containsDirectory(name) else { throw .exportNamesDirectory(path: path) }
         guard !directory.contains(name) else { throw .fileExists(path: path) }
         // A file sync would copy the keys to every device and server that has the vault.

@@ -6,6 +6,7 @@ internal import HybridPrimitives
 struct JSONWriter {
     /// The text so far.
     private(set) var bytes: [UInt8] = []
+    /// True if no comma precedes the next value: at the beginning, after an opening bracket and after a name.
     private var isFirst = true
 
     /// Overwrites and removes the text.
@@ -17,48 +18,54 @@ struct JSONWriter {
     /// Writes an object, whose members `body` writes.
     mutating func object(_ body: (inout JSONWriter) -> Void) { enclosed("{", "}", body) }
 
-    /// Writes an array, whose elements `body` writes with ``element(_:)``.
-    mutating func array(_ body: (inout JSONWriter) -> Void) { enclosed("[", "]", body) }
-
-    /// Writes an element of an array.
-    mutating func element(_ body: (inout JSONWriter) -> Void) {
-        separate()
-        body(&self)
+    /// Writes a member that is an object, whose members `body` writes.
+    mutating func object(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+        append(name: name)
+        object(body)
     }
 
-    /// Writes a member of an object.
-    mutating func member(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+    /// Writes a member that is an array, whose elements `body` writes.
+    mutating func array(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+        append(name: name)
+        enclosed("[", "]", body)
+    }
+
+    /// Writes a string.
+    mutating func string(_ text: String) {
         separate()
-        append(quoting: "\(name)")
-        bytes.append(UInt8(ascii: ":"))
-        body(&self)
+        append(quoting: text)
     }
 
     /// Writes a string member.
-    mutating func member(_ name: StaticString, text: String) { member(name) { $0.append(quoting: text) } }
+    mutating func member(_ name: StaticString, text: String) {
+        append(name: name)
+        string(text)
+    }
 
     /// Writes a number member.
-    mutating func member(_ name: StaticString, number: UInt64) { member(name) { $0.append(plain: "\(number)") } }
+    mutating func member(_ name: StaticString, number: UInt64) {
+        append(name: name)
+        append(value: "\(number)")
+    }
 
     /// Writes a Boolean member.
     mutating func member(_ name: StaticString, boolean: Bool) {
-        member(name) { $0.append(plain: boolean ? "true" : "false") }
+        append(name: name)
+        append(value: boolean ? "true" : "false")
     }
 
     /// Writes bytes as a base64url member.
-    mutating func member(_ name: StaticString, bytes: some Sequence<UInt8>) {
-        member(name) { writer in
-            writer.append(plain: "\"")
-            writer.append(base64URL: bytes)
-            writer.append(plain: "\"")
-        }
+    mutating func member(_ name: StaticString, bytes content: some Sequence<UInt8>) {
+        append(name: name)
+        append(value: "\"")
+        Base64URL.append(content, to: &bytes)
+        append(plain: "\"")
     }
 
     /// Appends text that needs no quoting.
     mutating func append(plain text: String) { bytes += text.utf8 }
 
-    /// Appends a quoted string.
-    mutating func append(quoting text: String) {
+    private mutating func append(quoting text: String) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {
@@ -70,11 +77,19 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends bytes in base64url without padding.
-    mutating func append(base64URL content: some Sequence<UInt8>) { Base64URL.append(content, to: &bytes) }
+    private mutating func append(name: StaticString) {
+        string("\(name)")
+        append(plain: ":")
+        isFirst = true
+    }
+
+    private mutating func append(value text: String) {
+        separate()
+        append(plain: text)
+    }
 
     private mutating func enclosed(_ begin: String, _ end: String, _ body: (inout JSONWriter) -> Void) {
-        append(plain: begin)
+        append(value: begin)
         isFirst = true
         body(&self)
         isFirst = false
@@ -82,7 +97,7 @@ struct JSONWriter {
     }
 
     private mutating func separate() {
-        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        if !isFirst { append(plain: ",") }
         isFirst = false
     }
 }

@@ -28,36 +28,27 @@ struct PasskeyFields {
 
     init(_ decoder: any Decoder) throws(SkippedCredential) {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self) else { throw .malformed(member: "type") }
+        func valid<Value>(_ value: Value?, _ name: CodingKeys) throws(SkippedCredential) -> Value {
+            guard let value else { throw .malformed(member: name.rawValue) }
+            return value
+        }
         func text(_ name: CodingKeys) throws(SkippedCredential) -> String {
-            guard let text = try? container.decode(String.self, forKey: name) else {
-                throw .malformed(member: name.rawValue)
-            }
-            return text
+            try valid(try? container.decode(String.self, forKey: name), name)
         }
         func bytes(_ name: CodingKeys, atMost limit: Int) throws(SkippedCredential) -> [UInt8] {
-            guard let bytes = Base64URL.decodePadded(try text(name), maximumLength: limit) else {
-                throw .malformed(member: name.rawValue)
-            }
-            return bytes
+            try valid(Base64URL.decodePadded(try text(name), maximumLength: limit), name)
         }
-        guard let id = CredentialID(bytes: try bytes(.credentialId, atMost: CredentialID.maximumLength)) else {
-            throw .malformed(member: CodingKeys.credentialId.rawValue)
-        }
-        guard let relyingParty = RelyingPartyID(try text(.rpId)) else {
-            throw .malformed(member: CodingKeys.rpId.rawValue)
-        }
-        guard let handle = UserHandle(bytes: try bytes(.userHandle, atMost: 64)) else {
-            throw .malformed(member: CodingKeys.userHandle.rawValue)
-        }
-        self.id = id
-        self.relyingParty = relyingParty
+        let identifier = try bytes(.credentialId, atMost: CredentialID.maximumLength)
+        id = try valid(CredentialID(bytes: identifier), .credentialId)
+        relyingParty = try valid(RelyingPartyID(try text(.rpId)), .rpId)
         user = UserEntity(
-            id: handle,
+            id: try valid(UserHandle(bytes: try bytes(.userHandle, atMost: 64)), .userHandle),
             name: EntityName.shortened(try text(.username)),
             displayName: EntityName.shortened(try text(.userDisplayName))
         )
+        let der = try bytes(.key, atMost: PrivateKeyInfo.maximumLength)
         do throws(PrivateKeyInfo.ParseError) {
-            key = try PrivateKeyInfo.p256(try Self.bytes(container, PrivateKeyInfo.maximumLength))
+            key = try PrivateKeyInfo.p256(der)
         } catch {
             throw error == .otherAlgorithm ? .otherAlgorithm : .malformed(member: CodingKeys.key.rawValue)
         }
@@ -68,16 +59,6 @@ struct PasskeyFields {
         } else if container.contains(.fido2Extensions), (try? container.decodeNil(forKey: .fido2Extensions)) != true {
             lost = [CodingKeys.fido2Extensions.rawValue]
         }
-    }
-
-    private static func bytes(
-        _ container: KeyedDecodingContainer<CodingKeys>,
-        _ limit: Int
-    ) throws(PrivateKeyInfo.ParseError) -> [UInt8] {
-        guard let text = try? container.decode(String.self, forKey: .key),
-            let bytes = Base64URL.decodePadded(text, maximumLength: limit)
-        else { throw .malformed }
-        return bytes
     }
 }
 

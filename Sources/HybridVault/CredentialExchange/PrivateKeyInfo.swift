@@ -76,10 +76,7 @@ enum PrivateKeyInfo {
         return found
     }
 
-    private static func take(
-        _ reader: inout DERReader,
-        _ tag: DERReader.Tag
-    ) throws(ParseError) -> ArraySlice<UInt8> {
+    private static func take(_ reader: inout DERReader, _ tag: DERReader.Tag) throws(ParseError) -> ArraySlice<UInt8> {
         guard let contents = reader.take(tag) else { throw .malformed }
         return contents
     }

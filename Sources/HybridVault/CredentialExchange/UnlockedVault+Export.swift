@@ -35,7 +35,7 @@ extension VaultFiles {
     fileprivate func export(to path: String, key: SymmetricKey) throws(VaultError) -> PasskeyExport {
         let destination = try ExportDestination(path, vault: directory)
         // The oldest first, so that an importer keeps the order.
-        let passkeys = Array(try load(key: key).passkeys.reversed())
+        let passkeys = Array(try records(key: key).passkeys.reversed())
         var writer = JSONWriter()
         defer { writer.wipe() }
         let exported = ExchangeDocument.write(passkeys, account: identity.id, time: location.clock.now(), to: &writer)

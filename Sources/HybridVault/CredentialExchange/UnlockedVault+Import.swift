@@ -13,12 +13,6 @@ public struct PasskeyImport: Equatable, Sendable {
     public let present: Int
     /// Number of passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
     public let different: Int
-
-    init(added: Int, present: Int, different: Int = 0) {
-        self.added = added
-        self.present = present
-        self.different = different
-    }
 }
 
 extension UnlockedVault {
@@ -36,50 +30,45 @@ extension UnlockedVault {
 
 extension VaultFiles {
     func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
-        try state.withLock { () throws(VaultError) in
-            let records = try records(key: key)
-            var known: [ImportedPasskey.ID: PasskeyBody] = [:]
-            for (_, body) in records.passkeys {
-                guard let party = body.relyingParty, let id = body.id else { continue }
-                known[ImportedPasskey.ID(relyingParty: party, credential: id)] = body
-            }
-            var new: [ImportedPasskey] = []
-            var different = 0
-            for passkey in passkeys {
-                let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
-                if let other = known[passkey.id] {
-                    if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
-                        different += 1
-                    }
-                    continue
+        let records = try records(key: key)
+        var known: [ImportedPasskey.ID: PasskeyBody] = [:]
+        for (_, body) in records.passkeys {
+            guard let party = body.relyingParty, let id = body.id else { continue }
+            known[ImportedPasskey.ID(relyingParty: party, credential: id)] = body
+        }
+        var new: [ImportedPasskey] = []
+        var different = 0
+        for passkey in passkeys {
+            let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
+            if let other = known[passkey.id] {
+                if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
+                    different += 1
                 }
-                known[passkey.id] = body
-                new.append(passkey)
+                continue
             }
-            guard records.count + new.count <= VaultRecords.maximumCount else {
-                throw .tooLarge(
-                    "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
-                )
-            }
-            let device = try state.device().id
-            var seen = try state.seen(KeyRing(key))
-            var order = records.passkeys.first?.body.order ?? 0
-            for passkey in new {
-                order = order == .max ? order : order + 1
-                let id = recordID(for: passkey.id, besides: records, key: key)
-                let revision = Revision(counter: 1, device: device)
-                let body = passkey.body(order: order, now: location.clock.now())
-                try write(seal(body, id: id, revision: revision, key: key))
-                seen.insert(id, newest: revision, isDeleted: false)
-            }
-            // Durable already; if this write fails, the next unlocking updates the record of seen revisions.
-            if !new.isEmpty { try? state.write(seen, key: key) }
-            return PasskeyImport(
-                added: new.count,
-                present: passkeys.count - new.count - different,
-                different: different
+            known[passkey.id] = body
+            new.append(passkey)
+        }
+        guard records.count + new.count <= VaultRecords.maximumCount else {
+            throw .tooLarge(
+                "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
             )
         }
+        let device = try state.device().id
+        var seen = try state.seen(KeyRing(key))
+        var order = records.passkeys.first?.body.order ?? 0
+        for passkey in new {
+            order = order == .max ? order : order + 1
+            let id = recordID(for: passkey.id, besides: records, key: key)
+            let revision = Revision(counter: 1, device: device)
+            let body = passkey.body(order: order, now: location.clock.now())
+            try write(seal(body, id: id, revision: revision, key: key))
+            seen.insert(id, newest: revision, isDeleted: false)
+        }
+        // Durable already; if this write fails, the next unlocking updates the record of seen revisions.
+        if !new.isEmpty { try? state.write(seen, key: key) }
+        let present = passkeys.count - new.count - different
+        return PasskeyImport(added: new.count, present: present, different: different)
     }
 
     /// Returns the record ID of an imported passkey, which is the same on all devices.

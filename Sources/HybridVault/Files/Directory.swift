@@ -60,7 +60,8 @@ final class Directory: Sendable {
         guard child >= 0 else {
             // With O_DIRECTORY, the kernel may report a symbolic link as "not a directory".
             let failure = FileError.current
-            throw isSymbolicLink(name) ? .symbolicLink : failure
+            let isSymbolicLink = status(of: name).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
+            throw isSymbolicLink ? .symbolicLink : failure
         }
         let directory = Directory(descriptor: child, path: path + "/" + name)
         guard try directory.status().isOurs else { throw .notOurs }
@@ -123,15 +124,11 @@ final class Directory: Sendable {
 
     /// Returns true if the name is a directory or a symbolic link to one.
     func containsDirectory(_ name: String) -> Bool {
-        var status = stat()
-        return fstatat(descriptor, name, &status, 0) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        status(of: name, flags: 0).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
     /// Returns true if the name exists, whatever its type.
-    func contains(_ name: String) -> Bool {
-        var status = stat()
-        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-    }
+    func contains(_ name: String) -> Bool { status(of: name) != nil }
 
     /// Reads a regular file of this user, at most `limit` bytes long.
     func read(_ name: String, limit: Int) throws(FileError) -> [UInt8] {
@@ -229,11 +226,7 @@ final class Directory: Sendable {
     }
 
     /// Returns the time of the last change in seconds since 1970; `nil` if it is unknown.
-    func modified(_ name: String) -> UInt64? {
-        var status = stat()
-        guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-        return UInt64(clamping: status.st_mtim.tv_sec)
-    }
+    func modified(_ name: String) -> UInt64? { status(of: name).map { UInt64(clamping: $0.st_mtim.tv_sec) } }
 
     private func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) {
         let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -281,8 +274,9 @@ final class Directory: Sendable {
         FileStep.record(.syncedDirectory(AbsolutePath.normalize(path)))
     }
 
-    private func isSymbolicLink(_ name: String) -> Bool {
+    /// Returns the status of a name, by default without following symbolic links; `nil` if it cannot be read.
+    private func status(of name: String, flags: Int32 = AT_SYMLINK_NOFOLLOW) -> stat? {
         var status = stat()
-        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        return fstatat(descriptor, name, &status, flags) == 0 ? status : nil
     }
 }

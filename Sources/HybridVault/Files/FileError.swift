@@ -44,17 +44,34 @@ enum FileError: Error, Equatable {
     }
 }
 
-/// Evaluates an access to files.
+/// Runs an access to files.
 ///
 /// A failure becomes `error` with the path and the reason.
 func accessing<Value: ~Copyable>(
     _ path: String,
     orThrow error: (String) -> VaultError = VaultError.cannotWrite,
-    _ access: @autoclosure () throws(FileError) -> Value
+    _ access: () throws(FileError) -> Value
 ) throws(VaultError) -> Value {
     do throws(FileError) {
         return try access()
     } catch let failure {
         throw error("\(path): \(failure.reason)")
+    }
+}
+
+/// Runs an access to a file that a sync tool or a server may have changed.
+///
+/// A file that the disk cannot deliver is damage. Any other failure is passed to `ignore`, and the result is `nil`.
+func readIfPossible<Value>(
+    _ path: String,
+    _ access: @autoclosure () throws(FileError) -> Value,
+    orIgnore ignore: (FileError) -> Void = { _ in }
+) throws(VaultError) -> Value? {
+    do throws(FileError) {
+        return try access()
+    } catch {
+        if case .system = error { throw .damaged("\(path) can't be read: \(error.reason)") }
+        ignore(error)
+        return nil
     }
 }

@@ -31,11 +31,16 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
 struct DeviceID: Hashable, Sendable {
     let bytes: [UInt8]
 
+    /// Returns a random ID.
+    static func random() -> DeviceID { DeviceID(uncheckedBytes: RandomBytes.make(8)) }
+
     /// Creates an ID from exactly 8 bytes; returns `nil` otherwise.
     init?(bytes: [UInt8]) {
         guard bytes.count == 8 else { return nil }
         self.bytes = bytes
     }
+
+    private init(uncheckedBytes: [UInt8]) { self.bytes = uncheckedBytes }
 }
 
 /// One revision of a record: its number and the device that wrote it.

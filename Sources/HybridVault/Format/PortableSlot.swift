@@ -132,7 +132,7 @@ struct PortableSlot: Equatable, Sendable {
         _ scrypt: Scrypt,
         _ salt: [UInt8]
     ) throws(VaultError) -> SymmetricKey {
-        guard let stretched = secret.withUnsafeBytes({ scrypt.stretch($0, salt: salt) }) else { throw .outOfMemory }
+        guard let stretched = secret.key.withUnsafeBytes({ scrypt.stretch($0, salt: salt) }) else { throw .outOfMemory }
         return Sealing.derive(stretched, identity: identity, info: labels[secret.kind] ?? [])
     }
 }

@@ -36,20 +36,9 @@ public struct PasskeyUse: Hashable, Sendable {
     /// Record of the passkey that was used or created, if any.
     public let record: RecordID?
 
-    init(
-        time: UInt64,
-        relyingParty: RelyingPartyID,
-        operation: Operation,
-        outcome: Outcome,
-        record: RecordID?
-    ) {
-        self.time = time
-        self.relyingParty = relyingParty
-        self.operation = operation
-        self.outcome = outcome
-        self.record = record
-    }
+}
 
+extension PasskeyUse {
     init?(members: CBORMap) {
         guard case .unsigned(let time)? = members["at"],
             let relyingParty = members["rp"]?.text.flatMap({ RelyingPartyID($0) }),

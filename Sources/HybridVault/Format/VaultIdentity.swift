@@ -23,29 +23,24 @@ struct VaultIdentity: Hashable, Sendable {
     /// Returns the identity of a new vault.
     static func random(isTest: Bool) -> VaultIdentity { VaultIdentity(id: RandomBytes.make(16), isTest: isTest) }
 
-    /// Errors of ``read(_:)``.
-    enum ParseError: Error, Equatable {
-        /// The text was changed.
-        case damaged
-        /// The format is not ``VaultIdentity/format``.
-        case otherFormat(Int)
-    }
-
     /// Reads the exact text; anything else is refused, because the file is never edited.
-    static func read(_ bytes: [UInt8]) throws(ParseError) -> VaultIdentity {
+    ///
+    /// - Throws: ``VaultError/damaged(_:)`` or ``VaultError/unsupportedFormat(_:)``.
+    static func read(_ bytes: [UInt8]) throws(VaultError) -> VaultIdentity {
+        let damaged = VaultError.damaged("\(fileName) was changed")
         let text = String(decoding: bytes, as: UTF8.self)
         let opening = "{\"format\":"
-        guard text.hasPrefix(opening) else { throw .damaged }
+        guard text.hasPrefix(opening) else { throw damaged }
         let digits = text.dropFirst(opening.count).prefix { $0.isASCII && $0.isNumber }
-        guard let format = Int(digits) else { throw .damaged }
-        guard format == Int(Self.format) else { throw .otherFormat(format) }
+        guard let format = Int(digits) else { throw damaged }
+        guard format == Int(Self.format) else { throw .unsupportedFormat(format) }
         let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
-        guard pieces.count > 5, let id = Hex.decode(pieces[5], length: 16, lowercaseOnly: true) else { throw .damaged }
+        guard pieces.count > 5, let id = Hex.decode(pieces[5], length: 16, lowercaseOnly: true) else { throw damaged }
         for isTest in [false, true] {
             let identity = VaultIdentity(id: id, isTest: isTest)
             if Array(identity.text.utf8) == bytes { return identity }
         }
-        throw .damaged
+        throw damaged
     }
 
     /// Format, vault ID and test flag: 19 bytes that are part of all associated data.

@@ -24,7 +24,11 @@ extension UnlockedVault {
     ///
     /// - Throws: ``VaultError``.
     public func difference() async throws(VaultError) -> VaultDifference {
-        try await perform { key, files throws(VaultError) in try files.difference(key: key) }
+        try await perform { key, files throws(VaultError) in
+            let ring = try files.ring(key)
+            let records = try VaultRecords(in: files.directory, ring: ring, identity: files.identity, policy: .allKeys)
+            return files.difference(records, try files.state.seen(ring), ring)
+        }
     }
 
     /// Accepts the vault as it is, because the user confirmed it.
@@ -43,15 +47,6 @@ extension UnlockedVault {
 }
 
 extension VaultFiles {
-    /// Returns the difference that ``accept(key:policy:expecting:)`` would accept.
-    func difference(key: SymmetricKey) throws(VaultError) -> VaultDifference {
-        try state.withLock { () throws(VaultError) in
-            let ring = try ring(key)
-            let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: .allKeys)
-            return difference(records, try state.seen(ring), ring)
-        }
-    }
-
     /// Accepts the vault as it is.
     ///
     /// - Returns: The accepted difference.
@@ -60,17 +55,6 @@ extension VaultFiles {
         key: SymmetricKey,
         policy: VaultRecords.KeyPolicy = .allKeys,
         expecting expected: VaultDifference? = nil
-    ) throws(VaultError) -> VaultDifference {
-        try state.withLock { () throws(VaultError) in
-            try acceptLocked(key: key, policy: policy, expecting: expected)
-        }
-    }
-
-    /// Accepts the vault as it is; the caller holds the lock.
-    func acceptLocked(
-        key: SymmetricKey,
-        policy: VaultRecords.KeyPolicy,
-        expecting expected: VaultDifference?
     ) throws(VaultError) -> VaultDifference {
         let ring = try ring(key)
         let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: policy)
@@ -100,14 +84,13 @@ extension VaultFiles {
     func difference(_ records: VaultRecords, _ seen: SeenRevisions, _ ring: KeyRing) -> VaultDifference {
         var difference = VaultDifference()
         for (id, entry) in seen.entries {
-            guard let record = records.all[id] else {
-                if entry.isDeleted { difference.undeleted += 1 } else { difference.missing += 1 }
-                continue
-            }
-            if entry.isDeleted && !record.isDeleted {
+            let record = records.all[id]
+            if entry.isDeleted, record?.isDeleted != true {
                 difference.undeleted += 1
-            } else if record.newest < entry.newest {
-                difference.older += 1
+            } else if let record {
+                if record.newest < entry.newest { difference.older += 1 }
+            } else {
+                difference.missing += 1
             }
         }
         let outdated = records.all.values.filter { $0.key != ring.newest }

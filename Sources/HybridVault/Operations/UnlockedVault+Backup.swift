@@ -42,29 +42,27 @@ extension UnlockedVault {
 extension VaultFiles {
     /// Writes the whole vault to one new file, 0600, and records its contents.
     func backUp(to path: String, key: SymmetricKey) throws(VaultError) {
-        try state.withLock { () throws(VaultError) in
-            let records = try records(key: key)
-            let slots = try PortableSlots(in: directory, identity: identity)
-            let authentic = slots.authentic(.passphrase, key) + slots.authentic(.recoveryCode, key)
-            guard !authentic.isEmpty else { throw .noPortableSlot }
-            var entries: [BackupFile.Entry] = []
-            for (id, record) in records.all.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
-                let path = "\(VaultDirectory.recordsName)/\(id)/"
-                entries.append(.init(path: path + record.current.revision.fileName, content: record.current.bytes))
-            }
-            entries += authentic.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
-            let size = entries.reduce(0) { $0 + Self.size($1) }
-            guard size < Self.maximumContents else { throw Self.tooLarge }
-            entries += try linksAndHistories(limit: Self.maximumContents - size)
-            guard let bytes = try? BackupFile.seal(entries, slots: authentic, key: key, identity: identity) else {
-                throw .cannotWrite("the backup could not be sealed")
-            }
-            try write(bytes, to: path)
-            var contents = SeenRevisions()
-            records.add(to: &contents)
-            // The backup exists. If this fails, the passkeys are merely not reported as backed up.
-            try? state.write(LastBackup(time: location.clock.now(), contents: contents), key: key)
+        let records = try records(key: key)
+        let slots = try PortableSlots(in: directory, identity: identity)
+        let authentic = slots.authentic(.passphrase, key) + slots.authentic(.recoveryCode, key)
+        guard !authentic.isEmpty else { throw .noPortableSlot }
+        var entries: [BackupFile.Entry] = []
+        for (id, record) in records.all.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+            let path = "\(VaultDirectory.recordsName)/\(id)/"
+            entries.append(.init(path: path + record.current.revision.fileName, content: record.current.bytes))
         }
+        entries += authentic.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
+        let size = entries.reduce(0) { $0 + Self.size($1) }
+        guard size < Self.maximumContents else { throw Self.tooLarge }
+        entries += try linksAndHistories(limit: Self.maximumContents - size)
+        guard let bytes = try? BackupFile.seal(entries, slots: authentic, key: key, identity: identity) else {
+            throw .cannotWrite("the backup could not be sealed")
+        }
+        try write(bytes, to: path)
+        var contents = SeenRevisions()
+        records.add(to: &contents)
+        // The backup exists. If this fails, the passkeys are merely not reported as backed up.
+        try? state.write(LastBackup(time: location.clock.now(), contents: contents), key: key)
     }
 
     private static let maximumContents = BackupFile.maximumLength - 64 * 1024
@@ -74,6 +72,8 @@ extension VaultFiles {
 
     /// Returns the links between keys and the usage histories: all well-formed files, within the limits that apply to
     /// reading them.
+    ///
+    /// A file that the disk cannot deliver is damage, because a backup must not silently lack it.
     private func linksAndHistories(limit: Int) throws(VaultError) -> [BackupFile.Entry] {
         var entries: [BackupFile.Entry] = []
         var rest = limit
@@ -84,10 +84,10 @@ extension VaultFiles {
             length: Int,
             _ isWanted: ([UInt8]) -> Bool
         ) throws(VaultError) {
-            for name in try Self.readIfPresent(path, try directory.names(limit: limit)) ?? [] {
+            for name in try readIfPossible(path, try directory.names(limit: limit)) ?? [] {
                 let path = "\(path)/\(name)"
                 guard VaultPath(path) != nil,
-                    let content = try Self.readIfPresent(path, try directory.read(name, limit: length)),
+                    let content = try readIfPossible(path, try directory.read(name, limit: length)),
                     isWanted(content)
                 else { continue }
                 let entry = BackupFile.Entry(path: path, content: content)
@@ -98,13 +98,13 @@ extension VaultFiles {
             }
         }
         let (keys, uses) = (VaultDirectory.keysName, VaultDirectory.usesName)
-        if let links = try Self.readIfPresent(keys, try directory.subdirectory(keys)) {
+        if let links = try readIfPossible(keys, try directory.subdirectory(keys)) {
             try collect(links, keys, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
         }
-        guard let histories = try Self.readIfPresent(uses, try directory.subdirectory(uses)) else { return entries }
-        for device in try Self.readIfPresent(uses, try histories.names(limit: Self.maximumDevices)) ?? [] {
+        guard let histories = try readIfPossible(uses, try directory.subdirectory(uses)) else { return entries }
+        for device in try readIfPossible(uses, try histories.names(limit: Self.maximumDevices)) ?? [] {
             let path = "\(uses)/\(device)"
-            guard let history = try Self.readIfPresent(path, try histories.subdirectory(device)) else { continue }
+            guard let history = try readIfPossible(path, try histories.subdirectory(device)) else { continue }
             try collect(history, path, names: Self.maximumSegments, length: UsageHistoryFile.maximumLength) {
                 UsageHistoryFile(bytes: $0) != nil
             }
@@ -112,25 +112,12 @@ extension VaultFiles {
         return entries
     }
 
-    /// Returns `nil` for a file that is missing or malformed.
-    ///
-    /// A file that the disk cannot deliver is damage, because a backup must not silently lack it.
-    private static func readIfPresent<Value>(
-        _ path: String,
-        _ value: @autoclosure () throws(FileError) -> Value
-    ) throws(VaultError) -> Value? {
-        do throws(FileError) {
-            return try value()
-        } catch {
-            guard case .system = error else { return nil }
-            throw .damaged("\(path) can't be read: \(error.reason)")
-        }
-    }
-
     private func write(_ bytes: [UInt8], to path: String) throws(VaultError) {
         let (folder, name) = try VaultBackup.split(path)
-        let directory = try accessing(folder, orThrow: VaultError.cannotWriteBackup, try Directory.open(path: folder))
-        do {
+        let directory = try accessing(folder, orThrow: VaultError.cannotWriteBackup) { () throws(FileError) in
+            try Directory.open(path: folder)
+        }
+        do throws(FileError) {
             try directory.write(name, bytes, replacing: false)
         } catch .exists {
             throw .fileExists(path: path)
@@ -148,34 +135,27 @@ extension VaultFiles {
         key: SymmetricKey,
         expecting expected: VaultDifference?
     ) throws(VaultError) -> Int {
-        try state.withLock { () throws(VaultError) in
-            let (ring, entries) = try open(backup, key: key)
-            let difference = try difference(merging: entries, ring)
-            guard expected == nil || expected == difference else { throw .changedMeanwhile }
-            // Slots of a replaced key are not restored: the rekey was meant to revoke their secrets.
-            let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
-            let slots = "\(VaultDirectory.slotsName)/"
-            let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
-            let added = try VaultBackup.addFiles(wanted, to: directory, strict: false)
-            // Checked again, because the lock does not stop sync tools.
-            let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
-            _ = try acceptLocked(key: key, policy: policy, expecting: expected)
-            return added
-        }
+        let (ring, entries) = try open(backup, key: key)
+        let difference = try difference(merging: entries, ring)
+        guard expected == nil || expected == difference else { throw .changedMeanwhile }
+        // Slots of a replaced key are not restored: the rekey was meant to revoke their secrets.
+        let current = backup.file.keyID == KeyID(of: ring.newest, identity: identity)
+        let slots = "\(VaultDirectory.slotsName)/"
+        let wanted = current ? entries : entries.filter { !$0.path.hasPrefix(slots) }
+        let added = try VaultBackup.addFiles(wanted, to: directory, strict: false)
+        // Checked again, because the lock does not stop sync tools.
+        let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
+        _ = try accept(key: key, policy: policy, expecting: expected)
+        return added
     }
 
     /// Returns the difference that merging a backup would accept; nothing is written.
     func difference(merging backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> VaultDifference {
-        try state.withLock { () throws(VaultError) in
-            let (ring, entries) = try open(backup, key: key)
-            return try difference(merging: entries, ring)
-        }
+        let (ring, entries) = try open(backup, key: key)
+        return try difference(merging: entries, ring)
     }
 
-    private func open(
-        _ backup: VaultBackup,
-        key: SymmetricKey
-    ) throws(VaultError) -> (KeyRing, [BackupFile.Entry]) {
+    private func open(_ backup: VaultBackup, key: SymmetricKey) throws(VaultError) -> (KeyRing, [BackupFile.Entry]) {
         guard backup.file.identity == identity else { throw .backupOfAnotherVault(path: directory.path) }
         let ring = try ring(key)
         return (ring, try backup.entries(ring))

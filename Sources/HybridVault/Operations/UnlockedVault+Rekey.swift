@@ -14,11 +14,7 @@ extension UnlockedVault {
     ///   - passphrase: The new passphrase, or `nil` for none.
     ///   - recoveryCode: The new recovery code, or `nil` for none.
     /// - Throws: ``VaultError``; the next unlocking finishes or undoes an interrupted rekey.
-    public func rekey(
-        pin: PIN,
-        passphrase: Passphrase?,
-        recoveryCode: RecoveryCode?
-    ) async throws(VaultError) {
+    public func rekey(pin: PIN, passphrase: Passphrase?, recoveryCode: RecoveryCode?) async throws(VaultError) {
         if let passphrase, !passphrase.isStrongEnough { throw .passphraseTooWeak(bits: passphrase.strength) }
         let secrets = [passphrase.map(PortableSecret.passphrase), recoveryCode.map(PortableSecret.recoveryCode)]
         let new = try await perform { key, files throws(VaultError) in
@@ -42,47 +38,39 @@ extension UnlockedVault {
 /// rest and writes a missing link again. Every step can be repeated.
 extension VaultFiles {
     /// Runs steps 1 to 5 and returns the new key.
-    func rekey(
-        key old: SymmetricKey,
-        pin: PIN,
-        secrets: [PortableSecret]
-    ) throws(VaultError) -> SymmetricKey {
-        try state.withLock { () throws(VaultError) in
-            // The pending key of an interrupted rekey must not be overwritten: it may be the only copy of the current key.
-            try checkKeyIsCurrent(old)
-            // A rolled-back or damaged vault is refused before anything is changed.
-            let records = try records(key: old)
-            let device = try state.device()
-            // Once the rekey has begun, only a full disk may stop it.
-            for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
-            let slot = try state.pinSlot()
-            guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
-            guard
-                try PortableSlots(in: directory, identity: identity).all.count + secrets.count
-                    <= PortableSlots.maximumCount
-            else {
-                throw .tooLarge("it has no room for the new slots; delete unused files in slots/")
-            }
-            let new = SymmetricKey(size: .bits256)
-            try state.write(next: new, under: old, isCommitted: false)
-            do throws(VaultError) {
-                for secret in secrets {
-                    let scrypt = location.scrypt
-                    let slot = try PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
-                    try PortableSlots.write(slot, in: directory)
-                }
-            } catch {
-                // If this fails, the next unlocking tries again.
-                try? undoUncommittedRekey(new)
-                throw error
-            }
-            try state.write(next: new, under: old, isCommitted: true)
-            try writeLink(from: old, to: new)
-            return try finishRekeying(old, pin: pin, scrypt: location.scrypt)
+    func rekey(key old: SymmetricKey, pin: PIN, secrets: [PortableSecret]) throws(VaultError) -> SymmetricKey {
+        // The pending key of an interrupted rekey must not be overwritten: it may be the only copy of the current key.
+        try checkKeyIsCurrent(old)
+        // A rolled-back or damaged vault is refused before anything is changed.
+        let records = try records(key: old)
+        let device = try state.device()
+        // Once the rekey has begun, only a full disk may stop it.
+        for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
+        let slot = try state.pinSlot()
+        guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
+        let slots = try PortableSlots(in: directory, identity: identity).all.count
+        guard slots + secrets.count <= PortableSlots.maximumCount else {
+            throw .tooLarge("it has no room for the new slots; delete unused files in slots/")
         }
+        let new = SymmetricKey(size: .bits256)
+        try state.write(next: new, under: old, isCommitted: false)
+        do throws(VaultError) {
+            for secret in secrets {
+                let scrypt = location.scrypt
+                let slot = try PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
+                try PortableSlots.write(slot, in: directory)
+            }
+        } catch {
+            // If this fails, the next unlocking tries again.
+            try? undoUncommittedRekey(new)
+            throw error
+        }
+        try state.write(next: new, under: old, isCommitted: true)
+        try writeLink(from: old, to: new)
+        return try finishRekeying(old, pin: pin, scrypt: location.scrypt)
     }
 
-    /// Finishes or undoes an interrupted rekey; the caller holds the lock.
+    /// Finishes or undoes an interrupted rekey.
     ///
     /// - Returns: The current key.
     func finishRekeying(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
@@ -94,7 +82,7 @@ extension VaultFiles {
         return newest
     }
 
-    /// Returns the current key during a rekey and updates the PIN slot to it; the caller holds the lock.
+    /// Returns the current key during a rekey and updates the PIN slot to it.
     func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
         // The ring must not be created from the old key: the link declares that key replaced.
         guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
@@ -115,12 +103,10 @@ extension VaultFiles {
         guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
             throw .cannotWrite("the link between the keys could not be sealed")
         }
-        do throws(FileError) {
+        try accessing(directory.path) { () throws(FileError) in
             let keys = try directory.makeSubdirectory(VaultDirectory.keysName)
             // An existing file of this name is not authentic.
             try keys.write(link.fileName, link.bytes, replacing: true)
-        } catch {
-            throw .cannotWrite("\(directory.path): \(error.reason)")
         }
     }
 
@@ -158,12 +144,7 @@ extension VaultFiles {
         let outdated = records.all.filter { $0.value.key != ring.newest && !deleted.contains($0.key) }
         for (id, record) in outdated.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
             let revision = try revision(of: id, after: record.newest, device: device)
-            let file = record.current.resealed(
-                as: revision,
-                under: ring.newest,
-                from: record.key,
-                identity: identity
-            )
+            let file = record.current.resealed(as: revision, under: ring.newest, from: record.key, identity: identity)
             guard let file else { throw .damaged("a record could not be sealed again") }
             try write(file)
             seen.insert(id, newest: revision, isDeleted: record.isDeleted)

@@ -25,9 +25,20 @@ extension UnlockedVault {
         try await addSlot(.recoveryCode(code), replacing: replacing)
     }
 
+    /// Adds a slot, then deletes the slots that it replaces.
     private func addSlot(_ secret: PortableSecret, replacing: Bool) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in
-            try files.addSlot(secret, key: key, replacing: replacing)
+            try files.checkKeyIsCurrent(key)
+            let (directory, identity) = (files.directory, files.identity)
+            let before = try PortableSlots(in: directory, identity: identity)
+            let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
+            guard before.all.count - replaced.count < PortableSlots.maximumCount else {
+                throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some, or delete files in slots/")
+            }
+            let scrypt = files.location.scrypt
+            let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
+            try PortableSlots.write(slot, in: directory)
+            try before.delete(replaced, in: directory)
         }
     }
 
@@ -38,23 +49,6 @@ extension UnlockedVault {
         try await perform { key, files throws(VaultError) in
             let slots = try PortableSlots(in: files.directory, identity: files.identity)
             return (slots.authentic(.passphrase, key).count, slots.authentic(.recoveryCode, key).count)
-        }
-    }
-}
-
-extension VaultFiles {
-    /// Adds a slot, then deletes the slots that it replaces.
-    func addSlot(_ secret: PortableSecret, key: SymmetricKey, replacing: Bool) throws(VaultError) {
-        try state.withLock { () throws(VaultError) in
-            try checkKeyIsCurrent(key)
-            let before = try PortableSlots(in: directory, identity: identity)
-            let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
-            guard before.all.count - replaced.count < PortableSlots.maximumCount else {
-                throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some, or delete files in slots/")
-            }
-            let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: location.scrypt)
-            try PortableSlots.write(slot, in: directory)
-            try before.delete(replaced, in: directory)
         }
     }
 }

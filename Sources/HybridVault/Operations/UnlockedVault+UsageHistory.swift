@@ -2,39 +2,14 @@
 
 internal import Crypto
 public import HybridAuthenticator
-package import HybridCTAP
+internal import HybridCTAP
 internal import HybridPrimitives
 
 extension UnlockedVault {
     /// Adds a served request to this device's usage history; it is durable when this returns.
     public func record(_ request: ServedRequest) async throws(StoreFailure) {
-        let (relyingParty, operation): (RelyingPartyID, PasskeyUse.Operation) =
-            switch request.operation {
-            case .create(let relyingParty): (relyingParty, .create)
-            case .signIn(let relyingParty): (relyingParty, .signIn)
-            }
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
-            let outcome = PasskeyUse.Outcome(request.outcome)
-            try files.append(relyingParty, operation, outcome, credential: request.credential, key: key)
-        }
-    }
-
-    /// Adds a use, or an attempted one, to this device's usage history; it is durable when this returns.
-    ///
-    /// - Parameters:
-    ///   - relyingParty: The relying party of the request.
-    ///   - operation: The requested operation.
-    ///   - outcome: The outcome of the request.
-    ///   - credential: The passkey that was used or created, if any.
-    /// - Throws: ``VaultError``.
-    package func recordUse(
-        for relyingParty: RelyingPartyID,
-        _ operation: PasskeyUse.Operation,
-        _ outcome: PasskeyUse.Outcome,
-        credential: CredentialID? = nil
-    ) async throws(VaultError) {
-        try await perform { key, files throws(VaultError) in
-            try files.append(relyingParty, operation, outcome, credential: credential, key: key)
+            try files.append(request, key: key)
         }
     }
 
@@ -80,89 +55,76 @@ extension VaultFiles {
         let file: UsageHistoryFile
     }
 
-    /// Adds a use that just ended to this device's history, durably.
-    func append(
-        _ relyingParty: RelyingPartyID,
-        _ operation: PasskeyUse.Operation,
-        _ outcome: PasskeyUse.Outcome,
-        credential: CredentialID?,
-        key: SymmetricKey
-    ) throws(VaultError) {
-        var record: RecordID?
-        // The use is recorded even if the records cannot be read.
-        if let credential { record = (try? load(key: key))?.passkey(credential, of: relyingParty) }
+    /// Adds a request that was just served to this device's history, durably.
+    func append(_ request: ServedRequest, key: SymmetricKey) throws(VaultError) {
+        let (relyingParty, operation): (RelyingPartyID, PasskeyUse.Operation) =
+            switch request.operation {
+            case .create(let relyingParty): (relyingParty, .create)
+            case .signIn(let relyingParty): (relyingParty, .signIn)
+            }
         let use = PasskeyUse(
             time: location.clock.now(),
             relyingParty: relyingParty,
             operation: operation,
-            outcome: outcome,
-            record: record
+            outcome: PasskeyUse.Outcome(request.outcome),
+            // The use is recorded even if the records cannot be read.
+            record: request.credential.flatMap { (try? records(key: key))?.passkey($0, of: relyingParty) }
         )
         try append(use, key: key)
     }
 
     /// Adds one use to this device's history, durably.
     func append(_ use: PasskeyUse, key: SymmetricKey) throws(VaultError) {
-        try state.withLock { () throws(VaultError) in
-            // Refuses a key that was replaced meanwhile.
-            _ = try ring(key)
-            let device = try state.device().id
-            let name = Hex.encode(device.bytes)
-            var warnings: [VaultWarning] = []
-            let current = try segments(&warnings, of: name)
-                .filter { $0.name == "\($0.file.segment)" }
-                .max { $0.file.segment < $1.file.segment }?
-                .file
-            do throws(FileError) {
-                let uses = try directory.makeSubdirectory(VaultDirectory.usesName).makeSubdirectory(name)
-                var next = current?.adding(use, key: key, identity: identity)
-                var segment = current?.segment ?? 0
-                while next == nil {
-                    segment += 1
-                    // An unreadable file is not overwritten.
-                    guard segment <= Self.maximumSegments else { throw FileError.tooLarge }
-                    guard !uses.contains("\(segment)") else { continue }
-                    next = UsageHistoryFile(device: device, segment: segment).adding(use, key: key, identity: identity)
-                    guard next != nil else { throw FileError.tooLarge }
-                }
-                if let next { try uses.write("\(next.segment)", next.bytes, replacing: true) }
-            } catch {
-                throw .cannotWrite("\(directory.path)/\(VaultDirectory.usesName): \(error.reason)")
+        // Refuses a key that was replaced meanwhile.
+        _ = try ring(key)
+        let device = try state.device().id
+        let name = Hex.encode(device.bytes)
+        var warnings: [VaultWarning] = []
+        let current = try segments(&warnings, of: name)
+            .filter { $0.name == "\($0.file.segment)" }
+            .max { $0.file.segment < $1.file.segment }?
+            .file
+        try accessing("\(directory.path)/\(VaultDirectory.usesName)") { () throws(FileError) in
+            let uses = try directory.makeSubdirectory(VaultDirectory.usesName).makeSubdirectory(name)
+            var next = current?.adding(use, key: key, identity: identity)
+            var segment = current?.segment ?? 0
+            while next == nil {
+                segment += 1
+                // An unreadable file is not overwritten.
+                guard segment <= Self.maximumSegments else { throw FileError.tooLarge }
+                guard !uses.contains("\(segment)") else { continue }
+                next = UsageHistoryFile(device: device, segment: segment).adding(use, key: key, identity: identity)
+                guard next != nil else { throw FileError.tooLarge }
             }
+            if let next { try uses.write("\(next.segment)", next.bytes, replacing: true) }
         }
     }
 
     /// Returns the uses on all devices, the latest first, and warnings about ignored entries.
     func uses(key: SymmetricKey) throws(VaultError) -> (uses: [PasskeyUse], warnings: [VaultWarning]) {
-        try state.withLock { () throws(VaultError) in
-            _ = try ring(key)
-            var warnings: [VaultWarning] = []
-            // The same entry may be in a file and in its conflict copies.
-            var found: [EntryPosition: Set<PasskeyUse>] = [:]
-            for segment in try segments(&warnings) {
-                var isWhole = true
-                for index in segment.file.entries.indices {
-                    if let use = segment.file.use(at: index, key: key, identity: identity) {
-                        let (device, number) = (segment.file.device, segment.file.segment)
-                        let position = EntryPosition(device: device, segment: number, index: index)
-                        found[position, default: []].insert(use)
-                    } else {
-                        isWhole = false
-                    }
+        _ = try ring(key)
+        var warnings: [VaultWarning] = []
+        // The same entry may be in a file and in its conflict copies.
+        var found: [EntryPosition: Set<PasskeyUse>] = [:]
+        for segment in try segments(&warnings) {
+            var isWhole = true
+            for index in segment.file.entries.indices {
+                guard let use = segment.file.use(at: index, key: key, identity: identity) else {
+                    isWhole = false
+                    continue
                 }
-                if !isWhole {
-                    let path = "\(VaultDirectory.usesName)/\(segment.directory)/\(segment.name)"
-                    warnings.append(
-                        VaultWarning(path: path, reason: "entries that are not authentic, or of another key")
-                    )
-                }
+                let (device, number) = (segment.file.device, segment.file.segment)
+                found[EntryPosition(device: device, segment: number, index: index), default: []].insert(use)
             }
-            let ordered = found.sorted { left, right in left.key < right.key }
-            let uses = ordered.flatMap { $0.value.sorted { $0.time > $1.time } }
-            // Sorted by time; equal times keep the order by position.
-            let sorted = uses.enumerated().sorted { ($0.element.time, $1.offset) > ($1.element.time, $0.offset) }
-            return (sorted.map(\.element), warnings)
+            if !isWhole {
+                let path = "\(VaultDirectory.usesName)/\(segment.directory)/\(segment.name)"
+                warnings.append(VaultWarning(path: path, reason: "entries that are not authentic, or of another key"))
+            }
         }
+        let uses = found.sorted { $0.key < $1.key }.flatMap { $0.value.sorted { $0.time > $1.time } }
+        // Sorted by time; equal times keep the order by position.
+        let sorted = uses.enumerated().sorted { ($0.element.time, $1.offset) > ($1.element.time, $0.offset) }
+        return (sorted.map(\.element), warnings)
     }
 
     /// Seals all histories again under the newest key; entries that already are under it stay unchanged.
@@ -172,11 +134,9 @@ extension VaultFiles {
         for segment in try segments(&warnings, refusing: true) {
             let sealed = segment.file.resealed(from: Array(ring.keys.dropFirst()), to: ring.newest, identity: identity)
             guard sealed != segment.file else { continue }
-            do {
+            try accessing("\(directory.path)/\(VaultDirectory.usesName)") { () throws(FileError) in
                 let uses = try directory.subdirectory(VaultDirectory.usesName).subdirectory(segment.directory)
                 try uses.write(segment.name, sealed.bytes, replacing: true)
-            } catch {
-                throw .cannotWrite("\(directory.path)/\(VaultDirectory.usesName): \(error.reason)")
             }
         }
     }
@@ -232,22 +192,18 @@ extension VaultFiles {
                 warnings.append(VaultWarning(path: path, reason: Self.notAHistory))
                 continue
             }
-            guard let directory = try readIfPresent(path, Self.notAHistory, try root.subdirectory(name)) else {
-                continue
-            }
-            for file in try readIfPresent(
-                path,
-                nil,
-                try directory.firstNames(Self.maximumSegments) { !$0.hasPrefix(".") }
-            ) ?? []
-            where !file.hasPrefix(".") {
-                let path = "\(path)/\(file)"
-                let bytes = try readIfPresent(
+            guard let directory = try readIfPresent(path, Self.notAHistory, try root.subdirectory(name)),
+                let files = try readIfPresent(
                     path,
-                    Self.notASegment,
-                    try directory.read(file, limit: UsageHistoryFile.maximumLength)
+                    nil,
+                    try directory.firstNames(Self.maximumSegments) { !$0.hasPrefix(".") }
                 )
-                guard let bytes else { continue }
+            else { continue }
+            for file in files {
+                let path = "\(path)/\(file)"
+                let limit = UsageHistoryFile.maximumLength
+                guard let bytes = try readIfPresent(path, Self.notASegment, try directory.read(file, limit: limit))
+                else { continue }
                 guard let read = UsageHistoryFile(bytes: bytes), Hex.encode(read.device.bytes) == name else {
                     warnings.append(VaultWarning(path: path, reason: Self.notASegment))
                     continue

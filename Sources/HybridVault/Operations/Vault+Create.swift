@@ -27,46 +27,31 @@ extension Vault {
     ) async throws(VaultError) -> Vault {
         guard pin.isLongEnough else { throw .pinTooShort }
         return try await DedicatedThread.run { () throws(VaultError) in
-            try make(at: location, pin: pin, isTest: isTest, key: key)
+            let (path, statePath) = (location.directory, location.stateDirectory)
+            do throws(VaultError) {
+                _ = try VaultDirectory.open(location)
+                throw .alreadyExists(path: path)
+            } catch .doesNotExist {
+                // A new vault may be created here.
+            }
+            let directory = try VaultDirectory.make(path: path)
+            let identity = VaultIdentity.random(isTest: isTest)
+            let device = Device()
+            let state = try LocalState(creatingIn: statePath, identity: identity, device: device)
+            let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
+            try state.write(SeenRevisions(), key: key)
+            try state.write(slot)
+            do throws(FileError) {
+                try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
+                _ = try directory.makeSubdirectory(VaultDirectory.recordsName)
+                _ = try directory.makeSubdirectory(VaultDirectory.slotsName)
+                try KnownPaths(stateDirectory: statePath).remember(identity, at: path)
+            } catch .exists {
+                throw .alreadyExists(path: path)
+            } catch {
+                throw .cannotWrite("\(path): \(error.reason)")
+            }
+            return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
         }
-    }
-
-    private static func make(
-        at location: VaultLocation,
-        pin: PIN,
-        isTest: Bool,
-        key: SymmetricKey
-    ) throws(VaultError) -> Vault {
-        let (path, statePath) = (location.directory, location.stateDirectory)
-        try checkAbsence(of: location)
-        let directory = try VaultDirectory.make(path: path)
-        let identity = VaultIdentity.random(isTest: isTest)
-        guard let device = Device.random() else { throw .damaged("the random source") }
-        let state = try LocalState(creatingIn: statePath, identity: identity, device: device)
-        let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
-        try state.write(SeenRevisions(), key: key)
-        try state.write(slot)
-        do {
-            try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
-            _ = try directory.makeSubdirectory(VaultDirectory.recordsName)
-            _ = try directory.makeSubdirectory(VaultDirectory.slotsName)
-            try KnownPaths(stateDirectory: statePath).remember(identity, at: path)
-        } catch .exists {
-            throw .alreadyExists(path: path)
-        } catch {
-            throw .cannotWrite("\(path): \(error.reason)")
-        }
-        return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
-    }
-
-    private static func checkAbsence(of location: VaultLocation) throws(VaultError) {
-        do {
-            _ = try VaultDirectory.open(location)
-        } catch .doesNotExist {
-            return
-        } catch {
-            throw error
-        }
-        throw .alreadyExists(path: location.directory)
     }
 }

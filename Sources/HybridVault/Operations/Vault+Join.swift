@@ -27,16 +27,8 @@ extension Vault {
         guard pin.isLongEnough else { throw .pinTooShort }
         return try await DedicatedThread.run { () throws(VaultError) in
             let (directory, identity) = try VaultDirectory.open(location)
-            let key = try PortableSlots(in: directory, identity: identity).open(with: secret)
-            let files = try join(
-                directory,
-                identity,
-                location,
-                key: key,
-                pin: pin,
-                resettingRollbackState: resettingRollbackState
-            )
-            return Vault(files: files)
+            let key = try PortableSlots(in: directory, identity: identity).all.open(with: secret)
+            return try join(directory, identity, location, key: key, pin: pin, resetting: resettingRollbackState)
         }
     }
 
@@ -47,8 +39,8 @@ extension Vault {
         _ location: VaultLocation,
         key: SymmetricKey,
         pin: PIN,
-        resettingRollbackState: Bool
-    ) throws(VaultError) -> VaultFiles {
+        resetting resettingRollbackState: Bool
+    ) throws(VaultError) -> Vault {
         let statePath = location.stateDirectory
         let ring = try KeyRing(key, in: directory, identity: identity)
         let state = try LocalState(joining: statePath, identity: identity)
@@ -71,7 +63,9 @@ extension Vault {
             try state.write(AttemptCounter())
             try state.write(slot)
         }
-        try accessing(statePath, try KnownPaths(stateDirectory: statePath).remember(identity, at: directory.path))
-        return VaultFiles(directory: directory, identity: identity, state: state, location: location)
+        try accessing(statePath) { () throws(FileError) in
+            try KnownPaths(stateDirectory: statePath).remember(identity, at: directory.path)
+        }
+        return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
     }
 }

@@ -18,11 +18,9 @@ public struct VaultBackup: Sendable {
     public static func read(_ path: String) async throws(VaultError) -> VaultBackup {
         try await DedicatedThread.run { () throws(VaultError) in
             let (folder, name) = try split(path)
-            let bytes = try accessing(
-                path,
-                orThrow: VaultError.backupUnreadable,
+            let bytes = try accessing(path, orThrow: VaultError.backupUnreadable) { () throws(FileError) in
                 try Directory.open(path: folder).read(name, limit: BackupFile.maximumLength)
-            )
+            }
             guard let file = BackupFile(bytes: bytes) else { throw .backupDamaged("its beginning") }
             return VaultBackup(file: file)
         }
@@ -67,28 +65,23 @@ public struct VaultBackup: Sendable {
         guard pin.isLongEnough else { throw .pinTooShort }
         guard try isOfVault(at: location) == nil else { throw .alreadyExists(path: location.directory) }
         return try await DedicatedThread.run { () throws(VaultError) in
-            let key = try key(secret)
+            let key = try file.slots.open(with: secret)
             let entries = try entries(key)
             let path = location.directory
             let directory = try VaultDirectory.make(path: path)
             // vault.json comes last: without it, the directory is not a vault.
             try Self.addFiles(entries, to: directory, strict: true)
-            let files = try Vault.join(
-                directory,
-                file.identity,
-                location,
-                key: key,
-                pin: pin,
-                resettingRollbackState: resettingRollbackState
-            )
+            let (identity, reset) = (file.identity, resettingRollbackState)
+            let vault = try Vault.join(directory, identity, location, key: key, pin: pin, resetting: reset)
             // This device may have seen newer revisions than those of the backup, which the user has chosen. Files
             // that a server added under an older key were not chosen.
-            try files.accept(key: key, policy: Self.trusting(entries, whileRekeying: false))
-            try accessing(
-                path,
-                try directory.write(VaultIdentity.fileName, Array(file.identity.text.utf8), replacing: false)
-            )
-            return Vault(files: files)
+            try vault.files.state.withLock { () throws(VaultError) in
+                _ = try vault.files.accept(key: key, policy: Self.trusting(entries, whileRekeying: false))
+            }
+            try accessing(path) { () throws(FileError) in
+                try directory.write(VaultIdentity.fileName, Array(identity.text.utf8), replacing: false)
+            }
+            return vault
         }
     }
 
@@ -97,32 +90,26 @@ public struct VaultBackup: Sendable {
     /// - Parameter strict: True to refuse a file that differs. Otherwise both are kept, as sync tools do.
     /// - Returns: The number of added files.
     @discardableResult
-    static func addFiles(
-        _ entries: [BackupFile.Entry],
-        to vault: Directory,
-        strict: Bool
-    ) throws(VaultError) -> Int {
+    static func addFiles(_ entries: [BackupFile.Entry], to vault: Directory, strict: Bool) throws(VaultError) -> Int {
         var added = 0
         for entry in entries {
             guard let parts = VaultPath(entry.path) else { throw .backupDamaged("a name in it") }
             do throws(FileError) {
-                var directory = vault
+                var (directory, name) = (vault, parts.name)
                 for folder in parts.folders { directory = try directory.makeSubdirectory(folder) }
-                if directory.contains(parts.name) {
-                    let present = try? directory.read(parts.name, limit: RecordFile.maximumLength)
+                if directory.contains(name) {
+                    let present = try? directory.read(name, limit: RecordFile.maximumLength)
                     if present == entry.content { continue }
                     // A usage history that was extended since contains all of the backup's.
                     if parts.folders.first == VaultDirectory.usesName, present?.starts(with: entry.content) == true {
                         continue
                     }
-                    guard !strict else { throw FileError.exists }
+                    guard !strict else { throw .exists }
                     // The name depends on the content, so a second call adds nothing.
-                    let copy = parts.name + ".restored-" + Hex.encode(Sealing.checksum(entry.content).prefix(8))
-                    guard !directory.contains(copy) else { continue }
-                    try directory.write(copy, entry.content, replacing: false)
-                } else {
-                    try directory.write(parts.name, entry.content, replacing: false)
+                    name += ".restored-" + Hex.encode(Sealing.checksum(entry.content).prefix(8))
+                    guard !directory.contains(name) else { continue }
                 }
+                try directory.write(name, entry.content, replacing: false)
                 added += 1
             } catch {
                 throw .cannotWrite("\(vault.path)/\(entry.path): \(error.reason)")
@@ -146,14 +133,5 @@ public struct VaultBackup: Sendable {
     private func entries(_ key: SymmetricKey) throws(VaultError) -> [BackupFile.Entry] {
         guard let entries = file.open(key: key) else { throw .backupDamaged("its content") }
         return entries
-    }
-
-    /// Returns the vault key from the backup's own slots; slow by design.
-    private func key(_ secret: PortableSecret) throws(VaultError) -> SymmetricKey {
-        guard file.slots.contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
-        for slot in file.slots where slot.kind == secret.kind {
-            if let key = try slot.open(with: secret) { return key }
-        }
-        throw .wrongSecret
     }
 }

@@ -48,8 +48,6 @@ extension Vault {
             state = try LocalState(stateDirectory: location.stateDirectory, identity: identity)
         } catch .noPINSlotHere {
             state = nil
-        } catch {
-            throw error
         }
         var attempts = try state?.attempts() ?? AttemptCounter()
         let records = try? directory.subdirectory(VaultDirectory.recordsName).names(limit: VaultRecords.maximumNames)

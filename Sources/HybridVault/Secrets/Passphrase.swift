@@ -10,7 +10,7 @@ public struct Passphrase: Sendable, SecretMaterial {
     /// Required strength of a new passphrase in bits, as ``strength`` estimates them.
     public static let minimumBits = 64
 
-    private let key: SymmetricKey
+    let key: SymmetricKey
 
     /// Creates a passphrase from 1 to 1,024 bytes of UTF-8; returns `nil` otherwise.
     ///
@@ -25,11 +25,6 @@ public struct Passphrase: Sendable, SecretMaterial {
 
     /// True if the strength is at least ``minimumBits``, as a new slot requires.
     public var isStrongEnough: Bool { strength >= Self.minimumBits }
-
-    /// Calls `body` with the bytes.
-    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try key.withUnsafeBytes(body)
-    }
 }
 
 /// A secret that opens a vault on a device where it has no PIN.
@@ -37,11 +32,11 @@ public enum PortableSecret: Sendable {
     case passphrase(Passphrase)
     case recoveryCode(RecoveryCode)
 
-    /// Calls `body` with the bytes from which the key is derived.
-    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    /// The bytes from which the slot's key is derived.
+    var key: SymmetricKey {
         switch self {
-        case .passphrase(let passphrase): try passphrase.withUnsafeBytes(body)
-        case .recoveryCode(let code): try code.withUnsafeBytes(body)
+        case .passphrase(let passphrase): passphrase.key
+        case .recoveryCode(let code): code.key
         }
     }
 

@@ -15,18 +15,13 @@ public struct RecoveryCode: Sendable, SecretMaterial {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private static let label = Array("recovery code v1".utf8)
 
-    private let key: SymmetricKey
+    let key: SymmetricKey
 
     /// Returns a new code from the system's random source.
     public static func random() -> RecoveryCode { RecoveryCode(key: SymmetricKey(size: .bits128)) }
 
-    private init(key: SymmetricKey) { self.key = key }
-
-    /// Creates a code from exactly 16 bytes; returns `nil` otherwise.
-    init?(bytes: [UInt8]) {
-        guard bytes.count == 16 else { return nil }
-        self.key = SymmetricKey(data: bytes)
-    }
+    /// Creates a code from exactly 16 bytes.
+    init(key: SymmetricKey) { self.key = key }
 
     /// An error of ``init(reading:)``; later versions may add members.
     public struct ParseError: Error, Hashable {
@@ -79,11 +74,6 @@ public struct RecoveryCode: Sendable, SecretMaterial {
             text.append(Self.alphabet[value])
         }
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Calls `body` with the 16 bytes.
-    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try key.withUnsafeBytes(body)
     }
 
     /// Returns the first 22 bits of SHA-256(label ‖ code) and two zero bits.

@@ -18,14 +18,10 @@ struct Device: Sendable {
     /// 32 random bytes; without them, a PIN cannot be guessed from the PIN slot.
     let secret: SymmetricKey
 
-    /// Returns a new device.
-    static func random() -> Device? {
-        DeviceID(bytes: RandomBytes.make(8)).map { Device(id: $0, secret: SymmetricKey(size: .bits256)) }
-    }
-
-    private init(id: DeviceID, secret: SymmetricKey) {
-        self.id = id
-        self.secret = secret
+    /// Creates a new device.
+    init() {
+        id = .random()
+        secret = SymmetricKey(size: .bits256)
     }
 
     /// Reads the file; `nil` for any other length or checksum.

@@ -7,14 +7,12 @@ internal import HybridPrimitives
 /// One file for each path, `known/<first 32 hexadecimal digits of SHA-256(path)>`: the vault ID in hexadecimal, a
 /// line feed, the path.
 struct KnownPaths {
-    private let state: String
-
-    /// Creates a view of the paths in a state directory.
-    init(stateDirectory: String) { self.state = stateDirectory }
+    /// Path of this program's state directory.
+    let stateDirectory: String
 
     /// Returns the vault ID (hexadecimal) last seen at a path, or at the target of its symbolic links.
     func vault(at path: String) -> String? {
-        guard let directory = try? Directory.open(path: state + "/known") else { return nil }
+        guard let directory = try? Directory.open(path: stateDirectory + "/known") else { return nil }
         for spelling in Self.spellings(of: path) {
             guard let bytes = try? directory.read(Self.fileName(spelling), limit: 8192),
                 bytes.count > 33, Array(bytes[33...]) == Array(spelling.utf8)
@@ -27,7 +25,7 @@ struct KnownPaths {
 
     /// Records a vault under every spelling of its path; unchanged entries are not written again.
     func remember(_ identity: VaultIdentity, at path: String) throws(FileError) {
-        let directory = try Directory.make(path: state).makeSubdirectory("known")
+        let directory = try Directory.make(path: stateDirectory).makeSubdirectory("known")
         for spelling in Self.spellings(of: path) {
             let content = Array((identity.name + "\n" + spelling).utf8)
             let name = Self.fileName(spelling)

@@ -15,13 +15,9 @@ struct LastBackup: Equatable {
     let time: UInt64
     /// Newest revision of every record in the backup.
     let contents: SeenRevisions
+}
 
-    /// Creates the description of a new backup.
-    init(time: UInt64, contents: SeenRevisions) {
-        self.time = time
-        self.contents = contents
-    }
-
+extension LastBackup {
     /// Opens the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
         guard let time = Self.time(in: bytes),

@@ -7,8 +7,6 @@ internal import Crypto
 /// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the contents of the last
 /// backup, and the next vault key during a rekey.
 struct LocalState: Sendable {
-    private static let lockName = "lock"
-
     private let directory: Directory
     private let identity: VaultIdentity
 
@@ -34,17 +32,16 @@ struct LocalState: Sendable {
     /// An existing device ID is kept, because records contain it.
     init(joining stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
         self.identity = identity
-        directory = try accessing(
-            stateDirectory,
+        directory = try accessing(stateDirectory) { () throws(FileError) in
             try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
-        )
+        }
         try VaultDirectory.checkPermissions(of: directory)
     }
 
     /// Returns the device of this state, or a new one if there is none or it cannot be read.
     func deviceOrNew() throws(VaultError) -> Device {
         if let device = try? device() { return device }
-        guard let device = Device.random() else { throw .damaged("the random source") }
+        let device = Device()
         try write(Device.fileName, device.bytes)
         return device
     }
@@ -54,19 +51,20 @@ struct LocalState: Sendable {
 
     /// Creates the state of a new vault, complete except for the PIN slot and the seen revisions.
     init(creatingIn stateDirectory: String, identity: VaultIdentity, device: Device) throws(VaultError) {
-        do {
-            directory = try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
-            self.identity = identity
+        self.identity = identity
+        directory = try accessing(stateDirectory) { () throws(FileError) in
+            let directory = try Directory.make(path: stateDirectory).makeSubdirectory(identity.name)
             try directory.write(Device.fileName, device.bytes, replacing: false)
             try directory.write(AttemptCounter.fileName, AttemptCounter().bytes, replacing: false)
-        } catch {
-            throw .cannotWrite("\(stateDirectory): \(error.reason)")
+            return directory
         }
     }
 
     /// Runs `body` while no other process can change the state.
     func withLock<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
-        let lock = try accessing(directory.path, try FileLock(directory: directory.path, name: Self.lockName))
+        let lock = try accessing(directory.path) { () throws(FileError) in
+            try FileLock(directory: directory.path, name: "lock")
+        }
         guard let lock else { throw .busy }
         let value = try body()
         _ = consume lock
@@ -75,9 +73,7 @@ struct LocalState: Sendable {
 
     /// Returns the PIN slot, which must belong to this vault.
     func pinSlot() throws(VaultError) -> PINSlot {
-        guard let slot = PINSlot(bytes: try read(PINSlot.fileName, limit: PINSlot.length)) else {
-            throw .damaged(file(PINSlot.fileName))
-        }
+        let slot = try read(PINSlot.fileName, limit: PINSlot.length, PINSlot.init(bytes:))
         guard slot.identity == identity else {
             throw .damaged("\(VaultIdentity.fileName) and \(file(PINSlot.fileName)) belong to different vaults")
         }
@@ -86,62 +82,50 @@ struct LocalState: Sendable {
 
     /// Returns this device.
     func device() throws(VaultError) -> Device {
-        guard let device = Device(bytes: try read(Device.fileName, limit: Device.length)) else {
-            throw .damaged(file(Device.fileName))
-        }
-        return device
+        try read(Device.fileName, limit: Device.length, Device.init(bytes:))
     }
 
     /// Returns the attempt counter.
     func attempts() throws(VaultError) -> AttemptCounter {
-        let bytes = try read(AttemptCounter.fileName, limit: AttemptCounter.length)
-        guard let attempts = AttemptCounter(bytes: bytes) else { throw .damaged(file(AttemptCounter.fileName)) }
-        return attempts
+        try read(AttemptCounter.fileName, limit: AttemptCounter.length, AttemptCounter.init(bytes:))
     }
 
     /// Returns the newest revisions seen; after an interrupted rekey they are sealed under the previous key.
     func seen(_ ring: KeyRing) throws(VaultError) -> SeenRevisions {
-        let bytes = try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength)
-        for key in ring.keys {
-            if let seen = SeenRevisions(bytes: bytes, key: key, identity: identity) { return seen }
+        try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength) { bytes in
+            for key in ring.keys {
+                if let seen = SeenRevisions(bytes: bytes, key: key, identity: identity) { return seen }
+            }
+            return nil
         }
-        throw .damaged(file(SeenRevisions.fileName))
     }
 
     /// Returns the contents of the last backup; `nil` if there is none or they cannot be read.
     func lastBackup(_ key: SymmetricKey) -> LastBackup? {
-        guard let bytes = try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength) else {
-            return nil
+        try? read(LastBackup.fileName, limit: SeenRevisions.maximumLength) {
+            LastBackup(bytes: $0, key: key, identity: identity)
         }
-        return LastBackup(bytes: bytes, key: key, identity: identity)
     }
 
     /// Time of the last backup in seconds since 1970, as its file says; not authenticated.
     var timeOfLastBackup: UInt64? {
-        (try? directory.read(LastBackup.fileName, limit: SeenRevisions.maximumLength)).flatMap(LastBackup.time(in:))
+        try? read(LastBackup.fileName, limit: SeenRevisions.maximumLength, LastBackup.time(in:))
     }
 
     /// Stores the contents of a backup.
     func write(_ backup: LastBackup, key: SymmetricKey) throws(VaultError) {
-        guard let bytes = try? backup.bytes(key: key, identity: identity) else {
-            throw .cannotWrite("\(file(LastBackup.fileName)) could not be sealed")
-        }
-        try write(LastBackup.fileName, bytes)
+        try write(LastBackup.fileName, sealed: try? backup.bytes(key: key, identity: identity))
     }
 
     /// True if a rekey has begun and not finished.
     var isRekeying: Bool { directory.contains(PendingKey.fileName) }
 
     /// Returns the old and the new key of a rekey in progress.
-    func pendingKey(
-        _ ring: KeyRing
-    ) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
+    func pendingKey(_ ring: KeyRing) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         guard isRekeying else { return nil }
-        let bytes = try read(PendingKey.fileName, limit: PendingKey.length)
-        guard let keys = PendingKey.read(bytes, ring: ring, identity: identity) else {
-            throw .damaged(file(PendingKey.fileName))
+        return try read(PendingKey.fileName, limit: PendingKey.length) {
+            PendingKey.read($0, ring: ring, identity: identity)
         }
-        return keys
     }
 
     /// Stores the next key, sealed under the present one.
@@ -149,15 +133,14 @@ struct LocalState: Sendable {
     /// Once committed, it is the current key.
     func write(next new: SymmetricKey, under old: SymmetricKey, isCommitted: Bool) throws(VaultError) {
         let bytes = try? PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
-        guard let bytes else {
-            throw .cannotWrite("\(file(PendingKey.fileName)) could not be sealed")
-        }
-        try write(PendingKey.fileName, bytes)
+        try write(PendingKey.fileName, sealed: bytes)
     }
 
     /// Removes the pending key of a rekey that is finished or was undone.
     func forgetPendingKey() throws(VaultError) {
-        try accessing(file(PendingKey.fileName), try directory.remove([PendingKey.fileName]))
+        try accessing(file(PendingKey.fileName)) { () throws(FileError) in
+            try directory.remove([PendingKey.fileName])
+        }
     }
 
     /// Replaces the PIN slot.
@@ -168,23 +151,26 @@ struct LocalState: Sendable {
 
     /// Replaces the record of seen revisions.
     func write(_ seen: SeenRevisions, key: SymmetricKey) throws(VaultError) {
-        guard let bytes = try? seen.bytes(key: key, identity: identity) else {
-            throw .cannotWrite("\(file(SeenRevisions.fileName)) could not be sealed")
-        }
-        try write(SeenRevisions.fileName, bytes)
+        try write(SeenRevisions.fileName, sealed: try? seen.bytes(key: key, identity: identity))
     }
 
     private func file(_ name: String) -> String { directory.path + "/" + name }
 
-    private func read(_ name: String, limit: Int) throws(VaultError) -> [UInt8] {
-        try accessing(
-            "\(file(name)) can't be read",
-            orThrow: VaultError.damaged,
+    /// Reads a file and parses it; a file that `parse` refuses is damaged.
+    private func read<Value>(_ name: String, limit: Int, _ parse: ([UInt8]) -> Value?) throws(VaultError) -> Value {
+        let bytes = try accessing("\(file(name)) can't be read", orThrow: VaultError.damaged) { () throws(FileError) in
             try directory.read(name, limit: limit)
-        )
+        }
+        guard let value = parse(bytes) else { throw .damaged(file(name)) }
+        return value
     }
 
     private func write(_ name: String, _ bytes: [UInt8]) throws(VaultError) {
-        try accessing(file(name), try directory.write(name, bytes, replacing: true))
+        try accessing(file(name)) { () throws(FileError) in try directory.write(name, bytes, replacing: true) }
+    }
+
+    private func write(_ name: String, sealed bytes: [UInt8]?) throws(VaultError) {
+        guard let bytes else { throw .cannotWrite("\(file(name)) could not be sealed") }
+        try write(name, bytes)
     }
 }

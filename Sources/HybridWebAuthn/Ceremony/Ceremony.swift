@@ -17,11 +17,7 @@ public enum Ceremony: Equatable, Sendable {
     ///   - origin: Origin of the calling page.
     ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
     /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
-    public init(
-        _ options: PublicKeyOptions,
-        origin: Origin,
-        topOrigin: Origin? = nil
-    ) throws(RelyingPartyIDError) {
+    public init(_ options: PublicKeyOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
         switch options {
         case .creation(let options):
             self = .creation(try CreationCeremony(options, origin: origin, topOrigin: topOrigin))
@@ -97,9 +93,12 @@ public enum Ceremony: Equatable, Sendable {
     }
 }
 
-/// The common members of `RegistrationResponseJSON` and `AuthenticationResponseJSON`.
-enum CredentialJSON {
-    static func encode(
+extension JSONText {
+    /// Returns bytes as a base64url string.
+    static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
+
+    /// Returns a `RegistrationResponseJSON` or `AuthenticationResponseJSON` with the members that both have.
+    static func credential(
         id: CredentialID,
         response: [(String, JSONText)],
         extensionResults: [(String, JSONText)]
@@ -114,9 +113,4 @@ enum CredentialJSON {
         ])
         return Array(object.serialized(.clientData).utf8)
     }
-}
-
-extension JSONText {
-    /// Returns bytes as a base64url string.
-    static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 }

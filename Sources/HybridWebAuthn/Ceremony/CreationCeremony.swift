@@ -13,11 +13,7 @@ public struct CreationCeremony: Equatable, Sendable {
     let options: CreationOptions
 
     /// Creates a registration from options and their origin; `topOrigin` is that of the top-level page if it differs.
-    public init(
-        _ options: CreationOptions,
-        origin: Origin,
-        topOrigin: Origin? = nil
-    ) throws(RelyingPartyIDError) {
+    public init(_ options: CreationOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
         clientData = ClientData(.create, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
         var extensions = CBORMap()
@@ -78,8 +74,7 @@ public struct CreationCeremony: Equatable, Sendable {
         phone: AuthenticatorInfo
     ) throws(ResponseCheckError) -> [UInt8] {
         let data = response.authenticatorData
-        try ResponseCheck(relyingPartyID: ctapRequest.relyingParty.id, userVerification: options.userVerification)
-            .check(data)
+        try data.check(for: ctapRequest.relyingParty.id, options.userVerification)
         guard let credential = data.attestedCredential else { throw .noNewCredential }
         guard options.algorithms.contains(credential.publicKey.algorithm) else {
             throw .algorithmNotRequested(credential.publicKey.algorithm)
@@ -101,7 +96,7 @@ public struct CreationCeremony: Equatable, Sendable {
             response.unsignedExtensionOutputs,
             residentKeyRequested: requestsResidentKey(from: phone)
         )
-        return CredentialJSON.encode(id: credential.id, response: members, extensionResults: results)
+        return JSONText.credential(id: credential.id, response: members, extensionResults: results)
     }
 
     /// Returns the attestation object, without the attestation unless the website requested it.

@@ -13,11 +13,7 @@ public struct RequestCeremony: Equatable, Sendable {
     let options: RequestOptions
 
     /// Creates a sign-in from options and their origin; `topOrigin` is that of the top-level page if it differs.
-    public init(
-        _ options: RequestOptions,
-        origin: Origin,
-        topOrigin: Origin? = nil
-    ) throws(RelyingPartyIDError) {
+    public init(_ options: RequestOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
         clientData = ClientData(.get, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
         var extensions = CBORMap()
@@ -47,8 +43,7 @@ public struct RequestCeremony: Equatable, Sendable {
 
     /// Checks the phone's response, and returns `AuthenticationResponseJSON`.
     public func responseJSON(from response: GetAssertionResponse) throws(ResponseCheckError) -> [UInt8] {
-        try ResponseCheck(relyingPartyID: ctapRequest.relyingPartyID, userVerification: options.userVerification)
-            .check(response.authenticatorData)
+        try response.authenticatorData.check(for: ctapRequest.relyingPartyID, options.userVerification)
         guard response.authenticatorData.attestedCredential == nil else { throw .unexpectedCredential }
         let id = try credentialID(response)
         guard !response.signature.isEmpty else { throw .noSignature }
@@ -61,7 +56,7 @@ public struct RequestCeremony: Equatable, Sendable {
         ]
         if let user = response.user { members.append(("userHandle", .bytes(user.id.bytes))) }
         let results = options.extensions.results(response.unsignedExtensionOutputs, by: id)
-        return CredentialJSON.encode(id: id, response: members, extensionResults: results)
+        return JSONText.credential(id: id, response: members, extensionResults: results)
     }
 
     private func credentialID(_ response: GetAssertionResponse) throws(ResponseCheckError) -> CredentialID {

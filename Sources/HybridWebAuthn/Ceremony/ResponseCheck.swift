@@ -3,55 +3,46 @@
 public import HybridCTAP
 public import HybridPrimitives
 
-/// Checks of authenticator data that apply to every response.
-struct ResponseCheck {
-    let relyingPartyID: RelyingPartyID
-    let userVerification: UserVerificationRequirement
-
-    func check(_ data: AuthenticatorData) throws(ResponseCheckError) {
-        guard data.relyingPartyIDHash == relyingPartyID.hash else { throw .otherRelyingParty }
-        guard data.flags.contains(.userPresent) else { throw .userNotPresent }
-        guard userVerification != .required || data.flags.contains(.userVerified) else { throw .userNotVerified }
-        guard data.flags.contains(.backupEligible) || !data.flags.contains(.backedUp) else {
-            throw .contradictoryBackupFlags
-        }
+extension AuthenticatorData {
+    /// Checks what applies to every response.
+    func check(
+        for relyingPartyID: RelyingPartyID,
+        _ userVerification: UserVerificationRequirement
+    ) throws(ResponseCheckError) {
+        guard relyingPartyIDHash == relyingPartyID.hash else { throw .otherRelyingParty }
+        guard flags.contains(.userPresent) else { throw .userNotPresent }
+        guard userVerification != .required || flags.contains(.userVerified) else { throw .userNotVerified }
+        guard flags.contains(.backupEligible) || !flags.contains(.backedUp) else { throw .contradictoryBackupFlags }
     }
 }
 
 /// A reason why a phone's response is not passed on to the website.
 public struct ResponseCheckError: WebAuthnFailure, Hashable {
     /// The response is for another relying party.
-    public static let otherRelyingParty = ResponseCheckError("the phone's response is for another website")
+    public static let otherRelyingParty = Self("the phone's response is for another website")
     /// Flag UP is not set.
-    public static let userNotPresent = ResponseCheckError(
-        "the phone responded without asking its user",
-        .notAllowedError
-    )
+    public static let userNotPresent = Self("the phone responded without asking its user", .notAllowedError)
     /// Flag UV is not set, and the website requires it.
-    public static let userNotVerified = ResponseCheckError(
+    public static let userNotVerified = Self(
         "the website requires user verification, and the phone did not verify its user",
         .notAllowedError
     )
     /// Flag BS is set and BE is not.
-    public static let contradictoryBackupFlags = ResponseCheckError(
-        "the phone's response has contradictory backup flags"
-    )
+    public static let contradictoryBackupFlags = Self("the phone's response has contradictory backup flags")
     /// The response to a registration does not contain a new credential.
-    public static let noNewCredential = ResponseCheckError("the phone's response does not contain a new passkey")
+    public static let noNewCredential = Self("the phone's response does not contain a new passkey")
     /// The response to a sign-in contains a new credential.
-    public static let unexpectedCredential = ResponseCheckError("the phone created a passkey instead of signing in")
+    public static let unexpectedCredential = Self("the phone created a passkey instead of signing in")
     /// The credential is not stated, although there was a choice.
-    public static let noCredential = ResponseCheckError("the phone's response does not state the passkey")
+    public static let noCredential = Self("the phone's response does not state the passkey")
     /// The credential was not among the allowed ones.
-    public static let credentialNotAllowed = ResponseCheckError(
-        "the phone used a passkey that the website does not allow"
-    )
+    public static let credentialNotAllowed = Self("the phone used a passkey that the website does not allow")
     /// The phone selected the account and does not state it.
-    public static let noUserHandle = ResponseCheckError("the phone's response does not state the account")
+    public static let noUserHandle = Self("the phone's response does not state the account")
     /// The signature is empty.
-    public static let noSignature = ResponseCheckError("the phone's response has no signature")
+    public static let noSignature = Self("the phone's response has no signature")
     /// The signature does not have the form of any algorithm.
-    public static let malformedSignature = ResponseCheckError("the phone's response has a malformed signature")
+    public static let malformedSignature = Self("the phone's response has a malformed signature")
 
     /// The cause.
     public let sentence: String
@@ -76,16 +67,14 @@ public struct ResponseCheckError: WebAuthnFailure, Hashable {
 
     /// The response is malformed.
     public static func malformed(_ error: CTAPResponseError) -> ResponseCheckError {
-        ResponseCheckError("the phone's answer can't be read", parseError: error)
+        Self("the phone's answer can't be read", parseError: error)
     }
     /// The new key has an algorithm that was not requested.
     public static func algorithmNotRequested(_ algorithm: COSEAlgorithm) -> ResponseCheckError {
-        ResponseCheckError(
-            "the phone created a key of another type than requested (COSE algorithm \(algorithm.rawValue))"
-        )
+        Self("the phone created a key of another type than requested (COSE algorithm \(algorithm.rawValue))")
     }
     /// The new key lacks a parameter that its algorithm requires.
     public static func malformedKey(_ algorithm: COSEAlgorithm) -> ResponseCheckError {
-        ResponseCheckError("the phone created a malformed key (COSE algorithm \(algorithm.rawValue))")
+        Self("the phone created a malformed key (COSE algorithm \(algorithm.rawValue))")
     }
 }

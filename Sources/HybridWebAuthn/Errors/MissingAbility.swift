@@ -9,20 +9,20 @@ public import HybridPrimitives
 /// The request is not sent then (WebAuthn Level 3 §5.1.3, §6.3.2).
 public struct MissingAbility: WebAuthnFailure, Hashable {
     /// The phone supports none of the requested algorithms.
-    public static let algorithms = MissingAbility(
+    public static let algorithms = Self(
         "the phone supports none of the key types that the website accepts",
         .notSupportedError
     )
     /// The phone does not store discoverable passkeys.
-    public static let discoverablePasskeys = MissingAbility(
+    public static let discoverablePasskeys = Self(
         "the website requires a discoverable passkey, which the phone does not support"
     )
     /// The phone cannot verify its user.
-    public static let userVerification = MissingAbility(
+    public static let userVerification = Self(
         "the website requires user verification, which is not set up on the phone"
     )
     /// The phone does not store large blobs.
-    public static let largeBlobs = MissingAbility(
+    public static let largeBlobs = Self(
         "the website requires a passkey that stores data (largeBlob), which the phone does not support"
     )
 

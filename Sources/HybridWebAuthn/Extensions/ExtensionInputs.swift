@@ -18,37 +18,26 @@ public struct CreationExtensions: Equatable, Sendable {
 }
 
 extension CreationExtensions: Decodable {
-    private enum CodingKeys: String, CodingKey {
-        case credProps
-        case prf
-        case largeBlob
+    private struct Members: Decodable {
+        let credProps: Bool?
+        let prf: PRFField?
+        let largeBlob: LargeBlobField?
     }
 
     /// Reads the members, and rejects those that are valid in a sign-in only.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        credentialProperties = try container.decodeIfPresent(Bool.self, forKey: .credProps) ?? false
-        if let field = try container.decodeIfPresent(PRFField.self, forKey: .prf) {
-            guard field.evalByCredential == nil else {
-                throw OptionsError.invalid(
-                    field: (decoder.codingPath + [CodingKeys.prf]).field + ".evalByCredential",
-                    because: "is not valid in a registration",
-                    .notSupportedError
-                )
-            }
-            prf = PRFInput(salts: field.eval?.salts)
+        let members = try Members(from: decoder)
+        guard members.prf?.evalByCredential == nil else {
+            let field = decoder.codingPath.field("prf.evalByCredential")
+            throw OptionsError.unsupported(field: field, because: "is not valid in a registration")
         }
-        if let field = try container.decodeIfPresent(LargeBlobField.self, forKey: .largeBlob) {
-            guard field.read == nil, field.write == nil else {
-                let member = field.read == nil ? ".write" : ".read"
-                throw OptionsError.invalid(
-                    field: (decoder.codingPath + [CodingKeys.largeBlob]).field + member,
-                    because: "is valid in a sign-in only",
-                    .notSupportedError
-                )
-            }
-            largeBlobRequired = field.support?.utf8.elementsEqual("required".utf8) ?? false
+        if let blob = members.largeBlob, blob.read != nil || blob.write != nil {
+            let field = decoder.codingPath.field(blob.read == nil ? "largeBlob.write" : "largeBlob.read")
+            throw OptionsError.unsupported(field: field, because: "is valid in a sign-in only")
         }
+        credentialProperties = members.credProps ?? false
+        prf = members.prf.map { PRFInput(salts: $0.eval?.salts) }
+        largeBlobRequired = members.largeBlob.map { $0.support?.utf8.elementsEqual("required".utf8) ?? false }
     }
 }
 
@@ -59,28 +48,23 @@ public struct RequestExtensions: Equatable, Sendable {
     /// Input of `largeBlob` (§10.1.5); `nil` if absent.
     public var largeBlob: LargeBlobRequest?
 
-    init() {}
-
     /// Checks the members against the list of allowed credentials.
-    init(_ field: RequestExtensionsField, allowed: [CredentialID], path: [any CodingKey]) throws {
-        prf = try field.prf.map { try Self.prf($0, allowed, path.field + ".prf") }
-        largeBlob = try field.largeBlob.flatMap { try Self.largeBlob($0, allowed, path.field + ".largeBlob") }
+    init(_ field: RequestExtensionsField?, allowed: [CredentialID], path: String) throws {
+        prf = try field?.prf.map { try Self.prf($0, allowed, path + ".prf") }
+        largeBlob = try field?.largeBlob.flatMap { try Self.largeBlob($0, allowed, path + ".largeBlob") }
     }
 
     private static func prf(_ field: PRFField, _ allowed: [CredentialID], _ path: String) throws -> PRFInput {
         let path = path + ".evalByCredential"
         let entries = field.evalByCredential ?? [:]
         guard entries.isEmpty || !allowed.isEmpty else {
-            throw OptionsError.invalid(field: path, because: "requires allowCredentials", .notSupportedError)
+            throw OptionsError.unsupported(field: path, because: "requires allowCredentials")
         }
         var input = PRFInput(salts: field.eval?.salts)
         for (key, values) in entries {
             guard let bytes = Base64URL.decode(key), let id = CredentialID(bytes: bytes), allowed.contains(id) else {
-                throw OptionsError.invalid(
-                    field: path,
-                    because: "has a key that is not in allowCredentials",
-                    .syntaxError
-                )
+                let reason = "has a key that is not in allowCredentials"
+                throw OptionsError.invalid(field: path, because: reason, .syntaxError)
             }
             input.saltsByCredential[id] = values.salts
         }
@@ -93,22 +77,15 @@ public struct RequestExtensions: Equatable, Sendable {
         _ path: String
     ) throws -> LargeBlobRequest? {
         guard field.support == nil else {
-            throw OptionsError.invalid(
-                field: path + ".support",
-                because: "is valid in a registration only",
-                .notSupportedError
-            )
+            throw OptionsError.unsupported(field: path + ".support", because: "is valid in a registration only")
         }
         guard let data = field.write else { return field.read == true ? .read : nil }
         guard field.read == nil else {
-            throw OptionsError.invalid(field: path, because: "cannot be read and written at once", .notSupportedError)
+            throw OptionsError.unsupported(field: path, because: "cannot be read and written at once")
         }
         guard allowed.count == 1 else {
-            throw OptionsError.invalid(
-                field: path + ".write",
-                because: "requires exactly one entry in allowCredentials",
-                .notSupportedError
-            )
+            let reason = "requires exactly one entry in allowCredentials"
+            throw OptionsError.unsupported(field: path + ".write", because: reason)
         }
         return .write(data.bytes)
     }
@@ -124,8 +101,7 @@ public enum LargeBlobRequest: Equatable, Sendable {
     var ctapInput: LargeBlobInput {
         switch self {
         case .read: .read
-        case .write(let bytes):
-            .write(CompressedBlob(bytes: Deflate.stored(bytes), originalSize: bytes.count))
+        case .write(let bytes): .write(CompressedBlob(bytes: Deflate.stored(bytes), originalSize: bytes.count))
         }
     }
 }
@@ -144,19 +120,11 @@ struct PRFField: Decodable {
 
 /// `AuthenticationExtensionsPRFValues`; a phone receives hashes of the values only (§10.1.4).
 struct PRFValuesField: Decodable {
-    let salts: PRFSalts
+    let first: BytesField
+    let second: BytesField?
 
-    private enum CodingKeys: String, CodingKey {
-        case first
-        case second
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        salts = PRFSalts(
-            first: PRFSalt(hashing: try container.decode(BytesField.self, forKey: .first).bytes),
-            second: try container.decodeIfPresent(BytesField.self, forKey: .second).map { PRFSalt(hashing: $0.bytes) }
-        )
+    var salts: PRFSalts {
+        PRFSalts(first: PRFSalt(hashing: first.bytes), second: second.map { PRFSalt(hashing: $0.bytes) })
     }
 }
 

@@ -8,10 +8,7 @@ internal import HybridPrimitives
 // the signature is valid without it, and a new passkey would be lost.
 extension CreationExtensions {
     /// Returns the extension results of a registration.
-    func results(
-        _ outputs: CBORMap?,
-        residentKeyRequested: Bool
-    ) -> [(String, JSONText)] {
+    func results(_ outputs: CBORMap?, residentKeyRequested: Bool) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if credentialProperties {
             // Phones do not report it. A request that was not rejected was fulfilled.
@@ -31,10 +28,7 @@ extension CreationExtensions {
     }
 
     /// Returns the results for the requested salts, or nothing if a result is missing.
-    fileprivate static func prfResults(
-        _ output: PRFOutput?,
-        requested salts: PRFSalts?
-    ) -> [(String, JSONText)] {
+    fileprivate static func prfResults(_ output: PRFOutput?, requested salts: PRFSalts?) -> [(String, JSONText)] {
         guard let salts, let first = output?.first else { return [] }
         guard (salts.second == nil) == (output?.second == nil) else { return [] }
         let second: [(String, JSONText)] = (output?.second).map { [("second", .bytes($0.bytes))] } ?? []
@@ -48,22 +42,20 @@ extension RequestExtensions {
         var results: [(String, JSONText)] = []
         if let prf {
             let output = try? PRFOutput(unsignedOutputs: outputs)
-            results.append(
-                ("prf", .object(CreationExtensions.prfResults(output, requested: prf.salts(for: credential))))
-            )
+            let members = CreationExtensions.prfResults(output, requested: prf.salts(for: credential))
+            results.append(("prf", .object(members)))
         }
         if let largeBlob {
             let output = try? LargeBlobOutput(unsignedOutputs: outputs)
-            results.append(("largeBlob", .object(Self.largeBlobResults(output, of: largeBlob))))
+            results.append(("largeBlob", .object(largeBlob.results(output))))
         }
         return results
     }
+}
 
-    private static func largeBlobResults(
-        _ output: LargeBlobOutput?,
-        of request: LargeBlobRequest
-    ) -> [(String, JSONText)] {
-        switch request {
+extension LargeBlobRequest {
+    fileprivate func results(_ output: LargeBlobOutput?) -> [(String, JSONText)] {
+        switch self {
         case .write: return [("written", .boolean(output?.isWritten ?? false))]
         case .read:
             // As in Chromium, a malformed blob counts as absent.

@@ -31,18 +31,19 @@ public struct CreationOptions: Equatable, Sendable {
 }
 
 extension CreationOptions: Decodable {
-    private enum CodingKeys: String, CodingKey {
-        case rp
-        case user
-        case challenge
-        case pubKeyCredParams
-        case timeout
-        case excludeCredentials
-        case authenticatorSelection
-        case attestation
-        case attestationFormats
-        case hints
-        case extensions
+    private struct Members: Decodable {
+        let challenge: ChallengeField
+        let rp: RelyingParty
+        let user: UserField
+        let pubKeyCredParams: AlgorithmsField
+        let excludeCredentials: [DescriptorField]?
+        let authenticatorSelection: Selection?
+        let attestation: String?
+        let attestationFormats: [String]?
+        /// Hints have no effect: this client uses phones only.
+        let hints: [String]?
+        let extensions: CreationExtensions?
+        let timeout: IntegerField?
     }
 
     private struct RelyingParty: Decodable {
@@ -66,34 +67,26 @@ extension CreationOptions: Decodable {
 
     /// Reads the members; unknown ones are ignored.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        challenge = try container.decode(ChallengeField.self, forKey: .challenge).bytes
-        let relyingParty = try container.decode(RelyingParty.self, forKey: .rp)
-        relyingPartyID = relyingParty.id
-        relyingPartyName = relyingParty.name
-        user = try container.decode(UserField.self, forKey: .user).entity
-        algorithms = try container.decode(AlgorithmsField.self, forKey: .pubKeyCredParams).algorithms
-        excludeCredentials =
-            try container.decodeIfPresent([DescriptorField].self, forKey: .excludeCredentials)?
-            .compactMap(\.descriptor) ?? []
-        let selection = try container.decodeIfPresent(Selection.self, forKey: .authenticatorSelection)
+        let members = try Members(from: decoder)
+        let selection = members.authenticatorSelection
         guard selection?.authenticatorAttachment != "platform" else {
             throw OptionsError.invalid(
-                field: (decoder.codingPath + [CodingKeys.authenticatorSelection]).field + ".authenticatorAttachment",
+                field: decoder.codingPath.field("authenticatorSelection.authenticatorAttachment"),
                 because: "requires a passkey on this computer, which a phone cannot provide",
                 .notAllowedError
             )
         }
+        challenge = members.challenge.bytes
+        relyingPartyID = members.rp.id
+        relyingPartyName = members.rp.name
+        user = members.user.entity
+        algorithms = members.pubKeyCredParams.algorithms
+        excludeCredentials = members.excludeCredentials?.compactMap(\.descriptor) ?? []
         residentKey = selection?.residentKeyRequirement ?? .discouraged
         userVerification = UserVerificationRequirement(optional: selection?.userVerification)
-        attestation = AttestationConveyance(
-            optional: try container.decodeIfPresent(String.self, forKey: .attestation)
-        )
-        attestationFormats = try container.decodeIfPresent([String].self, forKey: .attestationFormats) ?? []
-        // Hints have no effect: this client uses phones only.
-        _ = try container.decodeIfPresent([String].self, forKey: .hints)
-        extensions =
-            try container.decodeIfPresent(CreationExtensions.self, forKey: .extensions) ?? CreationExtensions()
-        timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
+        attestation = AttestationConveyance(optional: members.attestation)
+        attestationFormats = members.attestationFormats ?? []
+        extensions = members.extensions ?? CreationExtensions()
+        timeoutMilliseconds = members.timeout?.value
     }
 }

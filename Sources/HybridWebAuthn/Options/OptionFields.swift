@@ -36,61 +36,53 @@ struct ChallengeField: Decodable {
 
     init(from decoder: any Decoder) throws {
         bytes = try BytesField(from: decoder).bytes
-        guard !bytes.isEmpty else {
-            throw OptionsError.invalid(field: decoder.codingPath.field, because: "is empty")
-        }
+        guard !bytes.isEmpty else { throw OptionsError.invalid(field: decoder.codingPath.field, because: "is empty") }
     }
+}
+
+/// An ID of limited length.
+struct IDField<ID: LimitedBytes>: Decodable {
+    let value: ID
+
+    init(from decoder: any Decoder) throws {
+        guard let value = ID(bytes: try BytesField(from: decoder).bytes) else {
+            let reason = "must have 1 to \(ID.maximumLength) bytes"
+            throw OptionsError.invalid(field: decoder.codingPath.field, because: reason)
+        }
+        self.value = value
+    }
+}
+
+/// One byte or more, up to a maximum.
+protocol LimitedBytes {
+    static var maximumLength: Int { get }
+    init?(bytes: [UInt8])
+}
+
+extension CredentialID: LimitedBytes {}
+extension UserHandle: LimitedBytes {
+    static let maximumLength = 64
 }
 
 /// `PublicKeyCredentialUserEntityJSON`.
 struct UserField: Decodable {
-    let entity: UserEntity
+    let id: IDField<UserHandle>
+    let name: String
+    let displayName: String
 
-    private enum CodingKeys: String, CodingKey {
-        case id
-        case name
-        case displayName
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        guard let id = UserHandle(bytes: try container.decode(BytesField.self, forKey: .id).bytes) else {
-            throw OptionsError.invalid(
-                field: (decoder.codingPath + [CodingKeys.id]).field,
-                because: "must have 1 to 64 bytes"
-            )
-        }
-        entity = UserEntity(
-            id: id,
-            name: try container.decode(String.self, forKey: .name),
-            displayName: try container.decode(String.self, forKey: .displayName)
-        )
-    }
+    var entity: UserEntity { UserEntity(id: id.value, name: name, displayName: displayName) }
 }
 
-/// `PublicKeyCredentialDescriptorJSON`, whose descriptor is `nil` for unknown types: WebAuthn ignores them.
+/// `PublicKeyCredentialDescriptorJSON`.
 struct DescriptorField: Decodable {
-    let descriptor: CredentialDescriptor?
+    let id: IDField<CredentialID>
+    let type: String
+    let transports: [String]?
 
-    private enum CodingKeys: String, CodingKey {
-        case id
-        case type
-        case transports
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        let bytes = try container.decode(BytesField.self, forKey: .id).bytes
-        let type = try container.decode(String.self, forKey: .type)
-        let transports = try container.decodeIfPresent([String].self, forKey: .transports) ?? []
-        guard let id = CredentialID(bytes: bytes) else {
-            throw OptionsError.invalid(
-                field: (decoder.codingPath + [CodingKeys.id]).field,
-                because: "must have 1 to \(CredentialID.maximumLength) bytes"
-            )
-        }
-        let descriptor = CredentialDescriptor(id: id, type: type, transports: transports)
-        self.descriptor = descriptor.isPublicKey ? descriptor : nil
+    /// The descriptor; `nil` for unknown types, which WebAuthn ignores.
+    var descriptor: CredentialDescriptor? {
+        let descriptor = CredentialDescriptor(id: id.value, type: type, transports: transports ?? [])
+        return descriptor.isPublicKey ? descriptor : nil
     }
 }
 
@@ -107,11 +99,8 @@ struct AlgorithmsField: Decodable {
         let all = try [Parameters](from: decoder)
         let known = all.filter { $0.type == CredentialDescriptor.publicKeyType }
         guard all.isEmpty || !known.isEmpty else {
-            throw OptionsError.invalid(
-                field: decoder.codingPath.field,
-                because: "has no entry of type public-key",
-                .notSupportedError
-            )
+            let reason = "has no entry of type public-key"
+            throw OptionsError.unsupported(field: decoder.codingPath.field, because: reason)
         }
         // The default of WebAuthn Level 3 §5.1.3.
         algorithms = all.isEmpty ? [.es256, .rs256] : known.map { COSEAlgorithm(rawValue: $0.alg.value) }

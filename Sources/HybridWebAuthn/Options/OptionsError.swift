@@ -45,18 +45,19 @@ public struct OptionsError: WebAuthnFailure, Hashable {
         OptionsError("\(field) \(reason)", name)
     }
 
+    /// A member is not supported here; `reason` completes the sentence.
+    static func unsupported(field: String, because reason: String) -> OptionsError {
+        invalid(field: field, because: reason, .notSupportedError)
+    }
+
     init(_ error: DecodingError) {
         switch error {
-        case .keyNotFound(let key, let context):
-            self = .missing(field: (context.codingPath + [key]).field)
-        case .valueNotFound(_, let context):
-            self = .missing(field: context.codingPath.field)
-        case .typeMismatch(_, let context):
-            self = .wrongType(field: context.codingPath.field)
+        case .keyNotFound(let key, let context): self = .missing(field: (context.codingPath + [key]).field)
+        case .valueNotFound(_, let context): self = .missing(field: context.codingPath.field)
+        case .typeMismatch(_, let context): self = .wrongType(field: context.codingPath.field)
         case .dataCorrupted(let context) where !context.codingPath.isEmpty:
             self = .wrongType(field: context.codingPath.field)
-        default:
-            self = .notJSON
+        default: self = .notJSON
         }
     }
 }
@@ -64,14 +65,10 @@ public struct OptionsError: WebAuthnFailure, Hashable {
 extension [any CodingKey] {
     /// The path in JavaScript notation.
     var field: String {
-        var path = ""
-        for key in self {
-            if let index = key.intValue {
-                path += "[\(index)]"
-            } else {
-                path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
-            }
-        }
-        return path.isEmpty ? "the request" : path
+        let path = map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        return path.isEmpty ? "the request" : String(path.trimmingPrefix("."))
     }
+
+    /// Returns the path of a member.
+    func field(_ member: String) -> String { isEmpty ? member : "\(field).\(member)" }
 }

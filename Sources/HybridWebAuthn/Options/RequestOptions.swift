@@ -15,47 +15,37 @@ public struct RequestOptions: Equatable, Sendable {
     /// Timeout of the website in milliseconds.
     public var timeoutMilliseconds: Int?
     /// Extension inputs.
-    public var extensions = RequestExtensions()
+    public var extensions: RequestExtensions
 }
 
 extension RequestOptions: Decodable {
-    private enum CodingKeys: String, CodingKey {
-        case challenge
-        case timeout
-        case rpId
-        case allowCredentials
-        case userVerification
-        case hints
-        case extensions
+    private struct Members: Decodable {
+        let challenge: ChallengeField
+        let rpId: String?
+        let allowCredentials: [DescriptorField]?
+        let userVerification: String?
+        let timeout: IntegerField?
+        /// Hints have no effect: this client uses phones only.
+        let hints: [String]?
+        let extensions: RequestExtensionsField?
     }
 
     /// Reads the members; unknown ones are ignored.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        challenge = try container.decode(ChallengeField.self, forKey: .challenge).bytes
-        relyingPartyID = try container.decodeIfPresent(String.self, forKey: .rpId)
-        let descriptors = try container.decodeIfPresent([DescriptorField].self, forKey: .allowCredentials) ?? []
+        let members = try Members(from: decoder)
+        challenge = members.challenge.bytes
+        relyingPartyID = members.rpId
+        let descriptors = members.allowCredentials ?? []
         allowCredentials = descriptors.compactMap(\.descriptor)
         // An empty list would mean any passkey.
         guard descriptors.isEmpty || !allowCredentials.isEmpty else {
-            throw OptionsError.invalid(
-                field: (decoder.codingPath + [CodingKeys.allowCredentials]).field,
-                because: "has no entry of type public-key",
-                .notAllowedError
-            )
+            let reason = "has no entry of type public-key"
+            let field = decoder.codingPath.field("allowCredentials")
+            throw OptionsError.invalid(field: field, because: reason, .notAllowedError)
         }
-        userVerification = UserVerificationRequirement(
-            optional: try container.decodeIfPresent(String.self, forKey: .userVerification)
-        )
-        timeoutMilliseconds = try container.decodeIfPresent(IntegerField.self, forKey: .timeout)?.value
-        // Hints have no effect: this client uses phones only.
-        _ = try container.decodeIfPresent([String].self, forKey: .hints)
-        if let field = try container.decodeIfPresent(RequestExtensionsField.self, forKey: .extensions) {
-            extensions = try RequestExtensions(
-                field,
-                allowed: allowCredentials.map(\.id),
-                path: decoder.codingPath + [CodingKeys.extensions]
-            )
-        }
+        userVerification = UserVerificationRequirement(optional: members.userVerification)
+        timeoutMilliseconds = members.timeout?.value
+        let path = decoder.codingPath.field("extensions")
+        extensions = try RequestExtensions(members.extensions, allowed: allowCredentials.map(\.id), path: path)
     }
 }

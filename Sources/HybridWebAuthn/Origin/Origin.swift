@@ -73,20 +73,18 @@ extension Origin: CustomStringConvertible {
 /// In browsers such pages have no `navigator.credentials`, or no effective domain (§5.1.3, step 7).
 public struct OriginError: WebAuthnFailure, Hashable {
     /// The text is not `https://host[:port]` without a path.
-    public static let notAnOrigin = OriginError(
+    public static let notAnOrigin = Self(
         "the origin must look like https://example.com, in xn-- form, with nothing after the port",
         .typeError
     )
     /// The scheme is neither `https` nor `http`.
-    public static let scheme = OriginError("the origin must begin with https://")
+    public static let scheme = Self("the origin must begin with https://")
     /// The scheme is `http`, and the host is not `localhost`.
-    public static let insecure = OriginError(
+    public static let insecure = Self(
         "the origin must begin with https://; http:// is for localhost only"
     )
     /// The host is an IP address.
-    public static let ipAddress = OriginError(
-        "the origin must have a host name; passkeys do not work with IP addresses"
-    )
+    public static let ipAddress = Self("the origin must have a host name; passkeys do not work with IP addresses")
 
     /// Cause and remedy.
     public let sentence: String

@@ -27,13 +27,9 @@ extension Origin {
 /// A reason why an origin may not use a relying party ID (WebAuthn Level 3 §5.1.3, step 8, and §5.1.4, step 6).
 public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The ID is not a lower-case domain in A-label form.
-    public static let notADomain = RelyingPartyIDError(
-        "the relying party ID must be a lower-case domain name, in its xn-- form"
-    )
+    public static let notADomain = Self("the relying party ID must be a lower-case domain name, in its xn-- form")
     /// This system has no public suffix list, so no parent domain can be allowed.
-    public static let noPublicSuffixList = RelyingPartyIDError(
-        "there is no public suffix list; install the package publicsuffix"
-    )
+    public static let noPublicSuffixList = Self("there is no public suffix list; install the package publicsuffix")
 
     /// Cause and remedy.
     public let sentence: String
@@ -48,13 +44,11 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
 
     /// The ID is neither the origin's host nor a parent of it.
     public static func notOfOrigin(_ id: RelyingPartyID, _ origin: Origin) -> RelyingPartyIDError {
-        RelyingPartyIDError(
-            "\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it"
-        )
+        Self("\(origin.text) may not use the relying party ID \(id.text); it must be its host or a parent of it")
     }
     /// Anyone can register names below the ID.
     public static func publicSuffix(_ id: RelyingPartyID) -> RelyingPartyIDError {
-        RelyingPartyIDError("\(id.text) cannot be a relying party ID, because anyone can register names below it")
+        Self("\(id.text) cannot be a relying party ID, because anyone can register names below it")
     }
 }
 

@@ -54,7 +54,7 @@ enum HandshakeVectors {
             Issue.record("the iPhone's response is not CTAP")
             return
         }
-        #expect(payload.bytes.first == 0)
+        #expect(payload.first == 0)
     }
 
     static func makePSK(_ vector: JSONValue) throws -> PSK {

@@ -24,7 +24,7 @@ func fuzzReceivedAdvert(_ input: [UInt8]) throws -> Bool {
     }
     let rssi: [String: BusValue] = strength < 200 ? ["RSSI": .int16(Int16(strength))] : [:]
     let properties = rssi.merging(["ServiceData": .dictionary("s", "v", entries), "Name": .string("x")]) { $1 }
-    let received = ReceivedAdvert.all(in: properties, of: ScannedDevice(path: "/"))
+    let received = ReceivedAdvert.all(in: properties, of: "/")
     try invariant(received.count == Set(received.map(\.serviceUUID)).count, "one advert for each UUID")
     for advert in received {
         try invariant((20...254).contains(20 + advert.suffix.count), "an advert has 20 to 254 bytes")

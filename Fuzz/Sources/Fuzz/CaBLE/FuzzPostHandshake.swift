@@ -31,8 +31,8 @@ func fuzzPostHandshake(_ input: [UInt8]) throws -> Bool {
         "a message survives the round trip"
     )
     switch message {
-    case .ctap(let payload): try invariant(payload.bytes == Array(input.dropFirst()), "a payload is the rest")
-    case .json(let payload): try invariant(payload.bytes == Array(input.dropFirst()), "a payload is the rest")
+    case .ctap(let payload): try invariant(payload == Array(input.dropFirst()), "a payload is the rest")
+    case .json(let payload): try invariant(payload == Array(input.dropFirst()), "a payload is the rest")
     case .update, .shutdown: break
     }
     return true

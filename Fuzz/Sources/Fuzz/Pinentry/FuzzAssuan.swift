@@ -71,7 +71,7 @@ private func lines(_ bytes: [UInt8]) throws -> Bool {
     let isTooLong = rest.count > AssuanLine.maximumReceived
     let (found, failure) = try read(stream, in: size)
     try invariant(found == expected, "lines are read as they were written")
-    try invariant(failure == (isTooLong ? .tooLong : .ended), "a line without an end is rejected")
+    try invariant(failure == (isTooLong ? .protocolViolation : nil), "a line without an end is rejected")
     for line in found {
         let reply = line.withUnsafeBytes { AssuanLine.parse($0) }
         if case .error(let code) = reply { try invariant((0...0xFFFF).contains(code), "a code has 16 bits") }
@@ -82,13 +82,13 @@ private func lines(_ bytes: [UInt8]) throws -> Bool {
 }
 
 /// Returns the lines that a reader finds in a stream of pieces.
-private func read(_ stream: [UInt8], in size: Int) throws -> ([[UInt8]], LineReader.Failure?) {
+private func read(_ stream: [UInt8], in size: Int) throws -> ([[UInt8]], PinentryError?) {
     var ends: [Int32] = [0, 0]
     try invariant(pipe(&ends) == 0, "there is a pipe")
     defer { close(ends[0]) }
     let reader = LineReader()
     var lines: [[UInt8]] = []
-    do throws(LineReader.Failure) {
+    do {
         for piece in stream.pieces(of: size) {
             Array(piece).withUnsafeBytes { _ = write(ends[1], $0.baseAddress, $0.count) }
             var left = piece.count
@@ -98,14 +98,14 @@ private func read(_ stream: [UInt8], in size: Int) throws -> ([[UInt8]], LineRea
                 _ = ioctl(ends[0], UInt(FIONREAD), &waiting)
                 guard waiting > 0 else { break }
                 left = Int(waiting)
-                try reader.fill(from: ends[0])
+                _ = try reader.fill(from: ends[0])
             }
         }
         while let line = try reader.next({ Array($0) }) { lines.append(line) }
         close(ends[1])
-        try reader.fill(from: ends[0])
-    } catch {
-        if error == .tooLong { close(ends[1]) }
+        try invariant(reader.fill(from: ends[0]) == false, "the stream ends")
+    } catch let error as PinentryError {
+        close(ends[1])
         return (lines, error)
     }
     return (lines, nil)

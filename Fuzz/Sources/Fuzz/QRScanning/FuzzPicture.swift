@@ -27,8 +27,8 @@ func fuzzPicture(_ input: [UInt8]) throws -> Bool {
     }
     for view in PictureView.all(of: picture) {
         let shown = try view.applied(to: picture)
-        try invariant(max(shown.width, shown.height) <= CodeReader.longestSide, "a view is within zbar's limits")
-        for text in try CodeReader().texts(in: shown) {
+        try invariant(max(shown.width, shown.height) <= CodeSearch.longestSide, "a view is within zbar's limits")
+        for text in try CodeSearch().texts(in: shown) {
             try invariant(text.withBytes { $0.count } <= 7089, "a text has the maximum length of a QR code")
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
+
 @testable import HybridVault
 
 /// Fuzzes input at the prompt for a passphrase or recovery code.
@@ -7,7 +9,7 @@ func fuzzVaultSecret(_ input: [UInt8]) throws -> Bool {
     let passphrase = input.withUnsafeBytes { Passphrase(utf8: $0) }
     try invariant((passphrase != nil) == (1...1024).contains(input.count), "exactly the allowed lengths are accepted")
     if let passphrase {
-        let kept = passphrase.withUnsafeBytes { Array($0) }
+        let kept = passphrase.key.withUnsafeBytes { Array($0) }
         try invariant(kept == input, "a passphrase is kept byte for byte")
         try invariant((0...8 * input.count).contains(passphrase.strength), "no byte counts more than eight bits")
     }
@@ -19,10 +21,10 @@ func fuzzVaultSecret(_ input: [UInt8]) throws -> Bool {
         return false
     }
     try invariant(isCode(input), "a code has thirty characters")
-    let bytes = code.withUnsafeBytes { Array($0) }
+    let bytes = code.key.withUnsafeBytes { Array($0) }
     let text = Array(code.text.utf8)
     try invariant(text.count == 35, "a code is written in six groups")
-    let again = try read(text).withUnsafeBytes { Array($0) }
+    let again = try read(text).key.withUnsafeBytes { Array($0) }
     try invariant(again == bytes, "a code reads back")
     try invariant(canonical(input) == canonical(text), "a code has one canonical spelling")
     return true

@@ -106,10 +106,10 @@ private func passkey(_ members: CBORMap) throws {
 
 private func identity(_ bytes: [UInt8]) throws -> Bool {
     let identity: VaultIdentity
-    do throws(VaultIdentity.ParseError) {
+    do throws(VaultError) {
         identity = try VaultIdentity.read(bytes)
     } catch {
-        if case .otherFormat(let format) = error { try invariant(format != 1, "format 1 is this one") }
+        if case .unsupportedFormat(let format) = error { try invariant(format != 1, "format 1 is this one") }
         return false
     }
     try invariant(Array(identity.text.utf8) == bytes, "there is one spelling")

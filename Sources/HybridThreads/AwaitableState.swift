@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridThreads
-
 /// State under a lock that tasks can await changes of.
 ///
 /// A change only wakes waiting tasks, which then read the state. So all data passes under the lock, and a canceled task
 /// has taken nothing.
-final class AwaitableState<State: Sendable>: Sendable {
+package final class AwaitableState<State: Sendable>: Sendable {
     private struct Guarded {
         var state: State
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -15,15 +13,16 @@ final class AwaitableState<State: Sendable>: Sendable {
 
     private let guarded: Locked<Guarded>
 
-    init(_ state: State) { guarded = Locked(Guarded(state: state)) }
+    /// Creates an instance with an initial state.
+    package init(_ state: State) { guarded = Locked(Guarded(state: state)) }
 
     /// Reads the state.
-    func read<Result>(_ body: (State) -> Result) -> Result {
+    package func read<Result>(_ body: (State) -> Result) -> Result {
         guarded.withLock { body($0.state) }
     }
 
     /// Changes the state and wakes all waiting tasks.
-    func change<Result>(_ body: (inout State) -> Result) -> Result {
+    package func change<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, waiting) = guarded.withLock { guarded in
             let result = body(&guarded.state)
             defer { guarded.waiting = [:] }
@@ -34,7 +33,7 @@ final class AwaitableState<State: Sendable>: Sendable {
     }
 
     /// Waits for a change or for cancellation; returns at once if `isReady` holds already.
-    func wait(unless isReady: @Sendable (State) -> Bool) async {
+    package func wait(unless isReady: @Sendable (State) -> Bool) async {
         let id = guarded.withLock { guarded in
             guarded.nextID += 1
             return guarded.nextID
