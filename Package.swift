@@ -127,7 +127,7 @@ let libraries: [Target] = [
             "HybridPrimitives", "HybridCaBLE", "HybridThreads", crypto, nio("NIOCore"), nio("NIOPosix"),
             nio("NIOHTTP1"),
             nio("NIOWebSocket"),
-            nio("NIOConcurrencyHelpers"), nioSSL,
+            nioSSL,
         ]
     ),
     library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", crypto]),
@@ -145,7 +145,7 @@ let libraries: [Target] = [
         "HybridRelayCore",
         [
             "HybridThreads", "HybridPrimitives", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOConcurrencyHelpers"), nio("NIOHTTP1"),
+            nio("NIOHTTP1"),
             nioSSL,
             logging, metrics,
         ]
@@ -159,7 +159,6 @@ let libraries: [Target] = [
         [
             "HybridPrimitives", "HybridThreads", "HybridQRCode", crypto, nio("NIOCore"), nio("NIOPosix"),
             nio("NIOHTTP1"),
-            nio("NIOConcurrencyHelpers"),
         ],
         resources: [.embedInCode("Page/page.js"), .embedInCode("Page/page.css")]
     ),
@@ -193,7 +192,6 @@ let executables: [Target] = [
             "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridVault",
             "HybridPinentry", "HybridSession", "HybridRelayCheck", "HybridCommandSupport",
-            crypto,
         ]
     ),
     executable(
@@ -204,8 +202,7 @@ let executables: [Target] = [
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
             "HybridAuthenticator", "HybridSession", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
-            "HybridCommandSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"), nio("NIOPosix"),
-            nio("NIOConcurrencyHelpers"),
+            "HybridCommandSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"),
             logging,
         ]
     ),
@@ -255,7 +252,6 @@ let testTargets: [Target] = [
         [
             "HybridPrimitives", "HybridVault", "HybridAuthenticator", "HybridCTAP", "HybridCBOR", "HybridThreads",
             "TestSupport", crypto,
-            cryptoExtras,
         ]
     ),
     tests("PinentryTests", ["HybridPinentry", "TestSupport"]),
@@ -285,13 +281,12 @@ let testTargets: [Target] = [
         [
             "HybridPrimitives", "HybridDataChannel", "HybridRelayCheck", "HybridRelayCore", "IntegrationTestSupport",
             "TestSupport", nio("NIOCore"), nio("NIOPosix"), nioSSL, crypto,
-            logging,
         ]
     ),
     tests(
         "LocalPageTests",
         [
-            "HybridLocalPage", "HybridQRCode", "TestSupport", crypto, nio("NIOCore"), nio("NIOPosix"),
+            "HybridLocalPage", "HybridQRCode", "TestSupport", nio("NIOCore"),
             nio("NIOEmbedded"),
             nio("NIOHTTP1"),
         ]

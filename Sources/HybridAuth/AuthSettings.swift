@@ -13,7 +13,7 @@ enum AuthSettings {
     static let pinentry = Setting(
         "pinentry",
         .path,
-        help: "The program that asks for PIN and consent; default pinentry."
+        help: "The program that asks for the PIN and for consent; default: pinentry."
     )
     static let tunnelTokenFile = Setting("tunnel-token-file", .path, help: "A file with the relay's token.")
     static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
@@ -61,7 +61,7 @@ enum AuthSettings {
 
     /// Returns the sentence about a text that names no relay.
     static func noDomain(_ text: String) -> String {
-        "\(text) is no tunnel domain; hybrid-relay domain shows which number has which host name"
+        "\(text) is not a tunnel domain; for a list, run hybrid-relay domain list"
     }
 
     /// Returns the path of the token file for the chosen relay, if any.

@@ -156,7 +156,7 @@ struct PasskeysRename: AsyncParsableCommand {
     @Argument(help: "The account's new name.")
     var name: String
 
-    @Option(help: ArgumentHelp("The account's new display name; by default it stays.", valueName: "name"))
+    @Option(help: ArgumentHelp("The account's new display name; default: unchanged.", valueName: "name"))
     var displayName: String?
 
     func validate() throws {

@@ -58,7 +58,9 @@ struct PinentryUser: UserInteraction {
         let made = age.map { ", with a code shown \(CodeAge.text($0)) ago" } ?? ""
         let description = "\(site)\n\n\(what)\nAsked \(transport.phrase)\(made).\(warning)"
         var complaint: String?
-        if case .wrong(let attemptsLeft) = problem { complaint = "Wrong PIN; \(attemptsLeft) more before a wait" }
+        if case .wrong(let attemptsLeft) = problem {
+            complaint = "Wrong PIN; attempts left before a delay: \(attemptsLeft)"
+        }
         for _ in 0..<Authenticator.pinAttempts {
             let secret = try await ask { () async throws(PinentryError) in
                 try await pinentry.getPIN(description: description, prompt: "PIN:", error: complaint)

@@ -8,7 +8,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridVault
 
-/// The exit status and error message of a scan whose session ended without an error.
+/// The exit status and message of a scan whose session ran to completion, even if its request failed.
 struct ScanOutcome {
     let authenticator: Authenticator
     let transport: DataChannelKind

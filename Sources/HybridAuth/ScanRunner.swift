@@ -77,13 +77,13 @@ struct ScanRunner: Sendable {
     private func check(_ offer: QROffer) throws {
         if domain.isAssigned, Int(domain.id) >= offer.assignedDomainsKnown {
             throw CommandFailure(
-                "the other device does not know the relay \(domain.host); use a tunnel domain of 256 or more",
+                "the other device does not know the relay \(domain.host); choose a tunnel domain with a number of 256 or higher",
                 status: .usage
             )
         }
         if offer.hint == .presentCredential || offer.hint == .issueCredential {
             throw CommandFailure(
-                "the code asks for a digital credential; this program has passkeys only",
+                "the code asks for a digital credential; this program supports only passkeys",
                 status: .dataError
             )
         }

@@ -33,7 +33,7 @@ struct VaultPrompts: Sendable {
                 return (unlocked, pin)
             } catch {
                 switch error.attemptsLeft {
-                case let left? where left > 0: complaint = "Wrong PIN; \(left) more before a wait"
+                case let left? where left > 0: complaint = "Wrong PIN; attempts left before a delay: \(left)"
                 case .some:
                     throw CommandFailure("the PIN was wrong too often; wait, then try again", status: .notPermitted)
                 case nil:

@@ -121,7 +121,7 @@ extension BlueZLink {
     /// Returns the cause of an adapter being off.
     ///
     /// bluetoothd turns its adapters off before it exits, and an adapter that is unplugged is off before it is gone.
-    /// The remedy for an adapter that is off would be wrong then.
+    /// In that case, the remedy for an adapter that is off would be wrong.
     ///
     /// - Returns: The error for a missing service or adapter, if either disappears within a second; otherwise `error`.
     ///   Other errors are returned at once.
@@ -130,7 +130,7 @@ extension BlueZLink {
         return await cause(behind: off)
     }
 
-    /// Returns the cause of an adapter being off; see `cause(behind:)` above.
+    /// Returns the underlying cause of `.adapterOff`; any other error is returned unchanged.
     func cause(behind error: RadioError) async -> RadioError {
         guard error == .adapterOff(adapter) else { return error }
         let end = ContinuousClock.now + Self.causeTimeout

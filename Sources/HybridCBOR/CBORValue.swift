@@ -45,8 +45,8 @@ public enum CBORFloat: Hashable, Sendable {
 extension CBORValue: Hashable {
     /// Returns true if two items have the same canonical encoding.
     ///
-    /// Swift's `String` treats canonically equivalent texts as equal, such as the two encodings of é. CBOR compares bytes,
-    /// so such texts are different values and different keys.
+    /// Swift's `String` treats canonically equivalent strings as equal, such as the two encodings of é. CBOR compares
+    /// bytes, so such strings are different values and different keys.
     public static func == (left: CBORValue, right: CBORValue) -> Bool {
         switch (left, right) {
         case (.unsigned(let left), .unsigned(let right)): left == right
@@ -62,11 +62,13 @@ extension CBORValue: Hashable {
         }
     }
 
-    /// Hashes the content; texts by their bytes.
+    /// Hashes kind and content; texts by their bytes.
+    ///
+    /// The kind counts: otherwise a hostile map could have thousands of different keys with the same hash.
     public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
         switch self {
-        case .unsigned(let value): hasher.combine(value)
-        case .negative(let value): hasher.combine(~value)
+        case .unsigned(let value), .negative(let value): hasher.combine(value)
         case .bytes(let value): hasher.combine(value)
         case .text(let value): hasher.combine(Array(value.utf8))
         case .array(let value): hasher.combine(value)
@@ -74,6 +76,21 @@ extension CBORValue: Hashable {
         case .boolean(let value): hasher.combine(value)
         case .null, .undefined: break
         case .float(let value): hasher.combine(value)
+        }
+    }
+
+    private var kind: UInt8 {
+        switch self {
+        case .unsigned: 0
+        case .negative: 1
+        case .bytes: 2
+        case .text: 3
+        case .array: 4
+        case .map: 5
+        case .boolean: 6
+        case .null: 7
+        case .undefined: 8
+        case .float: 9
         }
     }
 }

@@ -30,9 +30,10 @@ public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertibl
         self.details = details
     }
 
-    /// Creates the failure of a command from a library's failure: the same sentence, code and status.
+    /// Creates the failure of a command from a library's failure: the same sentence, code, status and facts.
     public init(_ failure: some ExplainedFailure) {
-        self.init(failure.sentence, code: failure.code, status: failure.status)
+        let details = (failure as? CommandFailure)?.details ?? [:]
+        self.init(failure.sentence, code: failure.code, status: failure.status, details: details)
     }
 
     /// The sentence.

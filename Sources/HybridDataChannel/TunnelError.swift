@@ -58,7 +58,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
             stage == .securing
                 ? "\(host) closed the connection before TLS began; the relay may be overloaded, or the network may "
                     + "block it"
-                : "\(host) closed the connection without an answer; check that it is a tunnel relay",
+                : "\(host) closed the connection without a response; check that it is a tunnel relay",
             status: .temporary
         )
     }
@@ -100,7 +100,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
     public static func proxyWantsAuthentication(_ proxy: String) -> Self {
         Self(
             "proxy-wants-authentication",
-            "the proxy \(proxy) requires a user and a password; put them into HTTPS_PROXY: "
+            "the proxy \(proxy) requires a user name and a password; set HTTPS_PROXY to "
                 + "http://USER:PASSWORD@HOST:PORT"
         )
     }

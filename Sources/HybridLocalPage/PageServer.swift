@@ -215,7 +215,7 @@ extension PageServer {
         }
         guard let departure else { return }
         channel.eventLoop.scheduleTask(in: limits.reconnectTimeout) {
-            // A later end of a stream starts the time anew.
+            // If another stream has ended since, its own timer decides.
             let isClosed = self.state.withLock { !$0.isEnded && $0.streams.isEmpty && $0.departures == departure }
             if isClosed { self.abandon(.closed) }
         }
@@ -270,6 +270,6 @@ public struct PageError: ExplainedFailure, Hashable {
     /// The system does not list the owners of sockets, so other users of this computer could open the page.
     public static let ownersUnknown = PageError(
         sentence:
-            "/proc/net/tcp can't be read, so the page could not be kept from other users; try again without --open"
+            "/proc/net/tcp can't be read, so other users could open the page; try again without --open"
     )
 }

@@ -39,7 +39,8 @@ public struct PinentryError: ExplainedFailure, Hashable {
     /// The program could not show the prompt, usually without terminal and display; with its gpg-error code.
     public static func promptFailed(code: Int) -> PinentryError {
         PinentryError(
-            "pinentry could not ask (gpg-error \(code)): it has no terminal or display; set GPG_TTY or DISPLAY"
+            "pinentry could not show the prompt (gpg-error \(code)), probably because there is no terminal or display; "
+                + "set GPG_TTY or DISPLAY"
         )
     }
 

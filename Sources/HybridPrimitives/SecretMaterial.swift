@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that never prints its contents: interpolation, `print`, `dump` and mirrors give its type's name only.
+/// A value that never prints its secret: interpolation, `print`, `dump` and mirrors give its `description` only, which is
+/// the type's name unless the type has its own.
 public protocol SecretMaterial: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension SecretMaterial {

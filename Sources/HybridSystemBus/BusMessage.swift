@@ -12,7 +12,7 @@ public struct BusMessage: Sendable {
         case signal
     }
 
-    /// The kind of the message.
+    /// Method call or signal.
     public let kind: Kind
     /// The sender's unique name, which the bus guarantees.
     public let sender: String

@@ -178,7 +178,7 @@ public struct PasskeySummary: Sendable, Equatable {
     }
 }
 
-/// A file in a vault directory that was ignored, or a passkey that cannot be used.
+/// A warning about an ignored file in the vault directory, or about an unusable passkey.
 public struct VaultWarning: Hashable, Sendable {
     /// Path inside the vault, with unprintable characters replaced.
     public let path: String

@@ -52,6 +52,15 @@ struct CBORExampleTests {
         #expect(backwards.keys.first == false)
     }
 
+    @Test("Values of different kinds have different hashes, so that no map can be filled with keys of one hash")
+    func hashes() {
+        let values: [CBORValue] = [
+            0, -1, .negative(0), .bytes([]), "", [], [:], false, true, .null, .undefined, .float(.half(0)), .bytes([1]),
+            "\u{1}",
+        ]
+        #expect(Set(values.map(\.hashValue)).count == Set(values).count)
+    }
+
     @Test("Removing a key deletes its entry; changing one keeps its position")
     func mapEditing() {
         var map: CBORMap = [1: "a", 2: "b", 3: "c"]

@@ -92,7 +92,7 @@ struct NetworkTests {
     func proxyFaults() async throws {
         try await CeremonyEnvironment.run { environment in
             let faults: [(arguments: [String], user: String, status: Int32, words: String)] = [
-                (["--want", "a:b"], "", 69, "requires a user and a password"),
+                (["--want", "a:b"], "", 69, "requires a user name and a password"),
                 (["--want", "a:b"], "a:c@", 69, "rejected the user and password"),
                 (["--fault", "status=403"], "", 69, "does not allow the connection to the relay (HTTP status 403)"),
                 (["--fault", "status=502"], "", 69, "HTTP status 502"),
@@ -170,7 +170,7 @@ struct NetworkTests {
             #expect(try proxy.requests().count == afterSetup, "an exception bypasses the proxy")
 
             for (arguments, words) in [
-                (["--want", "a:b"], "requires a user and a password"),
+                (["--want", "a:b"], "requires a user name and a password"),
                 (["--fault", "status=403"], "(HTTP status 403)"),
                 (["--fault", "garbage"], "does not speak HTTP"),
                 (["--fault", "hang-up"], "closed the connection before it answered"),

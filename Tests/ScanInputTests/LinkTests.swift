@@ -48,7 +48,7 @@ struct LinkTests {
         try await ScanFixture.with { fixture in
             let name = "<b>&" + String(repeating: "\u{1D400}", count: 400)
             let ending = try await fixture.run(["scan", "--tunnel-domain", name] + arguments(fixture, "OK"))
-            #expect(ending.status == 64 && ending.lastLine.contains("is no tunnel domain"), "\(ending)")
+            #expect(ending.status == 64 && ending.lastLine.contains("is not a tunnel domain"), "\(ending)")
             let log = fixture.text("pinentry.log")
             #expect(log.contains("\u{1D400}") && log.contains("CONFIRM --one-button"))
             #expect(!log.contains("<") && !log.contains("&"))

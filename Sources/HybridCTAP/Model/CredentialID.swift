@@ -17,12 +17,15 @@ public struct CredentialID: Hashable, Sendable {
 
 /// Handle of an account, chosen by the relying party: 1 to 64 opaque bytes (WebAuthn Level 3 §5.4.3).
 public struct UserHandle: Hashable, Sendable {
+    /// The maximum length in bytes.
+    public static let maximumLength = 64
+
     /// The bytes.
     public let bytes: [UInt8]
 
     /// Creates a handle from 1 to 64 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {
-        guard (1...64).contains(bytes.count) else { return nil }
+        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
         self.bytes = Array(bytes)
     }
 }

@@ -60,11 +60,12 @@ public struct EID: Sendable, Equatable, SecretMaterial {
 
     /// Decrypts a received advert.
     ///
-    /// The tag is compared in constant time. A tag of 32 bits matches by chance once in 2³² foreign adverts, so only the
-    /// handshake authenticates the sender. The reserved first byte must be zero. After a QR code, the tunnel domain must be
-    /// known. With a linked authenticator the tunnel is already open, and Chromium fills these bytes with random ones.
+    /// The tag is compared in constant time. A 32-bit tag matches one in 2³² foreign adverts by chance, so only the
+    /// handshake authenticates the sender. The reserved first byte must be zero. In a QR ceremony, the tunnel domain must
+    /// be known. With a linked authenticator, the tunnel is already open, and Chromium fills the domain bytes with random
+    /// values.
     ///
-    /// - Returns: `nil` if the advert is not for this key, which is common and not an error.
+    /// - Returns: `nil` if a check fails. Usually the advert is for another key, which is not an error.
     public static func open(_ advert: Advert, with key: EIDKey, for ceremony: Ceremony = .qr) -> EID? {
         let ciphertext = Array(advert.bytes[0..<Self.length])
         guard ConstantTime.equal(Array(advert.bytes[Self.length...]), tag(of: ciphertext, key: key)) else { return nil }

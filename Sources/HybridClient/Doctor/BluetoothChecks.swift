@@ -7,7 +7,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
 
-/// The checks of Bluetooth; each requires the previous one.
+/// The Bluetooth checks of `doctor`; each requires the previous one.
 final class BluetoothChecks: Sendable {
     private let adapter: AdapterName?
     private let budget: TimeBudget

@@ -21,7 +21,7 @@ struct ShowQRRunner: Sendable {
 
     /// Reads settings, certificates and the request, and then starts the page and creates the image file.
     ///
-    /// Their failures come before the code. Neither radio nor network is used.
+    /// Their failures come before the code. No radio is used, and no network but the page's own loopback address.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
         var given = GivenFlags()
         given.set(ClientSettings.cacert, flags.cacert)

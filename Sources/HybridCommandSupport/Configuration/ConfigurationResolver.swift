@@ -54,7 +54,10 @@ public struct ConfigurationResolver: Sendable {
             let isIgnored = ignoredVariables.contains {
                 $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0
             }
-            return name.hasPrefix(SettingDeclaration.variablePrefix) && !isIgnored ? (name, text, .variable(name)) : nil
+            guard name.hasPrefix(SettingDeclaration.variablePrefix) else { return nil }
+            // A setting that has an ignored name by mistake still counts.
+            return isIgnored && !settings.contains { $0.declaration.variable == name }
+                ? nil : (name, text, .variable(name))
         }
     }
 

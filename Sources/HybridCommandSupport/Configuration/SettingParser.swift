@@ -35,7 +35,9 @@ extension SettingParser<String> {
 }
 
 extension SettingParser<Bool> {
-    /// A Boolean as systemd reads it: `yes`, `no`, `true`, `false`, `on`, `off`, `1`, `0`.
+    /// A parser for Booleans as in systemd: `yes`, `y`, `true`, `t`, `on`, `1`, or `no`, `n`, `false`, `f`, `off`, `0`.
+    ///
+    /// Case is ignored.
     public static var boolean: Self {
         SettingParser(expected: "yes or no") { text in
             switch text.lowercased() {

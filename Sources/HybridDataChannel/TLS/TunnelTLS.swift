@@ -4,7 +4,7 @@ internal import Glibc
 internal import NIOCore
 package import NIOSSL
 
-/// TLS towards a relay: version 1.2 or newer, certificate and name always checked.
+/// TLS for connections to a relay: version 1.2 or later, with the certificate and the host name always verified.
 enum TunnelTLS {
     /// Creates a context.
     ///

@@ -24,7 +24,7 @@ struct EnvironmentFile {
         let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
         var status = stat()
         guard writeAll(bytes, to: descriptor), fstat(descriptor, &status) == 0,
-            Self.isFree(path), link(draft, path) == 0
+            Self.removeIfStale(path), link(draft, path) == 0
         else {
             let refusal = errno == EEXIST ? Self.existing(path) : Self.failure(path)
             unlink(draft)
@@ -56,8 +56,8 @@ struct EnvironmentFile {
 
     /// Removes a stale file.
     ///
-    /// Returns true if nothing is left at `path`.
-    private static func isFree(_ path: String) -> Bool {
+    /// - Returns: True if nothing is left at `path`.
+    private static func removeIfStale(_ path: String) -> Bool {
         do throws(CommandFailure) {
             try check(path)
         } catch {

@@ -134,7 +134,7 @@ struct LabEnvironmentOptions: ParsableArguments {
         transform: { text in
             guard let domain = TunnelDomain(argument: text) else {
                 throw ValidationError(
-                    "\(text) is no tunnel domain; hybrid-relay domain shows which number has which name."
+                    "\(text) is not a tunnel domain; for a list, run hybrid-relay domain list."
                 )
             }
             return domain

@@ -154,7 +154,10 @@ struct PhoneCommand: AsyncParsableCommand {
             throw CommandFailure(sentence, code: "no-relay", status: .usage)
         }
         guard let domain = TunnelDomain(argument: named) else {
-            throw CommandFailure("\(named) is no tunnel domain", status: .usage)
+            throw CommandFailure(
+                "\(named) is not a tunnel domain; for a list, run hybrid-relay domain list",
+                status: .usage
+            )
         }
         let override = try (connectTo ?? environment["HYBRID_LAB_CONNECT_TO"]).map { text in
             guard let override = ConnectTo(text) else {

@@ -20,9 +20,7 @@ final class PhoneReport: Sendable {
     /// True if the whole report was written.
     var isComplete: Bool { isLost.withLock { !$0 } }
 
-    /// Reports a code.
-    ///
-    /// The following events belong to its ceremony.
+    /// Reports a scanned QR code and begins its ceremony, to which later events belong.
     func code(_ offer: QROffer, _ script: PhoneScript) {
         let number = ceremony.withLock { number in
             number += 1

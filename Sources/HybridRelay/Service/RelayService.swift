@@ -83,7 +83,7 @@ struct RelayService {
 
     // MARK: Running
 
-    /// Starts listening, and returns when the last tunnel has ended after a signal.
+    /// Runs the relay until a signal stops it and the last tunnel has ended.
     func run() async throws {
         try await withSignalStream(of: [.interrupt, .terminate, .hangup]) { signals in
             do {

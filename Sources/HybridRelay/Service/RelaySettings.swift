@@ -17,7 +17,7 @@ enum RelaySettings {
     static let listen = Setting(
         list: "listen",
         SettingParser(expected: "HOST:PORT", parse: HostPort.init(listening:)),
-        help: "Address to listen on, HOST:PORT; can be repeated. Not needed with a service manager's sockets."
+        help: "Address to listen on, HOST:PORT; can be repeated. Not needed with systemd socket activation."
     )
     static let tlsCert = Setting(
         "tls-cert",
@@ -33,7 +33,7 @@ enum RelaySettings {
     static let proxyProtocolFrom = Setting(
         list: "proxy-protocol-from",
         SettingParser(expected: "an address or a block such as 192.0.2.0/24") { try? AddressBlock(parsing: $0) },
-        help: "Balancers, as addresses or blocks. Their connections must begin with a PROXY header, v1 or v2."
+        help: "Load balancers, as addresses or blocks. Their connections must begin with a PROXY header, v1 or v2."
     )
     static let adminListen = Setting(
         "admin-listen",

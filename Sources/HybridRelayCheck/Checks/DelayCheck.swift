@@ -38,7 +38,7 @@ extension CheckRun {
     ) async throws(ProbeError) -> MessageDelays.Pair? {
         let message = Self.sample(50, seed: 2)
         await receiver.delayAcknowledgements()
-        let frame = ProbeFrame(opcode: .binary, payload: message).bytes()
+        let frame = ProbeFrame(opcode: .binary, payload: message)
         let (first, second) = try await sender.send(frame, twiceApart: Self.pause, by: deadline)
         var times: [TimeAmount] = []
         for sent in [first, second] {

@@ -12,7 +12,7 @@ enum ProbeError: Error, Hashable {
     case timedOut
     /// The relay ended the connection, or it broke.
     case disconnected(String)
-    /// The data is not HTTP or not WebSocket, or differs from the data sent.
+    /// The received data is not valid HTTP or WebSocket, or differs from what was sent.
     case malformed(String)
     /// No connection was made.
     case unreachable(String)

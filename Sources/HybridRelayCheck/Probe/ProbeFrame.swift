@@ -13,7 +13,7 @@ struct ProbeFrame: Hashable, Sendable {
         case pong = 10
     }
 
-    /// Maximum length of a payload that is read; no check makes a relay send more.
+    /// Maximum length of a received payload, in bytes; no check makes a relay send more.
     private static let maximumLength = 2 << 20
 
     var opcode: Opcode

@@ -110,17 +110,18 @@ struct ProbeSocket: Sendable {
     ///
     /// Both run on the connection's event loop, because the calling task may be resumed late.
     func send(
-        _ bytes: [UInt8],
+        _ frame: ProbeFrame,
         twiceApart pause: TimeAmount,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> (first: NIODeadline, second: NIODeadline) {
         let eventLoop = channel.eventLoop
         let both = eventLoop.flatSubmit { () -> EventLoopFuture<(first: NIODeadline, second: NIODeadline)> in
             let start = NIODeadline.now()
-            return write(bytes).flatMap { _ in
+            return write(frame.bytes()).flatMap { _ in
                 eventLoop.flatScheduleTask(in: pause) {
                     let secondStart = NIODeadline.now()
-                    return write(bytes).map { _ in (start, secondStart) }
+                    // A new mask for each frame (RFC 6455 §5.3).
+                    return write(frame.bytes()).map { _ in (start, secondStart) }
                 }.futureResult
             }
         }

@@ -11,12 +11,12 @@ struct ConnectionSetup {
     let transport: RelayTransport
     let countsSources: Bool
 
-    /// Adds the connection's handlers, or closes it.
+    /// Adds handlers to a connection, or closes it if it is not admitted.
     ///
-    /// Connections from this computer have no source: they are tests, or all connections of a balancer that forwards
-    /// TCP without stating the peer.
+    /// Loopback connections have no source, so they do not count against limits. They come from tests, or from a load
+    /// balancer that forwards TCP without a PROXY header.
     ///
-    /// - Parameter address: The peer's address; `nil` for the balancer itself.
+    /// - Parameter address: The peer's address; `nil` for the load balancer's own connections.
     func open(_ channel: any Channel, from address: SocketAddress?) throws {
         let source = address.flatMap { countsSources && !$0.isLoopback ? SourcePrefix($0) : nil }
         do throws(AdmissionControl.Rejection) {

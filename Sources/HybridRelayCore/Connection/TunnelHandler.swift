@@ -429,9 +429,9 @@ extension TunnelHandler {
 
 /// Socket options for a connection with large messages, so that the relay never buffers much for it.
 private enum BulkReceiveLimit {
-    /// Number of bytes, sent or received at once, from which the limit applies.
+    /// Minimum number of bytes, sent or received at once, to which the limit applies.
     ///
-    /// No message of a sign-in is as large, and setting options on every connection costs more than a message.
+    /// No sign-in message is this large, and setting socket options on every connection would cost more than a message.
     static let threshold = 8 << 10
     /// Unsent bytes with which the socket still counts as writable.
     private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)

@@ -48,18 +48,20 @@ final class AdvertScanner: Sendable {
         }
         var current = radio
         while true {
-            do {
-                return try await withCleanup { [current] in
-                    // The first radio is the caller's.
-                    if current !== radio { await current.close() }
-                } of: {
-                    try await Self.scan(with: current, for: offer, scanning: started)
+            let match: Match? = try await withCleanup { [current] in
+                // The first radio is the caller's.
+                if current !== radio { await current.close() }
+            } of: {
+                do {
+                    return try await Self.scan(with: current, for: offer, scanning: started)
+                } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
+                    state.withLock { $0.error = error }
+                    lost(error)
+                    return nil
                 }
-            } catch let error as RadioError where error.mayPass && state.withLock({ $0.hasScanned }) {
-                state.withLock { $0.error = error }
-                lost(error)
-                current = try await current.reopened()
             }
+            if let match { return match }
+            current = try await current.reopened()
         }
     }
 

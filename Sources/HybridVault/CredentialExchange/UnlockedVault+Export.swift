@@ -2,6 +2,7 @@
 
 internal import Crypto
 internal import HybridPrimitives
+internal import HybridThreads
 
 /// Result of an export.
 public struct PasskeyExport: Equatable, Sendable {
@@ -27,22 +28,24 @@ extension UnlockedVault {
     ///
     /// - Throws: ``VaultError``, including those of ``Vault/checkExport(to:)``.
     public func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
-        try await perform { key, files throws(VaultError) in try files.export(to: path, key: key) }
-    }
-}
-
-extension VaultFiles {
-    fileprivate func export(to path: String, key: SymmetricKey) throws(VaultError) -> PasskeyExport {
-        let destination = try ExportDestination(path, vault: directory)
-        // The oldest first, so that an importer keeps the order.
-        let passkeys = Array(try records(key: key).passkeys.reversed())
-        var writer = JSONWriter()
-        defer { writer.wipe() }
-        let exported = ExchangeDocument.write(passkeys, account: identity.id, time: location.clock.now(), to: &writer)
-        guard writer.bytes.count <= ExchangeFormat.maximumLength else {
-            throw .cannotWriteExport("it would be longer than the limit of 16 MiB")
+        let destination = try ExportDestination(path, vault: files.directory)
+        let passkeys = try await perform { key, files throws(VaultError) in try files.records(key: key).passkeys }
+        // Written without the lock: a slow disk must not keep a scan waiting.
+        return try await DedicatedThread.run { [files] () throws(VaultError) in
+            var writer = JSONWriter()
+            defer { writer.wipe() }
+            // The oldest first, so that an importer keeps the order.
+            let exported = ExchangeDocument.write(
+                passkeys.reversed(),
+                account: files.identity.id,
+                time: files.location.clock.now(),
+                to: &writer
+            )
+            guard writer.bytes.count <= ExchangeFormat.maximumLength else {
+                throw .cannotWriteExport("it would be longer than the limit of 16 MiB")
+            }
+            try destination.write(writer.bytes)
+            return PasskeyExport(exported: exported, unusable: passkeys.count - exported)
         }
-        try destination.write(writer.bytes)
-        return PasskeyExport(exported: exported, unusable: passkeys.count - exported)
     }
 }

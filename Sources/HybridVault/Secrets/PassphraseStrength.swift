@@ -20,7 +20,7 @@ enum PassphraseStrength {
 
     /// A run of characters of one class.
     ///
-    /// It points into the passphrase, so no part of it is copied.
+    /// `bytes` points into the passphrase, so that the secret is not copied.
     private struct Run {
         let kind: Class
         let bytes: UnsafeRawBufferPointer

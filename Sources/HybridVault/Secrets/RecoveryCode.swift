@@ -21,7 +21,10 @@ public struct RecoveryCode: Sendable, SecretMaterial {
     public static func random() -> RecoveryCode { RecoveryCode(key: SymmetricKey(size: .bits128)) }
 
     /// Creates a code from exactly 16 bytes.
-    init(key: SymmetricKey) { self.key = key }
+    init(key: SymmetricKey) {
+        precondition(key.bitCount == 128)
+        self.key = key
+    }
 
     /// An error of ``init(reading:)``; later versions may add members.
     public struct ParseError: Error, Hashable {

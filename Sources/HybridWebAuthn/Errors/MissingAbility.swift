@@ -4,9 +4,9 @@ internal import HybridCBOR
 internal import HybridCTAP
 public import HybridPrimitives
 
-/// A feature that the website requires and the phone lacks according to its description.
+/// A feature that the website requires and that the phone lacks according to its getInfo response.
 ///
-/// The request is not sent then (WebAuthn Level 3 §5.1.3, §6.3.2).
+/// In that case the request is not sent (WebAuthn Level 3 §5.1.3, §6.3.2).
 public struct MissingAbility: WebAuthnFailure, Hashable {
     /// The phone supports none of the requested algorithms.
     public static let algorithms = Self(

@@ -60,9 +60,7 @@ protocol LimitedBytes {
 }
 
 extension CredentialID: LimitedBytes {}
-extension UserHandle: LimitedBytes {
-    static let maximumLength = 64
-}
+extension UserHandle: LimitedBytes {}
 
 /// `PublicKeyCredentialUserEntityJSON`.
 struct UserField: Decodable {
