@@ -88,11 +88,13 @@ public struct UpgradeRequest: Hashable, Sendable {
     private static let acceptSuffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
 
     private static func path(of head: RequestHead) -> Result<TunnelPath, UpgradeRefusal> {
-        Result { () throws(TunnelPath.ParseError) in try TunnelPath(parsing: head.target) }.mapError { error in
+        do {
+            return .success(try TunnelPath(parsing: head.target))
+        } catch {
             switch error {
-            case .malformedID: .malformedID
-            case .contactNotOffered: .contactNotOffered
-            default: .notOurPath
+            case .malformedID: return .failure(.malformedID)
+            case .contactNotOffered: return .failure(.contactNotOffered)
+            default: return .failure(.notOurPath)
             }
         }
     }
