@@ -2,7 +2,9 @@
 
 public import HybridPrimitives
 
-/// The text of a QR code. It may be secret, so it is wiped on release and never printed.
+/// The text of a QR code.
+///
+/// It may be secret, so it is wiped on release and never printed.
 public final class ScannedText: SecretMaterial, @unchecked Sendable {
     // SAFETY of @unchecked: `storage` is written by `init` only.
     private let storage: SecretBytes
