@@ -77,6 +77,8 @@ let systemLibraries: [Target] = [
     ),
     // malloc.h, which is not part of the Glibc module.
     .systemLibrary(name: "CHybridMalloc", path: "Sources/CLibraries/CHybridMalloc"),
+    // Calls of the kernel that are variadic or have no function in glibc.
+    .systemLibrary(name: "CHybridLinux", path: "Sources/CLibraries/CHybridLinux"),
     .systemLibrary(
         name: "CHybridXCB",
         path: "Sources/CLibraries/CHybridXCB",
@@ -115,7 +117,7 @@ let libraries: [Target] = [
         "HybridQRScanning",
         ["HybridPrimitives", "CHybridZBar", "CHybridPNG", "CHybridTurboJPEG", "HybridThreads"]
     ),
-    library("HybridSystemBus", ["CHybridSystemd", "HybridThreads"]),
+    library("HybridSystemBus", ["CHybridSystemd", "CHybridLinux", "HybridThreads"]),
     library("HybridDesktopPortal", ["HybridPrimitives", "HybridSystemBus"]),
     library(
         "HybridBLEAdvert",
@@ -136,7 +138,10 @@ let libraries: [Target] = [
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
     library("HybridPinentry", ["HybridPrimitives", "HybridThreads"]),
-    library("HybridCommandSupport", ["HybridThreads", "HybridPrimitives", argumentParser, logging, coreMetrics]),
+    library(
+        "HybridCommandSupport",
+        ["HybridThreads", "HybridPrimitives", "CHybridLinux", argumentParser, logging, coreMetrics]
+    ),
     library(
         "HybridSession",
         ["HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridBLEAdvert", "HybridDataChannel"]

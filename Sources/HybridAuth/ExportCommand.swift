@@ -27,7 +27,8 @@ struct ExportCommand: AsyncParsableCommand {
     var yes = false
 
     func run() async throws {
-        let purpose = "Write all passkeys of this vault to a file"
+        // With --yes, this is the only prompt.
+        let purpose = "Write all passkeys of this vault to a file, with their keys in the clear"
         try await options.runUnlocked(to: purpose, check: { try $0.checkExport(to: file) }, export)
     }
 

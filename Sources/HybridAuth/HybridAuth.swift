@@ -20,9 +20,9 @@ struct HybridAuth: AsyncParsableCommand {
     )
 
     static func main() async {
-        // A core dump would contain keys.
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        ProcessMemory.protect()
+        // For pinentry, which holds the PIN.
+        ProcessMemory.forbidCoreDumps()
         await runMain(programName, arguments: ProcessArguments.withoutTrace())
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
@@ -13,7 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Add the passkeys of another program's export.",
         discussion: """
             The file must be in the Credential Exchange Format of the FIDO Alliance. Passwords and other items that \
-            are not passkeys are left out and named. Existing passkeys in the vault do not change.
+            are not passkeys are left out and named. Existing passkeys in the vault do not change. The sites in the \
+            file are listed before the PIN is asked for, and imported passkeys are offered after all others.
             """
     )
 
@@ -34,8 +36,10 @@ struct ImportCommand: AsyncParsableCommand {
             if hasPasskeys { throw CommandFailure(none, status: .dataError) }
             return report(none)
         }
-        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault"
-        try await options.runUnlocked(to: purpose) { session in
+        let sites = document.sites
+        for (site, count) in sites { report("in the file: \(PasskeyText.count(count)) for \(site)") }
+        let purpose = "Add \(PasskeyText.count(document.count)) of a file to this vault, for\n"
+        try await options.runUnlocked(to: purpose + Self.list(sites.map(\.site))) { session in
             try summarize(try await session.vault.add(document), of: document)
         }
     }
@@ -54,6 +58,24 @@ struct ImportCommand: AsyncParsableCommand {
             return report("\(added), not all that is in \(file); its keys are in the clear")
         }
         report("\(added); delete \(file) once your other devices show them, too: its keys are in the clear")
+    }
+
+    /// Maximum length of the sites in the prompt, which with their surroundings fits a line of pinentry's protocol.
+    private static let maximumBytes = 400
+    private static let maximumLines = 10
+
+    /// Returns as many sites as fit the prompt, one on each line, and the number of the others.
+    private static func list(_ sites: [RelyingPartyID]) -> String {
+        var (lines, bytes) = ([String](), 0)
+        for site in sites {
+            bytes += site.text.utf8.count + 1
+            guard bytes <= maximumBytes, lines.count < maximumLines else { break }
+            lines.append(site.text)
+        }
+        if lines.count < sites.count {
+            lines.append("and \(sites.count - lines.count) more, which are listed on standard error")
+        }
+        return lines.joined(separator: "\n")
     }
 
     private static func words(_ what: SkippedCredential, _ count: Int) -> String {

@@ -125,7 +125,10 @@ extension ScanInput {
         let file: ScreenshotFile
         do throws(PortalError) {
             guard let bus = SessionBus.address(environment) else { throw .noSessionBus }
-            file = try await ScreenshotPortal.take(on: bus, within: portalTimeout)
+            // The portal refuses callers that it cannot inspect. There is no secret yet.
+            file = try await ProcessMemory.whileInspectable { () throws(PortalError) in
+                try await ScreenshotPortal.take(on: bus, within: portalTimeout)
+            }
         } catch {
             switch error {
             case .interrupted: throw CancellationError()

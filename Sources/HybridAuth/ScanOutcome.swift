@@ -25,6 +25,9 @@ struct ScanOutcome {
             : "the new passkey is saved, but the old one could not be deleted and stays, too (\(failure.sentence))"
     }
 
+    /// Returns the notice if the new passkey is saved but not among the revisions that this device has seen.
+    static func notRecorded(_ failure: StoreFailure) -> String { "as for the new passkey, \(failure.sentence)" }
+
     /// Returns the notice if a request is missing from the history.
     static func historyNotWritten(_ failure: StoreFailure) -> String {
         "the request could not be added to the history (\(failure.sentence))"

@@ -92,6 +92,7 @@ struct ScanRunner: Sendable {
     private func serve(_ offer: QROffer, _ token: BearerToken?) async throws {
         let radio = try await BluetoothRadio.open(adapter: adapter, for: .advertiser)
         if radio.isVirtual { progress.notify("virtual-radio", "VIRTUAL RADIO: no proximity proof") }
+        if let unverified = radio.unverifiedBus { progress.notify("unverified-bus", unverified) }
         try await withCleanup {
             await radio.close()
         } of: {
@@ -109,13 +110,19 @@ struct ScanRunner: Sendable {
             virtualRadio: radio.isVirtual
         )
         let location = try VaultLocation(path: vault)
-        let store = try await Vault.openOrCreate(at: location, virtualRadio: radio.isVirtual, asking: user, progress)
+        let store = ReportingVault(
+            vault: try await .openOrCreate(at: location, under: radio, asking: user, progress),
+            progress: progress
+        )
         let authenticator = Authenticator(store: store, user: user)
         let outcome = try await withCleanup {
             // However the session ended, the outcome of its last request belongs in the history.
             await authenticator.sessionEnded()
             if await authenticator.keptReplaced {
                 progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
+            }
+            if let failure = await authenticator.recordingFailure {
+                progress.notify("passkey-not-recorded", ScanOutcome.notRecorded(failure))
             }
             if let failure = await authenticator.historyFailure {
                 progress.notify("history-not-written", ScanOutcome.historyNotWritten(failure))
@@ -155,27 +162,42 @@ struct ScanRunner: Sendable {
     }
 }
 
+/// A vault that reports the files it ignores when it is unlocked.
+private struct ReportingVault: CredentialStore {
+    let vault: Vault
+    let progress: ScanProgress
+
+    func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
+        let unlocked = try await vault.open(with: pin)
+        for line in unlocked.warnings.lines { progress.notify("vault-file-ignored", line) }
+        return unlocked
+    }
+}
+
 extension Vault {
     /// Opens the vault for a scan.
     ///
     /// If there is none, asks for a new PIN and creates it, before any network traffic.
     static func openOrCreate(
         at location: VaultLocation,
-        virtualRadio: Bool,
+        under radio: BluetoothRadio,
         asking user: PinentryUser,
         _ progress: ScanProgress
     ) async throws -> Vault {
         do throws(VaultError) {
-            return try open(at: location, virtualRadio: virtualRadio)
+            return try open(at: location, virtualRadio: radio.isVirtual)
         } catch .doesNotExist {
             let pin = try await user.askNewPIN(forVaultAt: location.directory)
-            let vault = try await create(at: location, pin: pin, isTest: virtualRadio)
+            let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
             progress.notify(
                 "vault-made",
                 "made a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
                     + "nowhere else is lost with it"
             )
             return vault
+        } catch {
+            guard case .realVaultRefusesVirtualRadio = error, let cause = radio.unverifiedBus else { throw error }
+            throw CommandFailure("this vault does not open under a virtual radio: \(cause)", status: error.status)
         }
     }
 }

@@ -50,7 +50,13 @@ struct VaultRestore: AsyncParsableCommand {
         case nil:
             try await untilSignal {
                 try await prompts.withPortableSecret(for: file, to: "Restore this backup", newPINFor: location) {
-                    _ = try await backup.restore(to: location, secret: $0, pin: $1, resettingRollbackState: $2)
+                    _ = try await backup.restore(
+                        to: location,
+                        secret: $0,
+                        pin: $1,
+                        comparedAs: $2,
+                        resettingRollbackState: $3
+                    )
                 }
                 report("restored the vault at \(location.directory)")
             }

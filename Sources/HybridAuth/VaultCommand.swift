@@ -107,7 +107,17 @@ func report(_ text: String) { StandardError.writeLine("\(HybridAuth.programName)
 
 /// Prints warnings about ignored files.
 func report(_ warnings: [VaultWarning]) {
-    for warning in warnings { report("ignored: \(warning.path): \(warning.reason)") }
+    for line in warnings.lines { report(line) }
+}
+
+extension [VaultWarning] {
+    private static var maximumLines: Int { 20 }
+
+    /// One line for each of the first warnings, and the number of the others: a file sync may bring any number.
+    var lines: [String] {
+        let lines = prefix(Self.maximumLines).map { "ignored: \($0.path): \($0.reason)" }
+        return count > lines.count ? lines + ["ignored: \(count - lines.count) more files"] : lines
+    }
 }
 
 extension VaultLocation {

@@ -96,35 +96,55 @@ struct VaultPrompts: Sendable {
     /// Asks for the passphrase or recovery code of a vault and a new PIN, and sets that PIN on this device.
     func join(_ location: VaultLocation, to purpose: String) async throws {
         try await withPortableSecret(for: location.directory, to: purpose, newPINFor: location) {
-            _ = try await Vault.join(at: location, secret: $0, pin: $1, resettingRollbackState: $2)
+            _ = try await Vault.join(at: location, secret: $0, pin: $1, comparedAs: $2, resettingRollbackState: $3)
         }
     }
 
     /// Asks for a passphrase or recovery code and a new PIN, then calls `body`.
     ///
-    /// If this device's record of seen revisions is unreadable, the user is asked whether to replace it, and `body` is
-    /// called again with that permission.
+    /// If the vault key is new to this device, the user compares its fingerprint. If this device's record of seen
+    /// revisions is unreadable, the user is asked whether to replace it. `body` is then called again with that answer.
     ///
     /// - Parameter path: Path of the file or directory that the secret opens.
     func withPortableSecret(
         for path: String,
         to purpose: String,
         newPINFor location: VaultLocation,
-        _ body: (PortableSecret, PIN, _ resettingRollbackState: Bool) async throws -> Void
+        _ body: (PortableSecret, PIN, _ compared: KeyFingerprint?, _ resettingRollbackState: Bool) async throws -> Void
     ) async throws {
         let secret = try await askPortableSecret(for: path, purpose)
         let pin = try await askNewPIN(for: location.directory)
-        do {
-            try await body(secret, pin, false)
-        } catch let error as VaultError {
-            guard case .rollbackStateUnreadable = error else { throw error }
-            try await confirm(
-                "This device's record of this vault can't be read, so it is unknown whether passkeys are missing or "
-                    + "deleted ones came back. Continue with the present contents?",
-                ok: "Continue"
-            )
-            try await body(secret, pin, true)
+        var compared: KeyFingerprint?
+        var isResetting = false
+        while true {
+            do {
+                return try await body(secret, pin, compared, isResetting)
+            } catch let error as VaultError {
+                switch error {
+                case .keyNotCompared(let fingerprint, let isReplacement) where compared == nil:
+                    let question = Self.comparison(of: fingerprint, isReplacement: isReplacement, path: path)
+                    try await confirm(question, ok: "It is the same", timeout: .seconds(600))
+                    compared = fingerprint
+                case .rollbackStateUnreadable where !isResetting:
+                    try await confirm(
+                        "This device's record of this vault can't be read, so it is unknown whether passkeys are missing "
+                            + "or deleted ones came back. Continue with the present contents?",
+                        ok: "Continue"
+                    )
+                    isResetting = true
+                default: throw error
+                }
+            }
         }
+    }
+
+    /// Returns the question about a key that is new to this device.
+    private static func comparison(of fingerprint: KeyFingerprint, isReplacement: Bool, path: String) -> String {
+        let what = isReplacement ? "This vault has another key than before" : "This vault's key is new to this device"
+        return "\(what)\n\n\(SafeText(quoting: path))\n\n\(fingerprint)\n\nCompare these digits with a device that has "
+            + "the vault already; hybrid-auth vault status shows them there. If they differ, cancel: someone who knows "
+            + "an earlier secret of the vault has put a key of their own there. Without such a device, they can't be "
+            + "checked."
     }
 
     private func askPortableSecret(for path: String, _ purpose: String) async throws -> PortableSecret {

@@ -61,7 +61,7 @@ struct VaultRekey: AsyncParsableCommand {
         discussion: """
             Use this if the passphrase or recovery code may be known to others. If the vault has a passphrase, a new \
             one is asked for; if it has a recovery code, a new one is created. Other devices then need these to open \
-            the vault. Anyone who could read an old copy has the passkeys in it: replace those at their sites.
+            the vault, and show the key's fingerprint, which must be the same as here. Anyone who could read an old copy has the passkeys in it: replace those at their sites.
             """
     )
 
@@ -83,11 +83,12 @@ struct VaultRekey: AsyncParsableCommand {
                 )
             }
             if let code { try await prompts.show(code, for: session.path) }
-            try await vault.rekey(pin: session.pin, passphrase: passphrase, recoveryCode: code)
+            let new = try await vault.rekey(pin: session.pin, passphrase: passphrase, recoveryCode: code)
             if opensElsewhere {
                 report(
                     "everything is encrypted with a new key; other devices need the new passphrase or recovery code"
                 )
+                report("go on there only if they show the new key as \(new)")
             } else {
                 report("everything is encrypted with a new key; other devices are locked out")
                 report(VaultStatusCommand.opensNowhereElse)

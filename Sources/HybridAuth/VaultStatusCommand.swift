@@ -31,6 +31,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
     private static func table(_ status: VaultStatus) -> String {
         var rows = [
             ("vault", status.path), ("id", status.id), ("kind", status.isTest ? "test (virtual radio)" : "real"),
+            ("key", status.keyFingerprint.map { "\($0)" } ?? "unknown until the vault is opened here"),
             ("records", "\(status.records)"), ("passphrases", "\(status.passphrases)"),
             ("recovery codes", "\(status.recoveryCodes)"), ("PIN here", status.hasPIN ? "yes" : "no"),
             ("wrong PINs", "\(status.wrongPINs)"),
@@ -45,6 +46,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
     private static func object(_ status: VaultStatus) -> JSONText {
         let members: [(String, JSONText)] = [
             ("path", .string(status.path)), ("id", .string(status.id)), ("test", .boolean(status.isTest)),
+            ("key", status.keyFingerprint.map { .string("\($0)") } ?? .null),
             ("records", .number(status.records)), ("passphrases", .number(status.passphrases)),
             ("recoveryCodes", .number(status.recoveryCodes)), ("opensElsewhere", .boolean(status.opensElsewhere)),
             ("pin", .boolean(status.hasPIN)), ("wrongPINs", .number(status.wrongPINs)),

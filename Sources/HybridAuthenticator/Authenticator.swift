@@ -25,6 +25,11 @@ public actor Authenticator {
     /// Number of PINs that may be tried in one request.
     public static let pinAttempts = 3
 
+    /// Number of requests for which the user may be asked in one session, whatever their outcome.
+    ///
+    /// A client that could ask again and again would wear the user down.
+    public static let maximumPromptedRequests = 3
+
     /// Identifier of this authenticator model.
     public static let aaguid =
         AAGUID(bytes: [
@@ -52,6 +57,8 @@ public actor Authenticator {
     private let user: any UserInteraction
     /// The last request that unlocked the store, until it is known whether the client has the response.
     private var answered: AnsweredRequest?
+    /// Number of requests for which the user was asked.
+    private var promptedRequests = 0
     /// True if a passkey that was to be replaced stays, because the client did not confirm that it has the new one.
     public private(set) var keptReplaced = false
 
@@ -61,6 +68,8 @@ public actor Authenticator {
     public private(set) var fulfilledCount = 0
     /// The failure to write the history, if it failed.
     public private(set) var historyFailure: StoreFailure?
+    /// The failure to record on this device that a new passkey exists, if it failed; the passkey is durable.
+    public private(set) var recordingFailure: StoreFailure?
 
     /// Creates an authenticator for the passkeys of `store`.
     public init(store: any CredentialStore, user: any UserInteraction) {
@@ -146,9 +155,11 @@ public actor Authenticator {
         await request.store.lock()
     }
 
-    /// Throws the last failure if it ended the prompts: the same client cannot ask again after a refusal.
+    /// Throws the last failure if it ended the prompts: the same client cannot ask again after a refusal, nor after
+    /// ``maximumPromptedRequests``.
     private func checkMayPrompt() throws(AuthenticatorFailure) {
         if let lastFailure, lastFailure.endsPrompts { throw lastFailure }
+        guard promptedRequests < Self.maximumPromptedRequests else { throw .tooManyRequests }
     }
 
     private func makeCredential(
@@ -194,7 +205,8 @@ public actor Authenticator {
                 // Durable before the client learns of it: a passkey that the site knows must not be lost here.
                 try await unlocked.add(passkey)
             } catch {
-                throw AuthenticatorFailure(error)
+                guard error.kind == .additionNotRecorded else { throw AuthenticatorFailure(error) }
+                self.recordingFailure = error
             }
             return (response, passkey.id, replaced.map(\.id))
         }
@@ -234,6 +246,8 @@ extension Authenticator {
     private func verifiedStore(
         for operation: RequestedOperation
     ) async throws(AuthenticatorFailure) -> any UnlockedCredentialStore {
+        try checkCancellation()
+        promptedRequests += 1
         var problem: PINProblem?
         for _ in 0..<Self.pinAttempts {
             let current = problem

@@ -94,6 +94,16 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         )
     }
 
+    /// More than ``Authenticator/maximumPromptedRequests`` requests in one session.
+    public static let tooManyRequests = AuthenticatorFailure(
+        "too-many-requests",
+        .notPermitted,
+        .operationDenied,
+        "the other device asked more than \(Authenticator.maximumPromptedRequests) times with one code; scan a new code "
+            + "if you trust it",
+        endsPrompts: true
+    )
+
     /// No passkey for this relying party, or none of those requested.
     public static let noPasskey = AuthenticatorFailure(
         "no-passkey",
@@ -158,7 +168,8 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
     init(_ failure: StoreFailure) {
         switch failure.kind {
         case .locked: self = .internalFault("the store was locked too early")
-        case .notWritten, .deletionNotRecorded: self = .notSaved(failure.sentence, underlying: failure.underlying)
+        case .notWritten, .additionNotRecorded, .deletionNotRecorded:
+            self = .notSaved(failure.sentence, underlying: failure.underlying)
         default: self = .storeUnusable(failure.sentence, underlying: failure.underlying)
         }
     }

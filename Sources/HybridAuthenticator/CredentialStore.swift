@@ -19,10 +19,12 @@ public protocol CredentialStore: Sendable {
 ///
 /// It stays unlocked until the outcome of the request is in the history.
 public protocol UnlockedCredentialStore: Sendable {
-    /// Returns all passkeys of a relying party, the newest first.
+    /// Returns all passkeys of a relying party in the order in which they are offered.
+    ///
+    /// Those created here come first, the newest before the others, then imported ones.
     func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey]
 
-    /// Adds a passkey; it is durable when this returns.
+    /// Adds a passkey; it is durable when this returns, and after ``StoreFailure/Kind/additionNotRecorded``.
     func add(_ passkey: Passkey) async throws(StoreFailure)
 
     /// Deletes passkeys of one relying party permanently; those that no longer exist are skipped.
@@ -85,6 +87,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         public static let damaged = Kind(name: "damaged")
         /// A record cannot be written; nothing was changed.
         public static let notWritten = Kind(name: "not-written")
+        /// A passkey is durable, but this device could not record that it exists.
+        public static let additionNotRecorded = Kind(name: "addition-not-recorded")
         /// A passkey is deleted, but this device could not record the deletion.
         public static let deletionNotRecorded = Kind(name: "deletion-not-recorded")
     }
@@ -107,6 +111,11 @@ public struct StoreFailure: Error, Equatable, Sendable {
     /// A record that cannot be written, for example to a full disk; nothing was changed.
     public static func notWritten(_ sentence: String, underlying: (any Error)? = nil) -> StoreFailure {
         StoreFailure(kind: .notWritten, sentence: sentence, underlying: underlying)
+    }
+
+    /// A passkey that is durable but could not be recorded on this device.
+    public static func additionNotRecorded(_ sentence: String, underlying: (any Error)? = nil) -> StoreFailure {
+        StoreFailure(kind: .additionNotRecorded, sentence: sentence, underlying: underlying)
     }
 
     /// A deletion that is durable but could not be recorded on this device.

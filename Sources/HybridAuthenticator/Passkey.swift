@@ -53,7 +53,9 @@ public struct PRFSecret: SecretMaterial, Sendable {
     /// Creates a secret from exactly 32 bytes; `nil` for any other length.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
-        key = SymmetricKey(data: Array(bytes))
+        var copy = Array(bytes)
+        defer { SecretBytes.wipe(&copy) }
+        key = SymmetricKey(data: copy)
     }
 
     /// Creates a random secret.

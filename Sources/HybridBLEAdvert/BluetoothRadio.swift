@@ -33,6 +33,8 @@ public final class BluetoothRadio: Sendable {
     public let adapter: AdapterName
     /// True if the bus is not the system's own, so that a received advert does not prove that the phone is near.
     public let isVirtual: Bool
+    /// The cause and the remedy if the radio counts as virtual only because the system's bus cannot be verified.
+    public let unverifiedBus: String?
 
     let link: BlueZLink
     private let registeredAdverts: RegisteredAdverts
@@ -45,6 +47,7 @@ public final class BluetoothRadio: Sendable {
         self.origin = origin
         adapter = link.adapter
         isVirtual = !link.connection.isSystemBus
+        unverifiedBus = link.connection.origin.doubt
     }
 
     /// Finds bluetoothd and an adapter on the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.

@@ -39,12 +39,11 @@ public struct RadioInspection: Sendable {
 
     /// Connects to the bus only.
     ///
-    /// Returns true if it is not the system's own.
-    public static func reachBus() async throws(RadioError) -> Bool {
+    /// - Returns: True if it is not the system's own, and the cause and the remedy if it only cannot be verified.
+    public static func reachBus() async throws(RadioError) -> (isVirtual: Bool, unverifiedBus: String?) {
         let connection = try await bus()
-        let isVirtual = !connection.isSystemBus
         await connection.close()
-        return isVirtual
+        return (!connection.isSystemBus, connection.origin.doubt)
     }
 
     private static func bus() async throws(RadioError) -> BusConnection {

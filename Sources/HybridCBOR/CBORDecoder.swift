@@ -65,6 +65,9 @@ public struct CBORDecoder {
     private var items = 0
     private let mode: Mode
     private let limits: CBORLimits
+    private var withheldNames: Set<String> = []
+    private var withheld: [String: Range<Int>] = [:]
+    private var isWithholding = false
 
     /// Decodes one item that fills the input.
     public static func decode(
@@ -75,6 +78,30 @@ public struct CBORDecoder {
         let (value, length) = try decodePrefix(bytes, mode: mode, limits: limits)
         guard length.consumed == length.total else { throw .trailingBytes }
         return value
+    }
+
+    /// Decodes one item that fills the input without copying some of its byte strings, which are secrets.
+    ///
+    /// The result keeps its shape: the byte strings are replaced by zeros of the same length.
+    ///
+    /// - Parameters:
+    ///   - bytes: The input. It is not copied, so the caller can wipe it.
+    ///   - names: Text keys of the outermost map. Byte strings anywhere in their values are not copied.
+    ///   - mode: Strictness of the decoder.
+    ///   - limits: Bounds of the decoder.
+    /// - Returns: The item, and where in the input the values are that are byte strings themselves.
+    public static func decode(
+        _ bytes: [UInt8],
+        withholding names: Set<String>,
+        mode: Mode,
+        limits: CBORLimits = CBORLimits()
+    ) throws(CBORError) -> (value: CBORValue, withheld: [String: Range<Int>]) {
+        guard bytes.count <= limits.bytes else { throw .tooLarge }
+        var decoder = CBORDecoder(input: bytes, mode: mode, limits: limits)
+        decoder.withheldNames = names
+        let value = try decoder.item(depth: 0)
+        guard decoder.position == bytes.count else { throw .trailingBytes }
+        return (value, decoder.withheld)
     }
 
     /// Decodes one item at the start of the input.
@@ -136,7 +163,9 @@ public struct CBORDecoder {
         switch major {
         case 0: return .unsigned(number)
         case 1: return .negative(number)
-        case 2: return .bytes(Array(try slice(number)))
+        case 2:
+            let bytes = try slice(number)
+            return .bytes(isWithholding ? [UInt8](repeating: 0, count: bytes.count) : Array(bytes))
         case 3:
             guard let text = String(validating: try slice(number), as: UTF8.self) else { throw .invalidUTF8 }
             return .text(text)
@@ -167,10 +196,19 @@ public struct CBORDecoder {
                 throw .keyOrder
             }
             previous = range
-            let value = try item(depth: depth + 1)
+            let value = try value(of: key, depth: depth)
             guard map.insert(value, forKey: key) else { throw .duplicateKey }
         }
         return .map(map)
+    }
+
+    private mutating func value(of key: CBORValue, depth: Int) throws(CBORError) -> CBORValue {
+        guard depth == 0, let name = key.text, withheldNames.contains(name) else { return try item(depth: depth + 1) }
+        isWithholding = true
+        defer { isWithholding = false }
+        let value = try item(depth: depth + 1)
+        if let length = value.bytes?.count { withheld[name] = (position - length)..<position }
+        return value
     }
 
     private mutating func simple(_ information: UInt8) throws(CBORError) -> CBORValue {

@@ -15,5 +15,8 @@ struct HybridClient: AsyncParsableCommand {
         subcommands: [ShowQR.self, Doctor.self, CheckConfig<ClientSettingsCheck>.self]
     )
 
-    static func main() async { await runMain(programName) }
+    static func main() async {
+        ProcessMemory.protect()
+        await runMain(programName)
+    }
 }

@@ -161,9 +161,31 @@ public struct TunnelError: ExplainedFailure, Hashable {
             "the relay's certificate is not for \(host); check the tunnel domain, or contact the relay's operator"
         )
     }
-    /// TLS failed for another reason; `text` is the library's.
-    public static func tlsFailed(_ text: String) -> Self {
-        Self("tls-failed", "TLS with the relay failed: \(text); try again, or contact the relay's operator")
+    /// The relay's host sends something else than TLS.
+    public static func tlsMissing(host: String) -> Self {
+        Self(
+            "tls-missing",
+            "\(host) does not speak TLS; check the tunnel domain, and whether the network requires a login"
+        )
+    }
+    /// The relay's host supports no version of TLS that is secure.
+    public static func tlsVersionUnsupported(host: String) -> Self {
+        Self("tls-version-unsupported", "\(host) supports neither TLS 1.2 nor 1.3; contact the relay's operator")
+    }
+    /// The relay's host supports none of the ciphers, groups and signature algorithms that are offered.
+    public static func tlsCipherUnsupported(host: String) -> Self {
+        Self(
+            "tls-cipher-unsupported",
+            "\(host) supports none of the TLS ciphers and signatures of this computer; contact the relay's operator"
+        )
+    }
+    /// The relay's host ended TLS with an alert (RFC 8446 §6); `name` is its name or number.
+    public static func tlsAlert(host: String, name: String) -> Self {
+        Self("tls-alert", "\(host) ended TLS with the alert \(name); try again, or contact the relay's operator")
+    }
+    /// TLS failed for another reason, a few words without a full stop.
+    public static func tlsFailed(_ why: String) -> Self {
+        Self("tls-failed", "TLS with the relay failed: \(why); try again, or contact the relay's operator")
     }
     /// The file of trusted certificates cannot be used.
     public static func trustAnchorsUnusable(_ path: String) -> Self {
@@ -287,4 +309,6 @@ public struct RedirectError: Error, Hashable, Sendable {
     public static let address = Self(target: "to an IP address instead of a name")
     /// The target is in this computer's own network, and the relay itself is not.
     public static let local = Self(target: "into this computer's own network")
+    /// The target is another host, which the proxy would look up, and which may be in the proxy's network.
+    public static let throughProxy = Self(target: "to another host through the proxy")
 }

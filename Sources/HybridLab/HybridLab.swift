@@ -15,5 +15,8 @@ struct HybridLab: AsyncParsableCommand {
         subcommands: [Demo.self, Run.self, Up.self, PhoneCommand.self, Air.self]
     )
 
-    static func main() async { await runMain(programName, requiresOutput: true) }
+    static func main() async {
+        ProcessMemory.protect()
+        await runMain(programName, requiresOutput: true)
+    }
 }

@@ -15,5 +15,8 @@ struct HybridRelay: AsyncParsableCommand {
         subcommands: [Serve.self, CheckConfig<RelayOptions>.self, NewToken.self, Domain.self, Check.self]
     )
 
-    static func main() async { await runMain(programName) }
+    static func main() async {
+        ProcessMemory.forbidCoreDumps()
+        await runMain(programName)
+    }
 }

@@ -6,7 +6,7 @@ private import Glibc
 ///
 /// Only on the system's own bus does a received advert prove that a phone is near. The check must not depend on the
 /// spelling of a variable. Therefore a path that leads to the system's socket is replaced by that socket's own path
-/// before connecting, and the peer's path is compared after connecting.
+/// before connecting, and the peer is verified after connecting (``BusOrigin``).
 public struct BusAddress: Hashable, Sendable {
     /// The address in D-Bus notation, such as `unix:path=/run/dbus/system_bus_socket`.
     public let text: String
@@ -35,7 +35,8 @@ public struct BusAddress: Hashable, Sendable {
         }
     }
 
-    private static var existingSystemPath: String {
+    /// The path of the system's socket here.
+    static var existingSystemPath: String {
         systemPaths.first { access($0, F_OK) == 0 } ?? systemPaths[0]
     }
 

@@ -35,15 +35,17 @@ public final class BusConnection: Sendable {
 
     /// The connection's unique name, such as `:1.42`.
     public let uniqueName: String
-    /// True if the connected socket is that of the system's own bus.
-    public let isSystemBus: Bool
+    /// The origin of the bus.
+    public let origin: BusOrigin
+    /// True if the bus is the system's own.
+    public var isSystemBus: Bool { origin == .system }
 
     private let inbox: BusInbox
 
     private init(inbox: BusInbox, greeting: BusThread.Greeting) {
         self.inbox = inbox
         uniqueName = greeting.uniqueName
-        isSystemBus = greeting.isSystemBus
+        origin = greeting.origin
     }
 
     deinit {

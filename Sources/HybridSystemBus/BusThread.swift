@@ -10,7 +10,7 @@ internal import HybridThreads
 /// reply to a pending call, a method call or a signal.
 final class BusThread {
     /// The result of connecting.
-    typealias Greeting = (uniqueName: String, isSystemBus: Bool)
+    typealias Greeting = (uniqueName: String, origin: BusOrigin)
 
     struct Configuration: Sendable {
         let address: BusAddress
@@ -110,9 +110,8 @@ final class BusThread {
         var name: UnsafePointer<CChar>?
         guard sd_bus_get_unique_name(bus, &name) >= 0 else { return unreachable }
         isConnected = true
-        let isSystemBus =
-            configuration.address.namesSystemSocket && BusAddress.peerIsSystemSocket(sd_bus_get_fd(bus))
-        configuration.connected.resume(returning: .success((BusMessage.text(name), isSystemBus)))
+        let origin = BusOrigin(of: sd_bus_get_fd(bus), at: configuration.address)
+        configuration.connected.resume(returning: .success((BusMessage.text(name), origin)))
         return nil
     }
 

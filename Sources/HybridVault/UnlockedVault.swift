@@ -27,11 +27,16 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         self.backedUp = Locked(isBackedUp)
     }
 
-    /// Returns all passkeys of a relying party, the newest first.
+    /// Returns all passkeys of a relying party: those created here, the newest first, then imported ones.
+    ///
+    /// Whoever made an imported file chose its accounts, so they are not offered before the user's own.
     public func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
         try await performForStore(orThrow: StoreFailure.damaged) { key, files throws(VaultError) in
-            let passkeys = try files.records(key: key).passkeys
-            return passkeys.filter { $0.body.relyingParty == relyingParty }.compactMap(\.body.passkey)
+            let records = try files.records(key: key)
+            let passkeys = records.passkeys.filter { $0.body.relyingParty == relyingParty }
+            let offered = passkeys.filter { !$0.body.isImported } + passkeys.filter(\.body.isImported)
+            // Only these records are decoded with their private keys.
+            return offered.compactMap { records.open($0.id) }
         }
     }
 
@@ -82,7 +87,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
     public func rename(_ record: RecordID, name: String, displayName: String) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in
             try files.write(key: key) { records throws(VaultError) in
-                guard var body = records.passkeys.first(where: { $0.id == record })?.body else { throw .noSuchRecord }
+                guard var body = records.reveal(record) else { throw .noSuchRecord }
                 body.rename(name: name, displayName: displayName)
                 return (record, RecordBody(kind: RecordBody.passkey, members: body.members))
             }
@@ -138,6 +143,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         } catch {
             switch error {
             case .locked: throw .locked
+            case .changeNotRecorded: throw .additionNotRecorded(error.sentence, underlying: error)
             case .deletionNotRecorded: throw .deletionNotRecorded(error.sentence, underlying: error)
             case .cannotWrite, .tooLarge, .busy: throw failure(error.sentence, error)
             default: throw .damaged(error.sentence, underlying: error)
@@ -165,16 +171,15 @@ public struct PasskeySummary: Sendable, Equatable {
     /// True if this version can sign with it.
     public let isUsable: Bool
 
-    init(record: RecordID, body: PasskeyBody) {
+    init(record: RecordID, body: PasskeyListing) {
         self.record = record
         self.credential = body.id
         self.relyingParty = body.relyingParty
         self.user = body.user
         self.created = body.created
-        let passkey = body.passkey
-        self.isDiscoverable = passkey?.isDiscoverable ?? false
-        self.hasPRFSecret = passkey?.prfSecret != nil
-        self.isUsable = passkey != nil
+        self.isDiscoverable = body.isDiscoverable
+        self.hasPRFSecret = body.hasPRFSecret
+        self.isUsable = body.isUsable
     }
 }
 

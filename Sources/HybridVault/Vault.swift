@@ -14,16 +14,16 @@ internal import HybridThreads
 /// 1. ``open(at:virtualRadio:)`` inspects the directory without a key: its owner, its permissions, and that
 ///    `vault.json` names a vault that this device knows.
 /// 2. ``unlock(with:)`` counts the attempt, derives a key from the PIN with scrypt and from the device's secret, and
-///    unwraps the vault key. It then opens every record. A record that is not authentic is
-///    ``VaultError/damaged(_:)``; one that is older than this device has seen is ``VaultError/rolledBack``. In both
-///    cases nothing is changed.
+///    unwraps the vault key. It then opens every record. A file that is not authentic is set aside with a warning,
+///    unless this device has seen its revision, which is ``VaultError/damaged(_:)``. A record that is older than this
+///    device has seen is ``VaultError/rolledBack``. In both cases nothing is changed.
 /// 3. ``UnlockedVault`` serves one request. A new revision is a new file; no file is written twice. Any union of two
 ///    copies of the directory is therefore a valid vault: the highest revision of a record is current, and a deletion
 ///    always wins.
 /// 4. ``UnlockedVault/lock()`` drops the key.
 ///
 /// On another device, or if the PIN is forgotten, a ``Passphrase`` or a ``RecoveryCode`` opens a slot in the vault
-/// directory, and ``join(at:secret:pin:resettingRollbackState:)`` sets a new PIN on that device.
+/// directory, and ``join(at:secret:pin:comparedAs:resettingRollbackState:)`` sets a new PIN on that device.
 /// ``UnlockedVault/rekey(pin:passphrase:recoveryCode:)`` replaces the vault key. A ``VaultBackup`` is the whole vault
 /// in one file. With ``UnlockedVault/accept(expecting:)`` the user confirms that the present state is intended.
 ///

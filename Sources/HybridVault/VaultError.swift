@@ -42,6 +42,8 @@ public enum VaultError: ExplainedFailure, Hashable {
     case pinTooShort
     /// A file cannot be written; the text says which and why.
     case cannotWrite(String)
+    /// A change is durable, but this device could not record it; the text says why.
+    case changeNotRecorded(String)
     /// A deletion is durable, but this device could not record it; the text says why.
     case deletionNotRecorded(String)
     /// A limit was reached; the text says which.
@@ -62,6 +64,8 @@ public enum VaultError: ExplainedFailure, Hashable {
     case noSuchSlot
     /// A passphrase or recovery code opens no slot.
     case wrongSecret
+    /// A passphrase or recovery code opens no slot that was tried; this many were not, because there are too many.
+    case slotsNotTried(Int)
     /// A backup was requested of a vault that has neither passphrase nor recovery code.
     case noPortableSlot
     /// The file to write exists.
@@ -90,6 +94,14 @@ public enum VaultError: ExplainedFailure, Hashable {
     case rollbackStateUnreadable(path: String)
     /// The vault changed after the user was asked.
     case changedMeanwhile
+    /// The vault key is new to this device, and the user has not compared its fingerprint with another device.
+    ///
+    /// `isReplacement` is true if this device knows the vault under another key.
+    case keyNotCompared(KeyFingerprint, isReplacement: Bool)
+    /// A passphrase or recovery code of a replaced vault key opens a slot of another key.
+    case secretOfReplacedKey
+    /// A new passphrase opened this vault, or an earlier key of it, before.
+    case passphraseUsedBefore
 
     /// Name of the exit status: vault failures have no finer codes.
     public var code: String { status.name }
@@ -160,6 +172,12 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .pinTooShort: (.notPermitted, "a PIN has at least 4 characters; choose a longer one")
         case .cannotWrite(let what):
             (.ioError, "the vault can't be written (\(what)); free some space or allow writing")
+        case .changeNotRecorded(let what):
+            (
+                .ioError,
+                "it is saved, but this device could not record that (\(what)), so a file sync could undo it unnoticed; "
+                    + "free some space or allow writing, and open the vault again"
+            )
         case .deletionNotRecorded(let what):
             (
                 .ioError,
@@ -190,6 +208,12 @@ public enum VaultError: ExplainedFailure, Hashable {
             )
         case .wrongSecret:
             (.notPermitted, "no slot of the vault opens with that secret; check the spelling and the capital letters")
+        case .slotsNotTried(let count):
+            (
+                .notPermitted,
+                "no slot that was tried opens with that secret, and \(count) more would take too long; on a device with "
+                    + "a PIN, hybrid-auth vault add-passphrase --replace or recovery-code --replace deletes forged ones"
+            )
         case .noPortableSlot:
             (
                 .notPermitted,
@@ -206,6 +230,23 @@ public enum VaultError: ExplainedFailure, Hashable {
             )
         case .changedMeanwhile:
             (.temporary, "the vault changed while you were asked; nothing was accepted, try again")
+        case .keyNotCompared(let fingerprint, _):
+            (
+                .notPermitted,
+                "the vault's key is new to this device (\(fingerprint)); compare it with a device that has the vault: "
+                    + "hybrid-auth vault status"
+            )
+        case .secretOfReplacedKey:
+            (
+                .notPermitted,
+                "that secret is of a key of this vault that was replaced, so it must not open another one; type the "
+                    + "secret that was made with the new key, and find out who else can write to the vault's directory"
+            )
+        case .passphraseUsedBefore:
+            (
+                .notPermitted,
+                "that passphrase has opened this vault before, so others may know it; choose a new one"
+            )
         case .fileExists(let path): (.ioError, "\(path) exists already; choose another name")
         case .cannotWriteBackup(let what):
             (.ioError, "the backup can't be written (\(what)); choose an existing directory with free space")

@@ -149,6 +149,16 @@ struct CreationTests {
         #expect(await fixture.authenticator.lastFailure == nil)
     }
 
+    @Test("A passkey that is saved but not recorded on this device is a success, and is reported")
+    func notRecorded() async throws {
+        let fixture = try AuthenticatorFixture()
+        fixture.store.fail { $0.add = .additionNotRecorded("the disk is full") }
+        #expect(try await fixture.create().status == .success)
+        #expect(fixture.store.passkeys.count == 1)
+        #expect(await fixture.authenticator.recordingFailure == .additionNotRecorded("the disk is full"))
+        #expect(await fixture.authenticator.lastFailure == nil)
+    }
+
     @Test("A store that cannot be read or was locked too early is reported")
     func brokenStore() async throws {
         let fixture = try AuthenticatorFixture()

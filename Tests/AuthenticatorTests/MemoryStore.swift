@@ -77,9 +77,11 @@ final class MemoryStore: CredentialStore, Sendable {
 
         func add(_ passkey: Passkey) async throws(StoreFailure) {
             if isLocked.withLock({ $0 }) { throw .locked }
-            if let fault = store.state.withLock({ $0.faults.add }) { throw fault }
+            let fault = store.state.withLock { $0.faults.add }
+            if let fault, fault.kind != .additionNotRecorded { throw fault }
             store.log.record(.added(passkey.id))
             store.put(passkey)
+            if let fault { throw fault }
         }
 
         func delete(

@@ -60,6 +60,58 @@ struct VerificationTests {
         #expect(fixture.log.events.isEmpty, "no prompt and no access to the store")
     }
 
+    @Test(
+        "The user is asked for three requests of a session, whatever their outcome; further ones get 0x27",
+        arguments: ["signed", "no passkey", "already registered", "no screen", "no vault", "cancelled"]
+    )
+    func promptedRequests(outcome: String) async throws {
+        let fixture = try AuthenticatorFixture { user in
+            if outcome == "no screen" { user.atPIN = .no(.unavailable("no screen")) }
+        }
+        let known = outcome == "no passkey" ? nil : try fixture.addPasskey("ada")
+        let exclude = outcome == "already registered" ? [try #require(known).descriptor] : []
+        let request: CTAPRequest =
+            exclude.isEmpty ? .getAssertion(fixture.signIn()) : .makeCredential(try fixture.creation(exclude: exclude))
+        let statuses: [String: UInt8] = [
+            "signed": 0, "no passkey": 0x2E, "already registered": 0x19, "no screen": 0x27, "no vault": 0x7F,
+            "cancelled": 0x2D,
+        ]
+        for _ in 0..<Authenticator.maximumPromptedRequests {
+            let unlocking = Signal()
+            fixture.store.fail { faults in
+                if outcome == "no vault" { faults.unlock = [.unusable("the vault is not there")] }
+                guard outcome == "cancelled" else { return }
+                faults.whileUnlocking = {
+                    unlocking.fire()
+                    await Signal.cancellation()
+                }
+            }
+            let response =
+                outcome == "cancelled"
+                ? await Self.cancelled(fixture, request, when: unlocking) : await fixture.authenticator.answer(request)
+            #expect(response.encoded.first == statuses[outcome])
+        }
+        await fixture.authenticator.sessionEnded()
+        fixture.log.clear()
+        for request in [request, .makeCredential(try fixture.creation())] {
+            #expect(await fixture.authenticator.answer(request).encoded == [0x27])
+            #expect(await fixture.authenticator.lastFailure == .tooManyRequests)
+        }
+        #expect(fixture.log.events.isEmpty, "no prompt and no access to the store")
+        #expect(Authenticator.maximumPromptedRequests == 3)
+    }
+
+    @Test("Requests that are refused without a prompt do not count")
+    func unpromptedRequests() async throws {
+        let fixture = try AuthenticatorFixture()
+        try fixture.addPasskey("ada")
+        for _ in 0..<5 {
+            #expect(await fixture.sign(userPresence: false).encoded == [0x2B])
+            #expect(try await fixture.create(algorithms: [.rs256]).encoded == [0x26])
+        }
+        #expect(await fixture.sign().status == .success)
+    }
+
     @Test("A store that cannot be used ends the request at once")
     func unusable() async throws {
         let fixture = try AuthenticatorFixture()

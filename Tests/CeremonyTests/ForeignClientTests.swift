@@ -68,6 +68,21 @@ struct ForeignClientTests {
         try await environment.untilNoAdverts()
     }
 
+    @Test("four requests in one tunnel: the user is asked for three, and the last is refused at once")
+    func tooMany() async throws {
+        let environment = try CeremonyEnvironment.shared()
+        let asked = environment.pinentryLog.ranges(of: "GETPIN").count
+        let foreign = #"{"publicKey": {"rpId": "other.example", "challenge": "AAAA"}}"# + "\n"
+        let result = try await environment.runAuthenticator(
+            ["--inspect"],
+            requests: String(repeating: foreign, count: 4)
+        )
+        let answers = result.client.output.split(separator: "\n").dropFirst()
+        #expect(answers.elementsEqual([46, 46, 46, 39].map { #"{"status": \#($0)}"# }), "\(result.client)")
+        result.authenticator.expect(77, "more than 3 times")
+        #expect(environment.pinentryLog.ranges(of: "GETPIN").count == asked + 3)
+    }
+
     @Test("a user who enters the PIN and then declines", arguments: ["request-options", "create-options"])
     func declined(_ command: String) async throws {
         let environment = try CeremonyEnvironment.shared()

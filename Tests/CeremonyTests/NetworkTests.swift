@@ -247,6 +247,14 @@ struct NetworkTests {
             )
             #expect(ending.status == 69 && ending.lastLine.contains("too many redirections"), "\(ending)")
             #expect(try circle.requests().count == 6, "the relay, and five more")
+            let between = try await environment.proxy(["--lead-to", "\(circle.port)"])
+            let again = try await Self.failure(
+                environment,
+                network: environment.trust,
+                variables: CeremonyEnvironment.variables(between)
+            )
+            #expect(again.status == 69 && again.lastLine.contains("too many redirections"), "\(again)")
+            #expect(try between.requests().count == 6, "through a proxy, the relay may redirect to itself")
 
             for (location, words) in [
                 ("http://elsewhere.example/", "without TLS"),
@@ -255,6 +263,7 @@ struct NetworkTests {
                 ("https://user@elsewhere.example/", "no web address"), ("javascript:alert(1)", "without TLS"),
                 ("https://localhost/", "own network"), ("https://printer/", "own network"),
                 ("https://nas.local/x", "own network"),
+                ("https://elsewhere.example/", "another host through the proxy"),
             ] {
                 let server = try await environment.webServer(
                     for: CeremonyEnvironment.host,
@@ -271,6 +280,72 @@ struct NetworkTests {
                 #expect(ending.lastLine.contains("\(CeremonyEnvironment.host) redirects"), "\(ending)")
                 #expect(try proxy.requests().count == 1, "the redirect was not followed")
             }
+            try await environment.untilNoAdverts()
+        }
+    }
+
+    @Test("a certificate for the relay's address is accepted by no program, and no token is sent")
+    func addressInCertificate() async throws {
+        try await CeremonyEnvironment.run { environment in
+            let host = CeremonyEnvironment.host
+            let token = "\(environment.folder)/token"
+            try TestFile.write("hunter2\n", to: token)
+            let server = try await environment.webServer(for: host, names: "DNS:other.example,IP:127.0.0.1")
+            let proxy = try await environment.proxy(["--lead-to", "\(server.port)"])
+            let vendors = DoctorTests.vendors.flatMap { connectTo($0, 1) }
+            let programs: [(arguments: [String], status: Int32, words: String)] = [
+                (
+                    ["hybrid-relay", "check", "wss://\(host)", "--tunnel-token-file", token], 1,
+                    "the certificate is for another host"
+                ),
+                (
+                    [
+                        "hybrid-auth", "setup", "--tunnel-domain", "\(CeremonyEnvironment.domain)",
+                        "--tunnel-token-file", token,
+                    ], 69, "(tls-certificate"
+                ),
+                (
+                    ["hybrid-client", "doctor", "--relay", host, "--timeout", "60"] + vendors, 69,
+                    "the relay's certificate is not for \(host)"
+                ),
+            ]
+            for (network, variables) in [
+                (environment.trust + connectTo(host, server.port), [:]),
+                (environment.trust, CeremonyEnvironment.variables(proxy)),
+            ] {
+                for program in programs {
+                    let ending = try await environment.start(
+                        program.arguments[0],
+                        program.arguments.dropFirst() + network,
+                        variables: variables
+                    ).ending()
+                    #expect(ending.status == program.status, "\(ending)")
+                    #expect((ending.output + ending.errors).contains(program.words), "\(ending)")
+                }
+                let scan = try await environment.startAuthenticator(
+                    QROffer.random().text,
+                    network: network,
+                    extra: ["--tunnel-token-file", token],
+                    variables: variables
+                ).ending()
+                #expect(scan.status == 69, "\(scan)")
+                #expect(scan.lastLine.contains("the relay's certificate is not for \(host)"), "\(scan)")
+            }
+            // A host that a relay redirects to needs its own name, too.
+            let first = try CeremonyEnvironment.host(of: 267)
+            let redirecting = try await environment.webServer(
+                for: first,
+                ["--status", "307", "--location", "https://\(host)/"]
+            )
+            let redirected = try await Self.failure(
+                environment,
+                domain: 267,
+                network: environment.trust + connectTo(first, redirecting.port) + connectTo(host, server.port)
+            )
+            #expect(redirected.status == 69, "\(redirected)")
+            #expect(redirected.lastLine.contains("the relay's certificate is not for \(host)"), "\(redirected)")
+            #expect(try redirecting.requests().count == 1)
+            #expect(try server.requests().isEmpty, "no request was sent")
             try await environment.untilNoAdverts()
         }
     }

@@ -50,9 +50,14 @@ extension CeremonyEnvironment {
 
     /// Starts a web server with a certificate for `host`.
     ///
-    /// - Parameter authority: The issuer: `ca`, which ``trust`` names, or another name.
+    /// - Parameters:
+    ///   - host: The name in the certificate.
+    ///   - names: Alternative names in openssl's notation, in place of that name.
+    ///   - authority: The issuer: `ca`, which ``trust`` names, or another name.
+    ///   - arguments: Arguments of the server.
     func webServer(
         for host: String,
+        names: String? = nil,
         issuedBy authority: String = "ca",
         _ arguments: [String] = []
     ) async throws -> Server {
@@ -63,11 +68,13 @@ extension CeremonyEnvironment {
               -out "$4.pem" -days 2 -subj "/O=Corporation/CN=$4" -addext keyUsage=critical,keyCertSign
             openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$3.key" -out "$3.csr" \
               -subj "/CN=web"
-            printf 'subjectAltName=DNS:%s\\nextendedKeyUsage=serverAuth\\n' "$2" > "$3.ext"
+            printf 'subjectAltName=%s\\nextendedKeyUsage=serverAuth\\n' "$2" > "$3.ext"
             openssl x509 -req -in "$3.csr" -CA "$4.pem" -CAkey "$4.key" -set_serial 0x$3 -days 2 -extfile "$3.ext" \
               -out "$3.pem"
             """
-        let openssl = try SpawnedProcess(["/bin/sh", "-c", script, "sh", folder, host, String(name), authority])
+        let openssl = try SpawnedProcess([
+            "/bin/sh", "-c", script, "sh", folder, names ?? "DNS:\(host)", String(name), authority,
+        ])
         try #require(try await openssl.end() == 0)
         return try await startServer(
             "web_server.py",

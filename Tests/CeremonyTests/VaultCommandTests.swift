@@ -99,15 +99,27 @@ struct VaultCommandTests {
                 try await other(["accept"], typing: ["efgh"]).expect(0, errors: "nothing to accept")
             }
             let next = "glider museum ochre tactful banjo"
-            try await program(["rekey"], typing: [Self.pin, next, next]).expect(0, errors: "old copies")
+            let twiceAgain = [Self.pin, Self.passphrase, Self.passphrase]
+            try await program(["rekey"], typing: twiceAgain).expect(77, errors: "choose a new one")
+            let first = try #require(try await Self.status(program)["key"] as? String)
+            let ended = try await program(["rekey"], typing: [Self.pin, next, next])
+            ended.expect(0, errors: "old copies")
             let after = try await Self.status(program)
+            let new = try #require(after["key"] as? String)
+            #expect(new != first && ended.errors.contains("only if they show the new key as \(new)"), "\(ended)")
             #expect(after["passphrases"] as? Int == 1 && after["recoveryCodes"] as? Int == 1)
             #expect(after["rekeying"] as? Bool == false)
             try await program(["accept"]).expect(0, errors: "nothing to accept")
             try await VaultProgram.run { other in
                 try FileManager.default.copyItem(atPath: program.vault, toPath: other.vault)
                 try await other(["init"], typing: [Self.passphrase, "abcd", "abcd"]).expect(77, errors: "no slot")
-                try await other(["init"], typing: [next, "abcd", "abcd"]).expect(0, errors: "a PIN on this")
+                // Both devices show the same digits; a user who finds others declines.
+                let typed = [next, "abcd", "abcd"]
+                try await other(["init"], typing: typed, confirming: false).expect(77, errors: "nothing was changed")
+                #expect(other.log.contains(new), "the digits were not shown")
+                #expect(!FileManager.default.fileExists(atPath: other.folder + "/state/hybrid"))
+                try await other(["init"], typing: typed).expect(0, errors: "a PIN on this")
+                #expect(try await Self.status(other)["key"] as? String == new)
             }
         }
     }

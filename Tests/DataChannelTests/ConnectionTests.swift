@@ -2,7 +2,6 @@
 
 import Foundation
 import HybridCaBLE
-import HybridRelayCore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -37,11 +36,7 @@ struct ConnectionTests {
         ] as [(TestCertificates.Identity, TunnelError)]
     )
     func dates(identity: TestCertificates.Identity, expected: TunnelError) async throws {
-        let certificates = try await TestCertificates.shared()
-        let tls = try RelayCertificate.context(
-            certificateFile: certificates.certificate(identity),
-            keyFile: certificates.key(identity)
-        )
+        let tls = try await TestCertificates.context(identity)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -80,17 +75,6 @@ struct ConnectionTests {
         let host = try #require(TestCertificates.domain?.host)
         #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: "trusted"))
         #expect(said == [])
-    }
-
-    @Test("A server without TLS is reported")
-    func noTLS() async throws {
-        let (_, refusal) = try await ScriptedRelay.run(nil) {
-            try await $0.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
-            await $0.readToEnd()
-        } client: {
-            await Client.refusal(at: $0)
-        }
-        #expect(refusal?.code == "tls-failed", "\(String(describing: refusal))")
     }
 
     @Test("A server that closes before TLS is reported")

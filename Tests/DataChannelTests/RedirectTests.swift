@@ -94,6 +94,7 @@ struct RedirectTests {
             await peer.readToEnd()
         } client: { endpoint in
             var hop = Hop(host: "rebound.example", path: "/", mayBeLocal: relayIsLocal)
+            let anchors = endpoint.network.trustedCertificates
             if relayIsLocal {
                 // From a local relay: the second host is tried, where no server listens.
                 var whole = endpoint
@@ -110,7 +111,7 @@ struct RedirectTests {
                     relay: endpoint,
                     path: Client.tunnel,
                     bearerToken: nil,
-                    tls: try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
+                    tls: try TunnelTLS(host: endpoint.domain.host, trustedCertificates: anchors)
                 ).open()
             }
             var second = endpoint
@@ -124,7 +125,7 @@ struct RedirectTests {
             }
             hop = Hop(host: "rebound.example", path: "/", mayBeLocal: false)
             do {
-                let tls = try TunnelTLS.context(trustedCertificates: endpoint.network.trustedCertificates)
+                let tls = try TunnelTLS(host: hop.host, trustedCertificates: anchors)
                 _ = try await HopConnector(hop: hop, relay: second, path: Client.tunnel, bearerToken: nil, tls: tls)
                     .open()
                 return nil
@@ -138,5 +139,58 @@ struct RedirectTests {
                 == (relayIsLocal
                     ? .connectionRefused("rebound.example") : .redirectRefused(host: "rebound.example", .local))
         )
+    }
+
+    @Test("Through a proxy, which would look up another host, only the relay itself may be the target")
+    func throughProxy() async throws {
+        let relay = try #require(TestCertificates.domain?.host)
+        let toOther = TunnelError.redirectRefused(host: relay, .throughProxy)
+        for (location, exceptions, expected) in [
+            ("https://elsewhere.example/x", "", toOther),
+            // Followed, but the proxy can't be reached a second time.
+            ("https://\(relay)/x", "", nil), ("/x", "", nil),
+            // Without the proxy, the address is checked.
+            ("https://elsewhere.example/x", "elsewhere.example", .redirectRefused(host: "elsewhere.example", .local)),
+        ] as [(String, String, TunnelError?)] {
+            let (asked, (refusal, steps)) = try await ScriptedRelay.run(nil) { peer in
+                let asked = try await peer.answerAsProxy(for: .relay)
+                _ = try await peer.readHead()
+                let field = "Location: \(location)\r\nContent-Length: 0"
+                try await peer.send(Array("HTTP/1.1 307 Elsewhere\r\n\(field)\r\n\r\n".utf8))
+                await peer.readToEnd()
+                return asked
+            } client: { endpoint in
+                var endpoint = ScriptedRelay.behindProxy(endpoint, exceptions: exceptions)
+                let isAsked = Atomic(false)
+                endpoint.network.lookup = NameLookup { host, port in
+                    guard host == "127.0.0.1" else { return [try SocketAddress(ipAddress: "10.0.0.1", port: port)] }
+                    let isFirst = !isAsked.exchange(true, ordering: .relaxed)
+                    return [try SocketAddress(ipAddress: host, port: isFirst ? port : 1)]
+                }
+                return await Self.followed(endpoint)
+            }
+            #expect(asked.hasPrefix("CONNECT \(relay):443 "))
+            #expect(steps.count == (expected == toOther ? 0 : 1), "\(location)")
+            if let expected {
+                #expect(refusal == expected, "\(location)")
+            } else {
+                #expect(refusal?.code == "proxy-connection-refused", "\(location): \(String(describing: refusal))")
+            }
+        }
+    }
+
+    /// Returns the error of opening a tunnel, and the redirections that were followed.
+    private static func followed(_ endpoint: RelayEndpoint) async -> (TunnelError?, [RedirectStep]) {
+        let steps = Mutex<[RedirectStep]>([])
+        do {
+            try await WebSocketTunnel.withTunnel(Client.tunnel, at: endpoint) { step in
+                steps.withLock { $0.append(step) }
+            } _: { _ in
+                _ = Issue.record("it opened")
+            }
+            return (nil, [])
+        } catch {
+            return (error as? TunnelError, steps.withLock { $0 })
+        }
     }
 }

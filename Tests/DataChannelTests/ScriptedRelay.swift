@@ -28,13 +28,19 @@ enum ScriptedRelay {
         script: @escaping @Sendable (Peer) async throws -> Seen,
         client: @escaping @Sendable (RelayEndpoint) async throws -> Outcome
     ) async throws -> (seen: Seen, outcome: Outcome) {
-        let certificates = try await TestCertificates.shared()
-        let tls = try identity.map { identity in
-            try RelayCertificate.context(
-                certificateFile: certificates.certificate(identity),
-                keyFile: certificates.key(identity)
-            )
-        }
+        var tls: NIOSSLContext?
+        if let identity { tls = try await TestCertificates.context(identity) }
+        return try await run(with: tls, script: script, client: client)
+    }
+
+    /// Runs script and client in parallel and returns both results.
+    ///
+    /// - Parameter tls: The server's TLS, or `nil` for none.
+    static func run<Seen: Sendable, Outcome: Sendable>(
+        with tls: NIOSSLContext?,
+        script: @escaping @Sendable (Peer) async throws -> Seen,
+        client: @escaping @Sendable (RelayEndpoint) async throws -> Outcome
+    ) async throws -> (seen: Seen, outcome: Outcome) {
         let server: Server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -58,6 +64,17 @@ enum ScriptedRelay {
             domain: domain,
             network: NetworkConfiguration(connectTo: [override], trustedCertificates: authority)
         )
+    }
+
+    /// Returns the endpoint of the same server as a proxy that leads to the relay.
+    static func behindProxy(_ endpoint: RelayEndpoint, exceptions: String = "") -> RelayEndpoint {
+        let port = endpoint.target(of: endpoint.domain.host).port
+        var endpoint = endpoint
+        endpoint.network.connectTo = []
+        endpoint.network.proxies = ProxySettings(
+            environment: ["HTTPS_PROXY": "http://127.0.0.1:\(port)", "NO_PROXY": exceptions]
+        )
+        return endpoint
     }
 
     private static func serve<Seen: Sendable>(
@@ -98,6 +115,20 @@ final class Peer {
     /// Sends bytes; returns once the system has taken them.
     func sendThrough(_ bytes: [UInt8]) async throws {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
+    /// Accepts the request of a proxy's client, and continues as the relay behind the proxy.
+    ///
+    /// - Returns: The request.
+    func answerAsProxy(for identity: TestCertificates.Identity) async throws -> String {
+        let head = try await readHead()
+        let tls = try await TestCertificates.context(identity)
+        // In one turn of the loop, so that the client's next bytes find TLS in place.
+        try await channel.eventLoop.submit { [channel] in
+            channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"), promise: nil)
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls), position: .first)
+        }.get()
+        return String(decoding: head, as: UTF8.self)
     }
 
     /// Reads the head of the request, including its empty line.
@@ -160,18 +191,23 @@ enum Client {
     static let tunnel = TunnelPath.new(TunnelID.test)
 
     /// Returns the error of opening a tunnel; a tunnel that opens fails the test.
-    static func refusal(at endpoint: RelayEndpoint, _ path: TunnelPath = tunnel) async -> TunnelError? {
-        await failure(at: endpoint, path) { _ in Issue.record("it opened") }
+    static func refusal(
+        at endpoint: RelayEndpoint,
+        _ path: TunnelPath = tunnel,
+        bearerToken: BearerToken? = nil
+    ) async -> TunnelError? {
+        await failure(at: endpoint, path, bearerToken: bearerToken) { _ in Issue.record("it opened") }
     }
 
     /// Returns the error that ended the tunnel while `body` ran.
     static func failure(
         at endpoint: RelayEndpoint,
         _ path: TunnelPath = tunnel,
+        bearerToken: BearerToken? = nil,
         _ body: @Sendable (WebSocketTunnel) async throws -> Void
     ) async -> TunnelError? {
         do {
-            try await WebSocketTunnel.withTunnel(path, at: endpoint, body)
+            try await WebSocketTunnel.withTunnel(path, at: endpoint, bearerToken: bearerToken, body)
             return nil
         } catch let error as TunnelError {
             return error

@@ -2,6 +2,8 @@
 
 import Foundation
 import HybridCaBLE
+import HybridRelayCore
+import NIOSSL
 import TestSupport
 import Testing
 
@@ -14,6 +16,20 @@ struct TestCertificates {
         case relay
         /// Another name, signed by the same authority.
         case otherHost
+        /// No name, but the address of the tests' servers.
+        case addressOnly
+        /// Another name, and the address of the tests' servers.
+        case otherHostAndAddress
+        /// The relay's name, and the address of the tests' servers.
+        case nameAndAddress
+        /// A wildcard in place of the first label of the relay's name.
+        case wildcard
+        /// A wildcard in place of the first two labels.
+        case highWildcard
+        /// A wildcard for a part of the first label.
+        case partialWildcard
+        /// The relay's name as the subject's common name only.
+        case commonName
         /// The relay's name, signed by an unknown authority.
         case unknownAuthority
         /// The relay's name, expired.
@@ -30,18 +46,34 @@ struct TestCertificates {
         /// The signing authority; `nil` if self-signed.
         fileprivate var signer: String? {
             switch self {
-            case .relay, .otherHost, .expired, .early: "trusted"
             case .unknownAuthority, .expiredUnknownAuthority, .earlyUnknownAuthority: "unknown"
             case .expiredSelfSigned: nil
+            default: "trusted"
+            }
+        }
+
+        /// The subject's alternative names in openssl's notation; `nil` for none.
+        fileprivate func alternativeNames(of host: String) -> String? {
+            let labels = host.split(separator: ".")
+            switch self {
+            case .otherHost: return "DNS:other.example"
+            case .addressOnly: return "IP:127.0.0.1"
+            case .otherHostAndAddress: return "DNS:other.example,IP:127.0.0.1"
+            case .nameAndAddress: return "DNS:\(host),IP:127.0.0.1"
+            case .wildcard: return "DNS:*." + labels.dropFirst().joined(separator: ".")
+            case .highWildcard: return "DNS:*." + labels.dropFirst(2).joined(separator: ".")
+            case .partialWildcard: return "DNS:\(host.prefix(2))*." + labels.dropFirst().joined(separator: ".")
+            case .commonName: return nil
+            default: return "DNS:\(host)"
             }
         }
 
         /// Start and end of the validity in openssl's format, if it does not include the present.
         fileprivate var dates: [String]? {
             switch self {
-            case .relay, .otherHost, .unknownAuthority: nil
             case .expired, .expiredUnknownAuthority, .expiredSelfSigned: ["20200101000000Z", "20210101000000Z"]
             case .early, .earlyUnknownAuthority: ["21000101000000Z", "21010101000000Z"]
+            default: nil
             }
         }
     }
@@ -60,6 +92,15 @@ struct TestCertificates {
     func key(_ identity: Identity) -> String { path("\(identity.rawValue).key") }
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
+    /// Returns the TLS of a server with this certificate.
+    static func context(_ identity: Identity) async throws -> NIOSSLContext {
+        let certificates = try await shared()
+        return try RelayCertificate.context(
+            certificateFile: certificates.certificate(identity),
+            keyFile: certificates.key(identity)
+        )
+    }
+
     private init() async throws {
         directory = Self.directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -69,17 +110,20 @@ struct TestCertificates {
             try await openssl(["-subj", "/CN=\(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem")])
         }
         for identity in Identity.allCases {
-            let name = identity == .otherHost ? "other.example" : host
             if let dates = identity.dates {
-                try await issue(identity, for: name, dates)
+                try await issue(identity, for: host, dates)
                 continue
             }
             let signer = identity.signer ?? "trusted"
-            try await openssl([
-                "-CA", path("\(signer).pem"), "-CAkey", path("\(signer).key"), "-subj", "/CN=leaf",
-                "-addext", "subjectAltName=DNS:\(name)", "-addext", "basicConstraints=critical,CA:FALSE",
-                "-keyout", key(identity), "-out", certificate(identity),
-            ])
+            let names = identity.alternativeNames(of: host).map { ["-addext", "subjectAltName=\($0)"] } ?? []
+            try await openssl(
+                [
+                    "-CA", path("\(signer).pem"), "-CAkey", path("\(signer).key"),
+                    "-subj", "/CN=\(identity == .commonName ? host : "leaf")",
+                    "-addext", "basicConstraints=critical,CA:FALSE",
+                    "-keyout", key(identity), "-out", certificate(identity),
+                ] + names
+            )
         }
     }
 

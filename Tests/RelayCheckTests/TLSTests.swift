@@ -23,6 +23,7 @@ struct TLSTests {
         "A wrong certificate fails one check only",
         arguments: [
             Wrong(name: "DNS:other.example", text: "the certificate is for another host"),
+            Wrong(name: "IP:127.0.0.1", text: "the certificate is for another host"),
             Wrong(name: "DNS:relay.example", isTrusted: false, text: "the certificate is not trusted"),
             Wrong(name: "DNS:relay.example", hasExpired: true, text: "the certificate expired on "),
         ]
@@ -49,6 +50,23 @@ struct TLSTests {
                 options.trustedCertificates = certificate.file
                 let report = try await check("wss://127.0.0.1:\(port)", options)
                 #expect(report.complaints == [])
+            }
+        }
+    }
+
+    @Test("An address literal is compared with the certificate as it was named, wherever the connection goes")
+    func literal() async throws {
+        for (name, isRight) in [("IP:192.0.2.1", true), ("IP:127.0.0.1", false), ("DNS:192.0.2.1", false)] {
+            try await TestCertificate.with(name) { certificate in
+                try await withRealRelay(.tls(try certificate.context())) { port in
+                    var options = CheckOptions.testing
+                    options.trustedCertificates = certificate.file
+                    options.connectTo = ConnectTo("::127.0.0.1:\(port)")
+                    let report = try await check("wss://192.0.2.1", options)
+                    let expected: CheckOutcome =
+                        isRight ? .ok("valid for 192.0.2.1") : .differs("the certificate is for another host")
+                    #expect(report.outcome(.tlsCertificate) == expected, "\(name)")
+                }
             }
         }
     }
@@ -103,10 +121,13 @@ struct TLSTests {
         }
     }
 
-    @Test("A token is not sent to a relay with a wrong certificate, and the run stops")
-    func tokenNeedsTrust() async throws {
+    @Test(
+        "A token is not sent to a relay with a wrong certificate, and the run stops",
+        arguments: ["DNS:other.example", "DNS:other.example,IP:127.0.0.1"]
+    )
+    func tokenNeedsTrust(names: String) async throws {
         let count = FaultyRelay.TokenCount()
-        try await TestCertificate.with("DNS:other.example") { certificate in
+        try await TestCertificate.with(names) { certificate in
             try await FaultyRelay.run(nil, token: "secret", tokenCount: count, tls: certificate.context()) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
@@ -126,14 +147,21 @@ struct TLSTests {
         }
     }
 
-    @Test("A server without TLS fails, and the run stops")
-    func noTLS() async throws {
-        try await Hostility.greets("HTTP/1.1 400 Bad Request\r\n\r\n").serve { port in
+    @Test(
+        "A server without TLS, or that ends it, fails with the cause, and the run stops",
+        arguments: [
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", "the server does not speak TLS"),
+            // A record with the fatal alert 80.
+            ("\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}P", "the server ended TLS with the alert internal_error"),
+        ]
+    )
+    func noTLS(greeting: String, cause: String) async throws {
+        try await Hostility.greets(greeting).serve { port in
             let report = try await check("wss://127.0.0.1:\(port)")
             #expect(report.differing == [.tlsCertificate, .tlsVersion])
             #expect(report.prevented.count == CheckID.allCases.count - 2)
             #expect(report.connections <= 4)
-            #expect(report.outcome(.tlsVersion) == .differs("the connection ended: the server does not speak TLS"))
+            #expect(report.outcome(.tlsVersion) == .differs("the connection ended: \(cause)"))
         }
     }
 

@@ -57,7 +57,14 @@ struct ScanFixture {
         input: String? = nil,
         _ additions: [String: String] = [:]
     ) throws -> RunningProgram {
-        try RunningProgram("hybrid-auth", arguments, in: folder, environment: environment(additions), input: input)
+        let command = Inspection.unprivileged + [BuildFolder.program("hybrid-auth")] + arguments
+        return try RunningProgram(
+            command[0],
+            Array(command.dropFirst()),
+            in: folder,
+            environment: environment(additions),
+            input: input
+        )
     }
 
     /// Runs a scan with a relay.

@@ -12,6 +12,8 @@ struct ScreenInputTests {
     private static let name = "org.freedesktop.portal.Desktop"
 
     /// Runs a portal that answers each screenshot request with a number and a URI, or never.
+    ///
+    /// Like real portals, it refuses callers whose root directory it cannot open, where sandboxes describe themselves.
     private static func portal(
         _ number: UInt32?,
         _ uri: String,
@@ -28,6 +30,12 @@ struct ScreenInputTests {
         _ = try await connection.requestName(name)
         let task = Task {
             for await message in messages {
+                guard await isInspectable(message.sender, on: connection) else {
+                    let denied = "org.freedesktop.DBus.Error.AccessDenied"
+                    let reason = "Portal operation not allowed: Unable to open /proc/PID/root"
+                    connection.reply(to: message, with: .error(name: denied, message: reason))
+                    continue
+                }
                 let token = message.body.last?.fields?["handle_token"]?.text ?? ""
                 let sender = message.sender.dropFirst().replacingOccurrences(of: ".", with: "_")
                 let path = "/org/freedesktop/portal/desktop/request/\(sender)/\(token)"
@@ -46,6 +54,20 @@ struct ScreenInputTests {
         task.cancel()
         await connection.close()
         await bus.close()
+    }
+
+    /// Returns true if the process that owns a name on the bus can be inspected.
+    private static func isInspectable(_ name: String, on connection: BusConnection) async -> Bool {
+        let bus = "org.freedesktop.DBus"
+        let answer = try? await connection.call(
+            bus,
+            "/org/freedesktop/DBus",
+            bus,
+            "GetConnectionUnixProcessID",
+            [.string(name)]
+        )
+        guard case .uint32(let process)? = answer?.first else { return false }
+        return await (try? Inspection.isAllowed(of: Int32(process))) ?? false
     }
 
     @Test("Reads the code and removes the picture")
@@ -89,6 +111,25 @@ struct ScreenInputTests {
             let noPortal = try await fixture.scan(["--screen"], ["DBUS_SESSION_BUS_ADDRESS": bus.address])
             #expect(noPortal.status == 69 && noPortal.lastLine.contains("no portal"), "\(noPortal)")
             await bus.close()
+        }
+    }
+
+    @Test("Can be inspected by other programs only before it has read the code")
+    func inspection() async throws {
+        try await ScanFixture.with { fixture in
+            let path = try fixture.write("run/shot.png", ScanFixture.picture([ScanFixture.code]))
+            // With the code, the program waits for the system bus.
+            let bus = try UnresponsiveSocket(path: fixture.folder + "/no-bus")
+            try await Self.portal(0, "file://\(path)", on: fixture) { session, _ in
+                let program = try fixture.start(["scan", "--tunnel-domain", "266", "--screen"], session)
+                try await Waiting.until("the code was read", evidence: program.errors) {
+                    !fixture.exists("run/shot.png")
+                }
+                #expect(try await !Inspection.isAllowed(of: program.identifier))
+                program.send(SIGINT)
+                #expect(try await program.ending().status == 130)
+            }
+            withExtendedLifetime(bus) {}
         }
     }
 

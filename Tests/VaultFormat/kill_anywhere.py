@@ -28,6 +28,7 @@ import watched_calls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PIN, NEXT_PIN, NEW = "123456", "654321", "glider museum ochre tactful banjo"
+NEWER = "violin harvest copper meadow lantern"
 OLD = vault_format.PASSPHRASE
 CODE = re.compile("[0-9A-Z]{5}(?:-[0-9A-Z]{5}){5}")
 # A pinentry that answers each GETPIN with the next line of a file, cancels if there is none, and confirms everything.
@@ -237,7 +238,7 @@ def backed_up(place, ended):
 
 
 def rekeyed(place, ended):
-    content = vault_format.read_vault(place.vault, NEW)
+    content = place.opens(vault_format.read_vault, place.vault, NEW) or vault_format.read_vault(place.vault, NEWER)
     assert same(content, EXPECTED) and content["keys"] > EXPECTED["keys"]
     assert same(vault_format.read_vault(place.vault, CODE.search(ended.shown).group(0)), EXPECTED)
     assert len(place.slots()) == 2, "slots that open nothing remain"
@@ -281,6 +282,15 @@ def change_again(place):
     return place.must(["change-pin"], [pin, NEXT_PIN, NEXT_PIN])
 
 
+def rekey_again(place):
+    # Opening the vault may have finished the interrupted rekey; its passphrase is then in use.
+    again = place.run(["rekey"], [PIN, NEW, NEW])
+    if again.status == 77 and "before" in again.errors:
+        return place.must(["rekey"], [PIN, NEWER, NEWER])
+    assert again.status == 0, again.errors
+    return again
+
+
 def backup_again(place):
     if not os.path.exists(place.copy):
         return place.must(["backup", "COPY"], [PIN])
@@ -321,7 +331,7 @@ SCENARIOS = [
              simply(["recovery-code", "--replace"], PIN)),
     Scenario("backup", joined, ["backup", "COPY"], [PIN], backed_up, backup_again),
     # During a rekey vault_format.py cannot read the vault; the next command that opens it finishes the rekey.
-    Scenario("rekey", joined, ["rekey"], [PIN, NEW, NEW], rekeyed, simply(["rekey"], PIN, NEW, NEW), ()),
+    Scenario("rekey", joined, ["rekey"], [PIN, NEW, NEW], rekeyed, rekey_again, ()),
     Scenario("accept", rolled_back, ["accept"], [PIN], accepted, simply(["accept"], PIN),
              kept=keys_of(ACCEPTED)),
 ]

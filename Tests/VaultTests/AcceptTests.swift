@@ -63,7 +63,7 @@ struct AcceptanceTests {
         #expect(try await fixture.unlock().summaries().isEmpty)
     }
 
-    @Test("A deletion that cannot be recorded is reported as failed; other writes are not")
+    @Test("A change or deletion that cannot be recorded among the seen revisions is reported, and it is durable")
     func unremembered() async throws {
         let fixture = try VaultFixture()
         try fixture.createWithoutPIN()
@@ -75,7 +75,9 @@ struct AcceptanceTests {
             let refused = await VaultFixture.refusal {
                 try fixture.open().files
                     .write(key: fixture.key) { records throws(VaultError) in
-                        let body = kind == RecordBody.tombstone ? RecordBody.deletion : records.all[record]?.body
+                        let revealed = records.reveal(record)
+                            .map { RecordBody(kind: RecordBody.passkey, members: $0.members) }
+                        let body = kind == RecordBody.tombstone ? RecordBody.deletion : revealed
                         // A file cannot replace a directory.
                         _ = Glibc.rename(seen, seen + "-kept") == 0 && mkdir(seen, 0o755) == 0
                         guard let body else { throw .noSuchRecord }
@@ -89,7 +91,11 @@ struct AcceptanceTests {
                     continue
                 }
             } else {
-                #expect(refused == nil)
+                guard case .changeNotRecorded? = refused else {
+                    Issue.record("the change was reported as recorded")
+                    continue
+                }
+                #expect(try fixture.recordFiles().count == 2)
             }
         }
         #expect(try await fixture.unlock().summaries().isEmpty)
@@ -109,17 +115,25 @@ struct AcceptanceTests {
         #expect(try await fixture.unlockFailure() == nil)
     }
 
-    @Test("A damaged vault cannot be accepted")
+    @Test("A record whose file is damaged is missing, and given up only if the user accepts that")
     func damaged() async throws {
         let fixture = try VaultFixture()
         try fixture.createWithoutPIN()
         try await fixture.unlock().add(.fresh())
-        try FileSystem.write(try #require(try fixture.recordFiles().first), [1, 2, 3])
-        let person = try acceptance(fixture)
-        guard case .damaged? = await VaultFixture.refusal({ try await person.accept() }) else {
-            Issue.record("damage was accepted")
+        let path = try #require(try fixture.recordFiles().first)
+        let whole = try FileSystem.read(path)
+        try FileSystem.write(path, [1, 2, 3])
+        guard case .damaged? = fixture.unlockError() else {
+            Issue.record("damage was ignored")
             return
         }
+        let person = try acceptance(fixture)
+        #expect(try await person.difference() == VaultDifference(missing: 1))
+        #expect(try await person.accept(expecting: VaultDifference(missing: 1)).missing == 1)
+        let unlocked = try fixture.unlock()
+        #expect(try await unlocked.summaries().isEmpty && unlocked.warnings.count == 1)
+        try FileSystem.write(path, whole)
+        #expect(try await fixture.unlock().summaries().count == 1)
     }
 
     @Test("A device's own superseded revisions are removed after thirty days; those of others and current ones stay")

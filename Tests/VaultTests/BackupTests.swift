@@ -24,12 +24,15 @@ struct BackupTests {
         to fixture: VaultFixture,
         _ text: String = Passphrase.strongText
     ) async throws {
-        _ = try await VaultBackup.read(path)
-            .restore(
+        let backup = try await VaultBackup.read(path)
+        _ = try await VaultFixture.comparing {
+            try await backup.restore(
                 to: fixture.location,
                 secret: .passphrase(.typed(text)),
-                pin: .typed("654321")
+                pin: .typed("654321"),
+                comparedAs: $0
             )
+        }
     }
 
     @Test("A backup has mode 0600, overwrites nothing, needs a slot, and contains everything")
@@ -231,13 +234,16 @@ struct BackupTests {
         let lost = VaultError.rollbackStateUnreadable(path: state)
         #expect(await VaultFixture.refusal { try await Self.restore(path, to: fixture) } == lost)
         #expect(try FileSystem.read(state + "/pin") == pin)
-        _ = try await VaultBackup.read(path)
-            .restore(
+        let backup = try await VaultBackup.read(path)
+        _ = try await VaultFixture.comparing {
+            try await backup.restore(
                 to: fixture.location,
                 secret: .passphrase(.typed()),
                 pin: .typed("654321"),
+                comparedAs: $0,
                 resettingRollbackState: true
             )
+        }
         #expect(try await VaultFixture.names(fixture.open(pin: "654321")) == ["ada"])
         for name in ["pin", "attempts", "device"] {
             try FileSystem.write(state + "/" + name, [1, 2, 3])

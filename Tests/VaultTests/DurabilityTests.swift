@@ -39,9 +39,10 @@ struct DurabilityTests {
                 $0.undecided = []
             }
         }
-        let all = try files.records(key: fixture.key).passkeys
+        let records = try files.records(key: fixture.key)
+        let all = records.passkeys
         let bob = try #require(all.first { $0.body.user?.name == "bob" })
-        var renamed = bob.body
+        var renamed = try #require(records.reveal(bob.id))
         renamed.rename(name: "robert", displayName: "")
         recording.begin { $0.undecided.formUnion(["bob", "robert"]) }
         try recording.perform {

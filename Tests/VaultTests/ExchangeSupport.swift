@@ -52,12 +52,14 @@ enum Exchange {
         return "{" + members.filter { $0.0 != out }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
-    /// Returns the bodies of all passkeys of a vault without their order, by credential ID.
+    /// Returns the bodies of all passkeys of a vault without their order and the mark of an import, by credential ID.
     static func bodies(_ vault: UnlockedVault, _ key: SymmetricKey) throws -> [CredentialID: CBORMap] {
         var bodies: [CredentialID: CBORMap] = [:]
-        for (_, body) in try vault.files.records(key: key).passkeys {
+        let records = try vault.files.records(key: key)
+        for body in records.passkeys.compactMap({ records.reveal($0.id) }) {
             var members = body.members
             members["order"] = nil
+            members["imported"] = nil
             if let id = body.id { bodies[id] = members }
         }
         return bodies

@@ -40,6 +40,60 @@ struct ExchangeTests {
         }
     }
 
+    @Test("imported passkeys are offered after those created here, whatever the file says")
+    func offeredLast() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        try await unlocked.add(.fresh(user: "old"))
+        let rest = Base64URL.encode(CBOREncoder.encode(["imported": false, "order": .unsigned(.max)] as CBORMap))
+        let own = #""extensions":[{"name":"hybrid-auth.invalid/passkey","rest":"\#(rest)"}],"#
+        for (id, item) in [("AQID", ""), ("AQIE", own)] {
+            let credential = Exchange.passkey(["credentialId": "\"\(id)\"", "username": "\"\(id)\""])
+            let file = try ExchangeFile(json: Exchange.document(credentials: credential, item: item))
+            #expect(file.sites.map(\.site.text) == ["example.com"] && file.sites.map(\.count) == [1])
+            #expect(try await unlocked.add(file).added == 1)
+        }
+        try await unlocked.add(.fresh(user: "new"))
+        let record = try #require(try await unlocked.summaries().first { $0.user?.name == "AQIE" }?.record)
+        try await unlocked.rename(record, name: "renamed", displayName: "")
+        let party = try #require(RelyingPartyID("example.com"))
+        #expect(try await unlocked.passkeys(for: party).map(\.user.name) == ["new", "old", "renamed", "AQID"])
+        #expect(try await unlocked.summaries().map(\.user?.name) == ["new", "renamed", "AQID", "old"], "by time")
+    }
+
+    @Test("the sites of a file are counted, in alphabetical order")
+    func sites() throws {
+        let file = try ExchangeFile(json: try Exchange.otherManager())
+        #expect(file.sites.map(\.site.text) == ["example.com", "login.example.net", "shop.example.org"])
+        let twice = Exchange.passkey() + "," + Exchange.passkey(["credentialId": #""AQIE""#])
+        #expect(try ExchangeFile(json: Exchange.document(credentials: twice)).sites.map(\.count) == [2])
+    }
+
+    @Test("an import that cannot be recorded among the seen revisions is reported, and its passkeys are durable")
+    func notRecorded() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let (files, key) = (try fixture.open().files, fixture.key)
+        let file = try ExchangeFile(json: try Exchange.otherManager())
+        let seen = try fixture.stateOfVault() + "/seen"
+        let refused = await VaultFixture.refusal {
+            try FileStep.$recorder.withValue(
+                { step in
+                    // The state was read before; a file cannot replace a directory.
+                    if case .linked = step { _ = rename(seen, seen + "-kept") == 0 && mkdir(seen, 0o755) == 0 }
+                },
+                operation: { _ = try files.add(file.passkeys, key: key) }
+            )
+        }
+        guard case .changeNotRecorded? = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        try await FileSystem.run("sh", "-c", "rmdir \(seen) && mv \(seen)-kept \(seen)")
+        #expect(try await fixture.unlock().summaries().count == 3)
+    }
+
     @Test("importing a file again adds nothing and changes no byte")
     func again() async throws {
         let fixture = try VaultFixture()

@@ -58,6 +58,64 @@ struct HostileFilesTests {
         }
     }
 
+    @Test("A file that never opened here and does not open now is set aside with a warning")
+    func neverOpened() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        try await fixture.unlock().add(.fresh(user: "ada"))
+        let other = try await fixture.copy()
+        let there = try other.joinWithoutPIN()
+        try await there.add(.fresh(user: "bob"))
+        let record = try #require(try await fixture.unlock().summaries().first?.record)
+        try await there.rename(record, name: "lovelace", displayName: "")
+
+        // The sync tool has created the files of the other device but not copied all of their content.
+        let mine = Set(try fixture.recordFiles().map { $0.dropFirst(fixture.vault.count) })
+        let new = try other.recordFiles().map { $0.dropFirst(other.vault.count) }.filter { !mine.contains($0) }
+        #expect(new.count == 2)
+        for path in new {
+            let folder = String(path.prefix(upTo: try #require(path.lastIndex(of: "/"))))
+            try await FileSystem.run("mkdir", "-p", "-m", "700", fixture.vault + folder)
+            try FileSystem.write(fixture.vault + path, Array(FileSystem.read(other.vault + path).prefix(300)))
+        }
+        let unlocked = try fixture.unlock()
+        #expect(unlocked.warnings.map(\.path) == new.map { String($0.dropFirst()) }.sorted())
+        #expect(try await VaultFixture.names(unlocked) == ["ada"])
+        try await unlocked.add(.fresh(user: "cy"))
+        try await unlocked.delete(try #require(try await unlocked.summaries().first).record)
+        try await unlocked.rename(record, name: "countess", displayName: "")
+        #expect(try await VaultFixture.names(fixture.unlock()) == ["countess"])
+
+        try await FileSystem.run("cp", "-a", other.vault + "/records", fixture.vault)
+        let whole = try fixture.unlock()
+        #expect(whole.warnings.isEmpty)
+        #expect(try await VaultFixture.names(whole).contains("bob"))
+        // Now they have opened here.
+        for path in new { try FileSystem.write(fixture.vault + path, [1]) }
+        guard case .damaged? = fixture.unlockError() else {
+            Issue.record("\(String(describing: fixture.unlockError()))")
+            return
+        }
+    }
+
+    @Test("A file under the name of this device's next revision is neither overwritten nor in the way")
+    func takenName() async throws {
+        let fixture = try VaultFixture()
+        try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        try await unlocked.add(.fresh(user: "ada"))
+        let record = try #require(try await unlocked.summaries().first?.record)
+        let device = try fixture.open().files.state.device().id
+        let folder = "\(fixture.vault)/records/\(record)/"
+        let taken = (UInt64(2)...4).map { folder + Revision(counter: $0, device: device).fileName }
+        for path in taken { try FileSystem.write(path, Array("forged".utf8)) }
+        try await unlocked.rename(record, name: "lovelace", displayName: "")
+        #expect(try await VaultFixture.names(fixture.unlock()) == ["lovelace"])
+        for path in taken { #expect(try FileSystem.read(path) == Array("forged".utf8)) }
+        try await unlocked.delete(record)
+        #expect(try await fixture.unlock().summaries().isEmpty)
+    }
+
     @Test("Renamed or swapped files are identified by their headers")
     func swapped() async throws {
         let fixture = try VaultFixture()

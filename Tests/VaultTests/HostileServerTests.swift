@@ -94,7 +94,10 @@ struct HostileServerTests {
             try await vault.recordUse(for: try #require(entry.relyingParty), .signIn, .done)
             return "used"
         case 4:
-            try await vault.addPassphrase(.typed(), replacing: random.number(0...1) == 0)
+            try await vault.addPassphrase(
+                .typed("lagoon pewter thimble oxygen quarry"),
+                replacing: random.number(0...1) == 0
+            )
             return "added a passphrase"
         case 5:
             let backup = try await VaultBackup.read(lived.backup)
@@ -195,7 +198,7 @@ private struct LivedVault {
     ///
     /// Attacks that only add files are harmless: the vault opens and works.
     func attack(_ vault: String, _ random: inout SeededGenerator) async throws -> (words: String, isHarmless: Bool) {
-        switch random.number(0...4) {
+        switch random.number(0...5) {
         case 0: return (try await plantRecord(vault, &random), true)
         case 1: return (try await plantLink(vault, &random), true)
         case 2: return (try await plantSlot(vault, &random), true)
@@ -204,6 +207,7 @@ private struct LivedVault {
             let past = past[random.number(0...1)].vault
             try await FileSystem.run("sh", "-c", "cp -rn \(past)/. \(vault)/ 2> /dev/null || true")
             return ("brought the past back beside the present", true)
+        case 4: return (try await plantDebris(vault, &random), true)
         default: return (try await takeOrChange(vault, &random), false)
         }
     }
@@ -283,6 +287,16 @@ private struct LivedVault {
         try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/records/\(id)")
         try FileSystem.write("\(vault)/records/\(id)/\(planted.revision.fileName)", planted.bytes)
         return "planted a \(body.kind == RecordBody.tombstone ? "deletion" : "passkey") of counter \(counter)"
+    }
+
+    /// Writes a file with the name of a revision that opens under no key.
+    private func plantDebris(_ vault: String, _ random: inout SeededGenerator) async throws -> String {
+        let records = names.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        let id = random.number(0...1) == 0 ? RecordID.random() : records[random.number(0...(records.count - 1))]
+        let name = "\(random.number(1...9))-\(Hex.encode(random.bytes(8)))"
+        try await FileSystem.run("mkdir", "-p", "-m", "700", "\(vault)/records/\(id)")
+        try FileSystem.write("\(vault)/records/\(id)/\(name)", random.bytes(random.number(0...2000)))
+        return "planted debris"
     }
 
     /// Writes a link to a key of the thief, from a stolen key or with a forged MAC from the last.

@@ -25,7 +25,7 @@ struct OpeningTests {
         #expect(try FileSystem.names(fixture.vault) == ["records", "slots", "vault.json"])
         #expect(try FileSystem.names(fixture.state) == [vault.id, "known"].sorted())
         let state = fixture.state + "/" + vault.id
-        #expect(try FileSystem.names(state) == ["attempts", "device", "pin", "seen"])
+        #expect(try FileSystem.names(state) == ["attempts", "device", "pin", "seen", "slots"])
         for directory in [fixture.vault, fixture.vault + "/records", fixture.vault + "/slots", fixture.state, state] {
             #expect(try Self.mode(directory) == 0o700, "\(directory)")
         }
@@ -261,7 +261,7 @@ struct OpeningTests {
             .noPINSlotHere(path: "/s"), .pinTooShort, .cannotWrite("x"), .tooLarge("x"), .busy, .noSuchRecord, .locked,
             .outOfMemory, .rekeyedElsewhere, .passphraseTooWeak(bits: 7), .noSuchSlot, .wrongSecret, .noPortableSlot,
             .fileExists(path: "/f"), .backupUnreadable("x"), .backupDamaged("x"), .backupOfAnotherVault(path: "/v"),
-            .hasPINHere(path: "/v"),
+            .hasPINHere(path: "/v"), .changeNotRecorded("x"), .deletionNotRecorded("x"), .slotsNotTried(2),
         ]
         #expect(Set(errors.map(\.sentence)).count == errors.count)
         for error in errors { #expect(error.sentence.count > 20 && !error.sentence.contains("\n")) }

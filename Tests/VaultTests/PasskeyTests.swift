@@ -173,7 +173,7 @@ struct PasskeyTests {
         )
         try await unlocked.rename(record, name: "new", displayName: "New")
         let records = try vault.files.records(key: key)
-        let body = try #require(records.all[record]?.body.members)
+        let body = try #require(records.reveal(record)?.members)
         #expect(records.all[record]?.newest.counter == 2)
         #expect(body["zz-later"] == ["deep": [1, 2, 3]])
         #expect(body["user"]?.map?["icon"] == .bytes([9, 9]))

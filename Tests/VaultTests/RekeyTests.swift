@@ -201,26 +201,19 @@ struct RekeyTests {
         }
     }
 
-    @Test("Excess slots stop a rekey before it begins, never in the middle")
+    @Test("Forged slots neither stop a rekey nor keep one from being finished")
     func manySlots() async throws {
-        let (fixture, unlocked) = try await Self.prepare()
-        let files = try fixture.open().files
-        try Self.plantSlots(31, in: fixture)
-        let before = try fixture.snapshot()
-        let refused = await VaultFixture.refusal {
-            try await unlocked.rekey(
-                pin: .typed("123456"),
-                passphrase: .typed(Self.next),
-                recoveryCode: nil
-            )
-        }
-        guard case .tooLarge? = refused else {
-            Issue.record("\(String(describing: refused))")
-            return
-        }
-        #expect(try fixture.snapshot() == before)
-        #expect(!files.state.isRekeying)
+        let (rekeyed, unlocked) = try await Self.prepare()
+        try Self.plantSlots(100, in: rekeyed)
+        try await unlocked.rekey(
+            pin: .typed("123456"),
+            passphrase: .typed(Self.next),
+            recoveryCode: nil
+        )
+        #expect(try FileSystem.names(rekeyed.vault + "/slots").count == 1)
         // A rekey interrupted after its link is finished, however many slots there are by then.
+        let (fixture, _) = try await Self.prepare()
+        let files = try fixture.open().files
         let new = SymmetricKey(size: .bits256)
         try files.state.write(next: new, under: fixture.key, isCommitted: false)
         let link = try KeyLink(from: fixture.key, to: new, identity: files.identity)
@@ -306,6 +299,29 @@ struct RekeyTests {
         #expect(try await VaultFixture.acceptance(fixture, pin: "123456").accept().isEmpty)
         #expect(await rekey(Self.next + " again") == nil)
         #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["ada", "bob"])
+    }
+
+    @Test("Files of a device that rekeyed at the same time are set aside; without the own files they are not enough")
+    func forked() async throws {
+        let (fixture, unlocked) = try await Self.prepare()
+        let vault = try fixture.open()
+        try await unlocked.rekey(pin: .typed("123456"), passphrase: nil, recoveryCode: nil)
+        let elsewhere = SymmetricKey(size: .bits256)
+        let link = try KeyLink(from: fixture.key, to: elsewhere, identity: vault.files.identity)
+        try FileSystem.write(fixture.vault + "/keys/" + link.fileName, link.bytes)
+        let record = try #require(try await unlocked.summaries().first).record
+        let members = PasskeyBody(try .fresh(user: "theirs"), order: 1, created: 1).members
+        let body = RecordBody(kind: RecordBody.passkey, members: members)
+        for id in [record, .random()] {
+            try await PasskeyTests.plant(body, in: fixture, vault: vault, key: elsewhere, id: id, counter: 9)
+        }
+        let opened = try await fixture.open(pin: "123456")
+        #expect(try await VaultFixture.names(opened) == ["ada", "bob"])
+        #expect(opened.warnings.count == 2 && opened.warnings.allSatisfy { $0.reason.contains("another key") })
+        for path in try fixture.recordFiles() where path.contains("/\(record)/") && !path.contains("/9-") {
+            try await FileSystem.run("rm", path)
+        }
+        #expect(try await fixture.unlockFailure() == .unusable(VaultError.rekeyedElsewhere.sentence))
     }
 
     @Test("A forged link causes a warning and locks out no device")

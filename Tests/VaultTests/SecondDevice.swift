@@ -33,10 +33,21 @@ extension VaultFixture {
         return other
     }
 
-    /// Sets a PIN on this device.
+    /// Sets a PIN on this device; the user compares the key.
     @discardableResult
     func join(_ secret: PortableSecret, pin: String = "654321") async throws -> Vault {
-        try await Vault.join(at: location, secret: secret, pin: .typed(pin))
+        try await Self.comparing {
+            try await Vault.join(at: location, secret: secret, pin: .typed(pin), comparedAs: $0)
+        }
+    }
+
+    /// Runs `body` for a user to whom the fingerprint of every key looks right.
+    static func comparing<Value: Sendable>(_ body: (KeyFingerprint?) async throws -> Value) async throws -> Value {
+        do {
+            return try await body(nil)
+        } catch VaultError.keyNotCompared(let fingerprint, _) {
+            return try await body(fingerprint)
+        }
     }
 
     /// Creates a local state as joining does, but without key derivation.

@@ -281,14 +281,49 @@ struct SlotTests {
                 body + Sealing.checksum(body)
             )
         }
-        guard case .tooLarge? = await VaultFixture.refusal({ _ = try await unlocked.portableSlots() }) else {
-            Issue.record("more than 32 slots were tried")
-            return
-        }
+        #expect(try await unlocked.portableSlots() == (1, 0))
         #expect(try await fixture.unlock().summaries().isEmpty, "the PIN still opens it")
+        let all = try PortableSlots(in: fixture.open().files.directory, identity: identity).all
+        #expect(all.count > PortableSlots.maximumCount)
+        // The server does not know the passphrase, so no slot of its own opens with it.
+        let others = all.filter { $0 != forged }
+        #expect(try others.open(with: .passphrase(.typed())) == fixture.key, "and so does the passphrase")
+        try await unlocked.addRecoveryCode(.random(), replacing: false)
+        try await unlocked.backUp(to: fixture.root + "/backup")
         for number in 0..<200 { try FileSystem.write(slots + "junk-\(number)", [1]) }
         #expect(try !Vault.isTest(at: fixture.location), "slots are not read")
         #expect(try await fixture.unlock().summaries().isEmpty)
+    }
+
+    @Test("Forged slots cost a bounded time, and costly ones do not displace those that this program writes")
+    func costs() async throws {
+        let slot = try PortableSlot(
+            wrapping: SymmetricKey(size: .bits256),
+            secret: .passphrase(.typed()),
+            identity: .random(isTest: false),
+            scrypt: VaultFixture.scrypt
+        )
+        func slots(_ count: Int, _ logN: UInt8, _ p: UInt8) throws -> [PortableSlot] {
+            try (0..<count).map { number in
+                var body = Array(slot.bytes.dropLast(32))
+                body.replaceSubrange(28..<44, with: RandomBytes.make(16))
+                body.replaceSubrange(60..<63, with: [logN, 8, p])
+                return try #require(PortableSlot(bytes: body + Sealing.checksum(body)), "slot \(number)")
+            }
+        }
+        let usual = try slots(3, 17, 1)
+        let costly = try slots(100, 20, 4) + usual
+        #expect(costly.affordable.prefix(3).allSatisfy(usual.contains))
+        #expect(costly.affordable.count == 4)
+        for many in [costly, try slots(100, 17, 1), try slots(100, 15, 1), try slots(100, 15, 1) + costly] {
+            #expect(many.affordable.count <= PortableSlots.maximumTried)
+            #expect(many.affordable.reduce(0) { $0 + $1.scrypt.cost } <= PortableSlots.maximumCost)
+        }
+        #expect(try slots(1, 20, 4).affordable.count == 1, "a single slot of any cost is tried")
+        #expect(try slots(33, 15, 1).affordable.count == 33)
+
+        let cheap = try slots(PortableSlots.maximumTried + 2, 15, 1)
+        #expect(throws: VaultError.slotsNotTried(2)) { try cheap.open(with: .passphrase(.typed("another"))) }
     }
 
     @Test("The status is complete without any secret")

@@ -46,7 +46,7 @@ struct VectorVaultTests {
     private func expect(_ vault: UnlockedVault, _ expected: Expected) async throws {
         let records = try vault.files.records(key: SymmetricKey(data: Vectors.counting(from: 0, 32)))
         let passkeys = try records.passkeys.map { record in
-            let passkey = try #require(record.body.passkey)
+            let passkey = try #require(records.open(record.id))
             return Expected.Passkey(
                 rp: passkey.relyingParty.text,
                 user: passkey.user.name,
@@ -84,11 +84,14 @@ struct VectorVaultTests {
         let fixture = try VaultFixture()
         try await FileSystem.run("cp", Self.vector + "/backup", fixture.root + "/backup")
         let backup = try await VaultBackup.read(fixture.root + "/backup")
-        _ = try await backup.restore(
-            to: fixture.location,
-            secret: .recoveryCode(.read(Self.code)),
-            pin: .typed("654321")
-        )
+        _ = try await VaultFixture.comparing {
+            try await backup.restore(
+                to: fixture.location,
+                secret: .recoveryCode(.read(Self.code)),
+                pin: .typed("654321"),
+                comparedAs: $0
+            )
+        }
         try await expect(try await fixture.open(pin: "654321"), .read())
     }
 

@@ -9,6 +9,7 @@ to a directory, so that HAProxy can check them. HAProxy's rules must be those of
 """
 
 import argparse
+import ipaddress
 import pathlib
 import re
 import sys
@@ -104,7 +105,8 @@ def references(objects: list) -> None:
                 problem(f"{name} opens a port that its pods do not have")
             for rule in spec["ingress"] + spec.get("egress", []):
                 for peer in rule.get("from", []) + rule.get("to", []):
-                    if "podSelector" in peer and not selected(objects, peer["podSelector"]["matchLabels"]):
+                    is_own = "podSelector" in peer and "namespaceSelector" not in peer
+                    if is_own and not selected(objects, peer["podSelector"].get("matchLabels", {})):
                         problem(f"{name} names missing pods")
     for workload in pods(objects):
         name, spec = workload["metadata"]["name"], workload["spec"]["template"]["spec"]
@@ -120,6 +122,29 @@ def references(objects: list) -> None:
             wanted = volume.get("configMap", {}).get("name")
             if wanted and not any(o["kind"] == "ConfigMap" and o["metadata"]["name"] == wanted for o in objects):
                 problem(f"{name}: no ConfigMap {wanted}")
+
+
+def trust(objects: list) -> None:
+    """Checks that nodes believe only the pod network, and that only HAProxy and certain pods reach them."""
+    (workload,) = [o for o in objects if o["kind"] == "StatefulSet"]
+    arguments = containers(workload)[-1]["args"]
+    networks = [a.split("=")[1] for a in arguments if a.startswith("--proxy-protocol-from=")]
+    for network in map(ipaddress.ip_network, networks):
+        if network.prefixlen < (16 if network.version == 4 else 56):
+            problem(f"relay: {network} is more than a pod network; any host in it can forge a PROXY header")
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    (policy,) = [o["spec"] for o in objects if o["kind"] == "NetworkPolicy"
+                 and o["spec"]["podSelector"]["matchLabels"].items() <= labels.items()]
+    if policy["policyTypes"] != ["Ingress", "Egress"] or "egress" in policy:
+        problem("relay: a node needs no connections of its own")
+    (balancer,) = [o["spec"]["template"]["metadata"]["labels"] for o in objects if o["kind"] == "Deployment"]
+    for rule in policy["ingress"]:
+        ports = {port["port"] for port in rule["ports"]}
+        for peer in rule.get("from", [{}]):
+            if "podSelector" not in peer:
+                problem(f"relay: whole namespaces or networks reach the ports {', '.join(sorted(ports))}")
+            elif "tunnels" in ports and peer != {"podSelector": {"matchLabels": balancer}}:
+                problem("relay: other pods than HAProxy's can open tunnels")
 
 
 def relay(objects: list) -> int:
@@ -207,6 +232,7 @@ def main() -> int:
         for workload in pods(objects):
             restricted(workload)
         references(objects)
+        trust(objects)
         haproxy(objects, relay(objects), options.haproxy)
     for text in dict.fromkeys(problems):
         print(f"kubernetes: {text}", file=sys.stderr)

@@ -72,14 +72,15 @@ final class BluetoothChecks: Sendable {
     }
 
     private func checkBus() async throws {
-        let isVirtual: Bool
+        let (isVirtual, unverified): (Bool, String?)
         do {
-            isVirtual = try await RadioInspection.reachBus()
+            (isVirtual, unverified) = try await RadioInspection.reachBus()
         } catch {
             return fail(.systemBus, error, skippingRest: "no system bus")
         }
         progress.withLock { $0.isVirtual = isVirtual }
-        report(DoctorFinding(.systemBus, .fine, isVirtual ? "responds; VIRTUAL RADIO: no proximity proof" : "responds"))
+        let found = isVirtual ? "responds; VIRTUAL RADIO: no proximity proof" : "responds"
+        report(DoctorFinding(.systemBus, unverified == nil ? .fine : .warning, found, remedy: unverified))
         let inspection: RadioInspection
         do {
             inspection = try await RadioInspection.inspect()

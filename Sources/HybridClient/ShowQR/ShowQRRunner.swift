@@ -68,7 +68,7 @@ struct ShowQRRunner: Sendable {
         } catch {
             throw CommandFailure(error)
         }
-        if radio.isVirtual { warnOfVirtualRadio() }
+        if radio.isVirtual { warnOfVirtualRadio(radio.unverifiedBus) }
         return try await withCleanup {
             await radio.close()
         } of: {
@@ -76,8 +76,9 @@ struct ShowQRRunner: Sendable {
         }
     }
 
-    private func warnOfVirtualRadio() {
+    private func warnOfVirtualRadio(_ unverifiedBus: String?) {
         display.warn(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof"))
+        if let unverifiedBus { display.warn(ProgressState("unverified-bus", unverifiedBus)) }
         guard offersBLEChannel else { return }
         display.warn(
             ProgressState("no-bluetooth-channel", "a virtual radio has no Bluetooth channel; only the relay is offered")

@@ -1,45 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridPrimitives
 internal import NIOCore
 package import NIOSSL
 
 /// TLS for connections to a relay: version 1.2 or later, with the certificate and the host name always verified.
-enum TunnelTLS {
-    /// Creates a context.
+package struct TunnelTLS: Sendable {
+    private let context: NIOSSLContext
+    private let isVerified: Bool
+
+    /// Creates the TLS of one relay, whose redirections share it.
     ///
-    /// - Parameter readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
-    static func context(trustedCertificates path: String?, readsAlerts: Bool = false) throws -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
+    /// - Parameters:
+    ///   - host: The relay: a name, or an address literal.
+    ///   - path: A file of certificates (PEM) that are trusted instead of the system's.
+    ///   - readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
+    /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
+    package init(host: String, trustedCertificates path: String?, readsAlerts: Bool = false) throws(TunnelError) {
+        var configuration = Self.configuration
         configuration.minimumTLSVersion = .tlsv12
         if readsAlerts { configuration.maximumTLSVersion = .tlsv12 }
+        // For a literal, NIOSSL would require the address of the socket, which may be that of a proxy.
+        if IPAddress(host) != nil { configuration.certificateVerification = .noHostnameVerification }
+        self.init(try Self.context(configuration, trustedCertificates: path), isVerified: true)
+    }
+
+    private init(_ context: NIOSSLContext, isVerified: Bool) { (self.context, self.isVerified) = (context, isVerified) }
+
+    /// Returns TLS 1.0 or later that accepts any certificate, to inspect a server; no secret may be sent over it.
+    package static func unverified() throws(TunnelError) -> TunnelTLS {
+        var configuration = configuration
+        configuration.minimumTLSVersion = .tlsv1
+        configuration.certificateVerification = .none
+        return TunnelTLS(try context(configuration, trustedCertificates: nil), isVerified: false)
+    }
+
+    private static func context(
+        _ configuration: TLSConfiguration,
+        trustedCertificates path: String?
+    ) throws(TunnelError) -> NIOSSLContext {
+        var configuration = configuration
+        if let path { configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path)) }
+        guard let context = try? NIOSSLContext(configuration: configuration) else {
+            throw .trustAnchorsUnusable(path ?? "the system's list")
+        }
+        return context
+    }
+
+    private static var configuration: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
         // WebSocket's close frames have been exchanged by then, and the user waits for the result.
         configuration.shutdownTimeout = .milliseconds(250)
-        if let path {
-            configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
-        }
-        do {
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw TunnelError.tlsFailed("\(error)")
+        return configuration
+    }
+
+    /// Creates the handler of one connection to `host`.
+    ///
+    /// It passes on no data in either direction before the certificate's name is verified. NIOSSL's own check is not
+    /// enough: it also accepts a certificate for the address of the socket.
+    package func handler(for host: String) throws -> NIOSSLClientHandler {
+        let identity = ReferenceIdentity(host: host)
+        let name = IPAddress(host) == nil ? host : nil
+        guard isVerified else { return try NIOSSLClientHandler(context: context, serverHostname: name) }
+        return try NIOSSLClientHandler._makeSSLClientHandler(context: context, serverHostname: name) {
+            certificate,
+            channel in
+            identity.isPresented(by: certificate)
+                ? channel.eventLoop.makeSucceededVoidFuture()
+                : channel.eventLoop.makeFailedFuture(NIOSSLExtraError.failedToValidateHostname)
         }
     }
 
-    /// Returns the cause of a failed handshake.
+    /// Returns the cause of a failed connection.
     ///
     /// - Parameter certificate: The certificate that the server presented.
     static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
-        if let error = error as? NIOSSLExtraError {
-            return error == .failedToValidateHostname ? .certificateForOtherHost(host) : .tlsFailed("\(error)")
+        switch TLSFailure(error) {
+        case .certificateRejected?: distrust(certificate, host: host)
+        case .otherHost?: .certificateForOtherHost(host)
+        case .cutOff?: .disconnected(host: host, .securing)
+        case .unannouncedEnd?: .disconnected(host: host, .upgrading)
+        case .notTLS?: .tlsMissing(host: host)
+        case .version?: .tlsVersionUnsupported(host: host)
+        case .cipher?: .tlsCipherUnsupported(host: host)
+        case .alert(let name)?: .tlsAlert(host: host, name: name)
+        case .other(let words)?: .tlsFailed(words ?? "the cause is not known")
+        case nil: nil
         }
-        guard let error = error as? NIOSSLError else { return nil }
-        let text = "\(error)"
-        // BoringSSL reports the reason only as text.
-        if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(certificate, host: host) }
-        if text.contains("EOF during handshake") { return .disconnected(host: host, .securing) }
-        if case .uncleanShutdown = error { return .disconnected(host: host, .upgrading) }
-        return .tlsFailed(text)
     }
 
     /// Returns the reason why a certificate was rejected, as far as the certificate shows it.

@@ -39,7 +39,7 @@ struct HopConnector: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
     let bearerToken: BearerToken?
-    let tls: NIOSSLContext
+    let tls: TunnelTLS
     /// Receives the alert that ends TLS, if requested.
     var alert: TLSAlertRecorder.Record?
 
@@ -95,7 +95,8 @@ struct HopConnector: Sendable {
     /// older version, the dates decide.
     private func verifyIssuer(_ first: TunnelError) async throws -> TunnelError {
         guard alert == nil else { return first }
-        let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates, readsAlerts: true)
+        let anchors = relay.network.trustedCertificates
+        let tls = try TunnelTLS(host: hop.host, trustedCertificates: anchors, readsAlerts: true)
         let alert = TLSAlertRecorder.Record(nil)
         let again = HopConnector(hop: hop, relay: relay, path: path, bearerToken: nil, tls: tls, alert: alert)
         do {
@@ -174,7 +175,7 @@ struct HopConnector: Sendable {
         let pipeline = channel.pipeline.syncOperations
         if let proxy { try pipeline.addHandler(connectHandler(proxy, target)) }
         if let alert { try pipeline.addHandler(TLSAlertRecorder(alert)) }
-        let secure = try NIOSSLClientHandler(context: tls, serverHostname: hop.host)
+        let secure = try tls.handler(for: hop.host)
         try pipeline.addHandler(secure)
         let observer = OpeningObserver(
             progress: { [progress] stage in
@@ -260,7 +261,7 @@ struct HopConnector: Sendable {
             return .relayMisbehaved("it does not speak HTTP")
         }
         if let error = error as? IOError, error.errnoCode != ECONNRESET, error.errnoCode != EPIPE {
-            return .unreachable(host: host, reason: "\(error)")
+            return .unreachable(host: host, reason: String(cString: strerror(error.errnoCode)))
         }
         return .disconnected(host: host, progress.stage)
     }

@@ -6,7 +6,8 @@ internal import HybridPrimitives
 /// Opens a tunnel at a relay, following up to five redirections.
 ///
 /// A redirection must lead to a name, with TLS on port 443, and not into this computer's own network unless the relay
-/// itself is there. The token goes to the relay alone.
+/// itself is there. Through a proxy it must stay at the relay, because only the proxy learns the address of another
+/// host. The token goes to the relay alone.
 struct TunnelOpening: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
@@ -19,8 +20,8 @@ struct TunnelOpening: Sendable {
     /// - Parameter report: Receives the facts learned about each host, in order.
     /// - Throws: ``TunnelError``, `CancellationError`.
     func open(report: (HopDiagnostics) -> Void = { _ in }) async throws -> WebSocketTunnel {
-        let tls = try TunnelTLS.context(trustedCertificates: relay.network.trustedCertificates)
         let first = relay.domain.host
+        let tls = try TunnelTLS(host: first, trustedCertificates: relay.network.trustedCertificates)
         var hop = Hop(host: first, path: path.text, mayBeLocal: true)
         var isLocal = false
         for count in 0...Redirect.maximumCount {
@@ -39,6 +40,9 @@ struct TunnelOpening: Sendable {
                 guard isLocal || !HostName.isLocal(redirect.host) else {
                     throw TunnelError.redirectRefused(host: hop.host, .local)
                 }
+                guard try isLocal || staysInSight(redirect.host) else {
+                    throw TunnelError.redirectRefused(host: hop.host, .throughProxy)
+                }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
                 // Even for the relay itself, because its name may have another address by now.
                 hop = Hop(host: redirect.host, path: redirect.path, mayBeLocal: isLocal)
@@ -48,5 +52,14 @@ struct TunnelOpening: Sendable {
             }
         }
         throw TunnelError.tooManyRedirects(host: hop.host)
+    }
+
+    /// Returns true if a redirection to `host` cannot aim a request into a proxy's network.
+    ///
+    /// Without a proxy, the address is checked. The relay's own name is safe with any address, because no other machine
+    /// has a certificate for it, and the request is sent only after that.
+    private func staysInSight(_ host: String) throws -> Bool {
+        try host == relay.domain.host || relay.target(of: host).isOverridden
+            || relay.network.proxies.proxy(for: host, port: RelayEndpoint.port) == nil
     }
 }

@@ -4,7 +4,6 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridPrimitives
 internal import NIOCore
-internal import NIOSSL
 
 /// The connections of one run: their number, the open ones, and the tunnel that several checks share.
 ///
@@ -22,9 +21,9 @@ final class CheckRun {
     /// The deadline of the current check.
     var deadline = NIODeadline.now()
     /// TLS that requires a valid certificate.
-    let strict: NIOSSLContext?
+    let strict: TunnelTLS?
     /// TLS that accepts any certificate; no secret is sent over it.
-    let lenient: NIOSSLContext?
+    let lenient: TunnelTLS?
     private var target: ProbeSocket.Target
     private let proxyTunnel: ProbeSocket.ProxyTunnel?
     private var open: [ProbeSocket] = []
@@ -57,25 +56,11 @@ final class CheckRun {
         proxyTunnel = proxy.map { ProbeSocket.ProxyTunnel(proxy: $0, host: host, port: port) }
         target = .name(host: proxy?.host ?? host, port: proxy?.port ?? port)
         if relay.isSecure {
-            strict = try Self.context(options, isStrict: true)
-            lenient = try Self.context(options, isStrict: false)
+            strict = try TunnelTLS(host: relay.host, trustedCertificates: options.trustedCertificates)
+            lenient = try TunnelTLS.unverified()
         } else {
             (strict, lenient) = (nil, nil)
         }
-    }
-
-    private static func context(_ options: CheckOptions, isStrict: Bool) throws(TunnelError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.applicationProtocols = ["http/1.1"]
-        configuration.minimumTLSVersion = isStrict ? .tlsv12 : .tlsv1
-        configuration.certificateVerification = isStrict ? .fullVerification : .none
-        if let path = options.trustedCertificates {
-            configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
-        }
-        guard let context = try? NIOSSLContext(configuration: configuration) else {
-            throw .trustAnchorsUnusable(options.trustedCertificates ?? "the system's list")
-        }
-        return context
     }
 
     /// Finds the address of the relay, or of the proxy, that all later connections go to.
@@ -89,7 +74,7 @@ final class CheckRun {
     }
 
     /// Opens a connection with TLS if there is a context.
-    func connect(tls: NIOSSLContext?) async throws(ProbeError) -> ProbeSocket {
+    func connect(tls: TunnelTLS?) async throws(ProbeError) -> ProbeSocket {
         guard connections < Self.connectionLimit else { throw .outOfConnections }
         connections += 1
         do throws(ProbeError) {

@@ -4,7 +4,6 @@ internal import Glibc
 internal import HybridDataChannel
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 
 /// The reason why a check did not get the response that it waited for.
 enum ProbeError: Error, Hashable {
@@ -28,33 +27,24 @@ enum ProbeError: Error, Hashable {
     case outOfConnections
 
     init(_ error: any Error) {
-        switch error {
-        case let error as ProbeError: self = error
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            self = .untrusted("the certificate is for another host")
-        case NIOSSLError.uncleanShutdown: self = .disconnected("closed by the relay without a TLS close_notify")
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: self = Self.tls("\(error)")
-        default: self = .disconnected(Self.words(error))
+        if let error = error as? ProbeError {
+            self = error
+        } else {
+            self = TLSFailure(error).map(Self.tls) ?? .disconnected(Self.words(error))
         }
     }
 
-    /// Returns the error for BoringSSL's text, which has the reason in capitals between two markers.
-    private static func tls(_ text: String) -> ProbeError {
-        let marker = "OPENSSL_internal:"
-        let reason =
-            text.firstRange(of: marker).map {
-                text[$0.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-            }
-        switch reason {
-        case "CERTIFICATE_VERIFY_FAILED": return .untrusted("the certificate is not trusted")
-        case "WRONG_VERSION_NUMBER", "HTTP_REQUEST": return .disconnected("the server does not speak TLS")
-        case "UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION":
-            return .disconnected("the server supports no recent TLS version")
-        case let reason?:
-            return .disconnected("TLS failed: " + reason.lowercased().replacing("_", with: " "))
-        case nil where text.contains("EOF during handshake"):
-            return .disconnected("closed by the relay in the TLS handshake")
-        case nil: return .disconnected("TLS failed: \(text.prefix(100))")
+    private static func tls(_ failure: TLSFailure) -> ProbeError {
+        switch failure {
+        case .certificateRejected: .untrusted("the certificate is not trusted")
+        case .otherHost: .untrusted("the certificate is for another host")
+        case .cutOff: .disconnected("closed by the relay in the TLS handshake")
+        case .unannouncedEnd: .disconnected("closed by the relay without a TLS close_notify")
+        case .notTLS: .disconnected("the server does not speak TLS")
+        case .version: .disconnected("the server supports no recent TLS version")
+        case .cipher: .disconnected("the server supports none of the offered TLS ciphers and signatures")
+        case .alert(let name): .disconnected("the server ended TLS with the alert \(name)")
+        case .other(let words): .disconnected(words.map { "TLS failed: \($0)" } ?? "TLS failed")
         }
     }
 

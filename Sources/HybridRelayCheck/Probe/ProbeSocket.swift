@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import HybridDataChannel
-internal import HybridPrimitives
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -30,13 +29,13 @@ struct ProbeSocket: Sendable {
     /// - Parameters:
     ///   - target: The relay, or the proxy.
     ///   - proxyTunnel: The proxy's tunnel, if there is a proxy.
-    ///   - tls: The context for connections with TLS.
+    ///   - tls: The settings of connections with TLS.
     ///   - host: The relay's name for SNI and the certificate check; an address is checked without being sent.
     ///   - deadline: The deadline for all of it.
     static func connect(
         to target: Target,
         through proxyTunnel: ProxyTunnel?,
-        tls: NIOSSLContext?,
+        tls: TunnelTLS?,
         host: String,
         by deadline: NIODeadline
     ) async throws(ProbeError) -> Self {
@@ -48,10 +47,7 @@ struct ProbeSocket: Sendable {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 let opened = try proxyTunnel.map { try open($0, on: channel, by: deadline) }
-                if let tls {
-                    let name = IPAddress(host) == nil ? host : nil
-                    try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
-                }
+                if let tls { try pipeline.addHandler(tls.handler(for: host)) }
                 let inbox = ProbeInbox()
                 try pipeline.addHandler(inbox)
                 return (Self(channel: channel, inbox: NIOLoopBound(inbox, eventLoop: channel.eventLoop)), opened)

@@ -6,9 +6,18 @@ internal import Crypto
 ///
 /// A slot is written once and may be deleted; it never changes.
 struct PortableSlots {
-    /// Limit of the slots, because trying one takes a third of a second or more.
+    /// Limit of the slots that are created.
     static let maximumCount = 32
-    private static let maximumNamesToDelete = 100_000
+    /// Limit of the slots that are tried, because each takes a third of a second or more.
+    ///
+    /// It leaves room for slots that another device created meanwhile, or that a rekey has not deleted yet.
+    static let maximumTried = 2 * maximumCount
+    /// Limit of the total cost of the slots that are tried.
+    static let maximumCost = maximumTried * Scrypt.standard.cost
+    /// Limit of the files that are read.
+    ///
+    /// It is high because anyone who can write the directory could otherwise keep all slots from being used.
+    private static let maximumNames = 100_000
 
     /// All well-formed slots; only the vault key shows which are authentic.
     private(set) var all: [PortableSlot] = []
@@ -20,16 +29,12 @@ struct PortableSlots {
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads all slots without opening them.
-    ///
-    /// - Parameter toDelete: True if no slot will be tried. A much higher limit then applies, because anyone who can
-    ///   write the directory could otherwise keep a rekey from finishing.
-    init(in vault: Directory, identity: VaultIdentity, toDelete: Bool = false) throws(VaultError) {
-        let maximumNames = toDelete ? Self.maximumNamesToDelete : 4 * Self.maximumCount
+    init(in vault: Directory, identity: VaultIdentity) throws(VaultError) {
         let name = VaultDirectory.slotsName
-        let tooMany = "more than \(maximumNames) files in \(name); delete files that are not slots"
+        let tooMany = "more than \(Self.maximumNames) files in \(name); delete files that are not slots"
         let length = PortableSlot.length
         var known: Set<[UInt8]> = []
-        for file in try vault.files(in: name, limit: maximumNames, tooMany: tooMany, length: length, &warnings) {
+        for file in try vault.files(in: name, limit: Self.maximumNames, tooMany: tooMany, length: length, &warnings) {
             guard let slot = PortableSlot(bytes: file.bytes), slot.identity == identity else {
                 let reason = "not a slot of this vault, or damaged"
                 warnings.append(VaultWarning(path: "\(name)/\(file.name)", reason: reason))
@@ -38,10 +43,11 @@ struct PortableSlots {
             names[slot.bytes, default: []].append(file.name)
             if known.insert(slot.bytes).inserted { all.append(slot) }
         }
-        // One more than can be created: an interrupted replacement leaves both slots.
-        guard toDelete || all.count <= Self.maximumCount + 1 else {
-            throw .tooLarge("more than \(Self.maximumCount) slots; delete unused ones")
-        }
+    }
+
+    /// Returns the slots that were created with this vault key.
+    func authentic(_ key: SymmetricKey) -> [PortableSlot] {
+        authentic(.passphrase, key) + authentic(.recoveryCode, key)
     }
 
     /// Returns the slots of a kind that were created with this vault key.
@@ -67,13 +73,34 @@ struct PortableSlots {
 }
 
 extension [PortableSlot] {
+    /// Slots to try, within limits of their number and their total cost.
+    ///
+    /// Those of the cost that this program writes come first, so that costly forged slots cannot displace them. The
+    /// order is random otherwise, so that a second attempt may reach other slots.
+    var affordable: [PortableSlot] {
+        let usual = Scrypt.standard.cost
+        let ordered = shuffled().map { slot in (rank: slot.scrypt.cost == usual ? 0 : slot.scrypt.cost, slot: slot) }
+        var (tried, cost) = ([PortableSlot](), 0)
+        for (_, slot) in ordered.sorted(by: { $0.rank < $1.rank }) {
+            guard tried.count < PortableSlots.maximumTried, cost + slot.scrypt.cost <= PortableSlots.maximumCost else {
+                break
+            }
+            tried.append(slot)
+            cost += slot.scrypt.cost
+        }
+        return tried
+    }
+
     /// Returns the vault key from the first slot that the secret opens; slow by design.
     ///
-    /// - Throws: ``VaultError/noSuchSlot``, ``VaultError/wrongSecret`` or ``VaultError/outOfMemory``.
+    /// - Throws: ``VaultError/noSuchSlot``, ``VaultError/wrongSecret``, ``VaultError/slotsNotTried(_:)`` or
+    ///   ``VaultError/outOfMemory``.
     func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey {
-        guard contains(where: { $0.kind == secret.kind }) else { throw .noSuchSlot }
+        let slots = filter { $0.kind == secret.kind }
+        guard !slots.isEmpty else { throw .noSuchSlot }
+        let affordable = slots.affordable
         var isOutOfMemory = false
-        for slot in self where slot.kind == secret.kind {
+        for slot in affordable {
             do {
                 if let key = try slot.open(with: secret) { return key }
             } catch {
@@ -81,6 +108,8 @@ extension [PortableSlot] {
                 isOutOfMemory = true
             }
         }
-        throw isOutOfMemory ? .outOfMemory : .wrongSecret
+        guard !isOutOfMemory else { throw .outOfMemory }
+        let rest = slots.count - affordable.count
+        throw rest > 0 ? .slotsNotTried(rest) : .wrongSecret
     }
 }

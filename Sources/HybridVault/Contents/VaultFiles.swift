@@ -46,6 +46,7 @@ struct VaultFiles: Sendable {
             }
             let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
             let records = try records(key: newest)
+            rememberSlots(of: newest)
             removeSupersededRevisions(records, device: device.id)
             let warnings = records.warnings + records.unusable
             let isBackedUp = state.lastBackup(newest)?.covers(records) ?? false
@@ -66,15 +67,24 @@ struct VaultFiles: Sendable {
         }
         let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
         try write(try seal(body, id: id, revision: revision, key: key))
-        // The revision is durable now. If the record of seen revisions cannot be written, the next unlocking
-        // updates it. A deletion is the exception: a server that withholds it until then would silently undo it,
-        // so it is not reported as done.
         let isDeleted = body.kind == RecordBody.tombstone
         seen.insert(id, newest: revision, isDeleted: isDeleted)
+        try record(seen, key: key, orThrow: isDeleted ? VaultError.deletionNotRecorded : VaultError.changeNotRecorded)
+    }
+
+    /// Replaces the record of seen revisions after a change that is durable already.
+    ///
+    /// The next unlocking updates the record if this fails. A server that withholds the change until then undoes it
+    /// unnoticed, so the failure is reported.
+    func record(
+        _ seen: SeenRevisions,
+        key: SymmetricKey,
+        orThrow failure: (String) -> VaultError = VaultError.changeNotRecorded
+    ) throws(VaultError) {
         do throws(VaultError) {
             try state.write(seen, key: key)
         } catch {
-            if isDeleted { throw .deletionNotRecorded(error.detail) }
+            throw failure(error.detail)
         }
     }
 
@@ -108,19 +118,40 @@ struct VaultFiles: Sendable {
         _ = try ring(key)
     }
 
-    /// Returns a key together with the keys that it replaced.
-    func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
-        try KeyRing(key, in: directory, identity: identity)
+    /// Records the current key and its slots in the local state, if possible; the next unlocking tries again.
+    func rememberSlots(of key: SymmetricKey) {
+        // A server that fills the folder must not slow down each unlocking.
+        let names = try? directory.subdirectory(VaultDirectory.slotsName).names(limit: 4 * PortableSlots.maximumCount)
+        let slots = names.flatMap { _ in try? PortableSlots(in: directory, identity: identity) }
+        try? state.remember(key, slots: slots?.all ?? [])
     }
 
-    /// Returns this device's next revision of a record.
-    func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
-        let (counter, overflow) = (newest?.counter ?? 0).addingReportingOverflow(1)
-        guard !overflow else {
-            let path = "\(VaultDirectory.recordsName)/\(id)/\(UInt64.max)-…"
-            throw .tooLarge("\(path) was forged, and no revision can follow it; delete that file")
+    /// Returns a key together with the keys that it replaced.
+    ///
+    /// - Throws: ``VaultError/rekeyedElsewhere``, which is recorded: a server may withhold the link later.
+    func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
+        do throws(VaultError) {
+            return try KeyRing(key, in: directory, identity: identity)
+        } catch {
+            if error == .rekeyedElsewhere { try? state.rememberReplacement(of: key) }
+            throw error
         }
-        return Revision(counter: counter, device: device)
+    }
+
+    /// Returns this device's next revision of a record, whose file does not exist yet.
+    func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
+        let directory = try? directory.subdirectory(VaultDirectory.recordsName).subdirectory(id.description)
+        var revision = Revision(counter: newest?.counter ?? 0, device: device)
+        repeat {
+            let (counter, overflow) = revision.counter.addingReportingOverflow(1)
+            guard !overflow else {
+                let path = "\(VaultDirectory.recordsName)/\(id)/\(UInt64.max)-…"
+                throw .tooLarge("\(path) was forged, and no revision can follow it; delete that file")
+            }
+            revision = Revision(counter: counter, device: device)
+            // A file that is not authentic, or under a replaced key, may have the name, and is not overwritten.
+        } while directory?.contains(revision.fileName) == true
+        return revision
     }
 
     /// Seals one revision of a record.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridAuthenticator
 internal import HybridCTAP
 
 /// All authentic files in `records/`, reduced to the current revision of each record.
@@ -26,13 +27,13 @@ struct VaultRecords {
         var newest: Revision
         /// The current revision.
         var current: RecordFile
-        /// Content of the current revision.
-        var body: RecordBody
+        /// Content of the current revision without its secrets.
+        var listing: RecordListing
         /// Key under which the current revision is sealed.
         var key: SymmetricKey
 
         /// True if the record is a tombstone.
-        var isDeleted: Bool { body.kind == RecordBody.tombstone }
+        var isDeleted: Bool { listing.isDeleted }
     }
 
     /// All records, including deleted ones.
@@ -41,6 +42,11 @@ struct VaultRecords {
     private(set) var count = 0
     /// Files that were ignored.
     private(set) var warnings: [VaultWarning] = []
+    /// Names of the revisions that are not authentic, by the directory that they are in.
+    ///
+    /// They are set aside: a file that never opened on this device takes nothing from the vault, so that neither an
+    /// unfinished copy nor a forged file stops it. ``check(against:)`` refuses those that this device has seen.
+    private(set) var unopened: [String: Set<String>] = [:]
     /// Authentic files.
     private(set) var files: [Found] = []
 
@@ -80,7 +86,7 @@ struct VaultRecords {
 
     /// Reads and verifies all records.
     ///
-    /// - Throws: ``VaultError/damaged(_:)`` if a file with the name of a revision is not authentic.
+    /// - Throws: ``VaultError/damaged(_:)`` if the disk cannot deliver a file.
     init(
         in vault: Directory,
         ring: KeyRing,
@@ -128,7 +134,7 @@ struct VaultRecords {
                 ignore(file, $0.reason)
             }
             guard let bytes else { continue }
-            if let record = RecordFile(bytes: bytes), let (index, body) = open(record) {
+            if let record = RecordFile(bytes: bytes), let (index, listing) = open(record) {
                 let isTrusted = isTrusted(index, record)
                 files.append(
                     Found(
@@ -137,12 +143,18 @@ struct VaultRecords {
                         file: record,
                         isOutdated: index > 0,
                         isTrusted: isTrusted,
-                        isTombstone: body.kind == RecordBody.tombstone
+                        isTombstone: listing.isDeleted
                     )
                 )
-                if isTrusted { add(record, body, ring.keys[index], path: file) }
+                if isTrusted { add(record, listing, ring.keys[index], path: file) }
             } else if kind == .proper {
-                throw ring.hasUnknownSuccessor ? .rekeyedElsewhere : .damaged("\(file) is not authentic")
+                unopened[directoryName, default: []].insert(name)
+                ignore(
+                    file,
+                    ring.hasUnknownSuccessor
+                        ? "sealed with another key, perhaps of a device that gave the vault a new key at the same time"
+                        : "a revision that is not authentic, or not copied completely"
+                )
             } else {
                 ignore(file, "a copy that is not authentic")
             }
@@ -161,9 +173,9 @@ struct VaultRecords {
         }
     }
 
-    private func open(_ file: RecordFile) -> (Int, RecordBody)? {
+    private func open(_ file: RecordFile) -> (Int, RecordListing)? {
         for (index, key) in ring.keys.enumerated() {
-            if let body = file.open(key: key, identity: identity) { return (index, body) }
+            if let listing = file.list(key: key, identity: identity) { return (index, listing) }
         }
         return nil
     }
@@ -183,16 +195,16 @@ struct VaultRecords {
         }
     }
 
-    private mutating func add(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey, path: String) {
-        if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
+    private mutating func add(_ file: RecordFile, _ listing: RecordListing, _ key: SymmetricKey, path: String) {
+        if ![RecordBody.passkey, RecordBody.tombstone].contains(listing.kind) {
             // It still counts as a revision, so that the record neither looks rolled back nor shows an older state.
             ignore(path, "made by a later version of this program")
         }
-        merge(file, body, key)
+        merge(file, listing, key)
     }
 
-    private mutating func merge(_ file: RecordFile, _ body: RecordBody, _ key: SymmetricKey) {
-        let found = Record(newest: file.revision, current: file, body: body, key: key)
+    private mutating func merge(_ file: RecordFile, _ listing: RecordListing, _ key: SymmetricKey) {
+        let found = Record(newest: file.revision, current: file, listing: listing, key: key)
         guard var record = all[file.id] else {
             all[file.id] = found
             return
@@ -203,7 +215,7 @@ struct VaultRecords {
             order.0 != order.1 ? order.0 < order.1 : record.current.nonce.lexicographicallyPrecedes(file.nonce)
         if found.isDeleted == record.isDeleted ? isNewer : found.isDeleted {
             record.current = file
-            record.body = body
+            record.listing = listing
             record.key = key
         }
         all[file.id] = record
@@ -232,21 +244,32 @@ extension VaultRecords {
     /// Adds files that are not in the directory as if they were.
     mutating func add(_ entries: [BackupFile.Entry]) {
         for entry in entries {
-            guard let record = RecordFile(bytes: entry.content), let (index, body) = open(record),
+            guard let record = RecordFile(bytes: entry.content), let (index, listing) = open(record),
                 isTrusted(index, record)
             else { continue }
-            merge(record, body, ring.keys[index])
+            merge(record, listing, ring.keys[index])
         }
     }
 
     /// Refuses missing records and revisions older than those seen before, and adds new ones to `seen`.
+    ///
+    /// - Throws: ``VaultError/rolledBack``, or ``VaultError/damaged(_:)`` if the file of a revision seen before is there
+    ///   but does not open, or ``VaultError/rekeyedElsewhere``.
     func check(against seen: inout SeenRevisions) throws(VaultError) {
         for (id, entry) in seen.entries {
             guard let record = all[id], record.newest >= entry.newest, record.isDeleted || !entry.isDeleted else {
-                throw .rolledBack
+                throw loss(of: id, entry.newest)
             }
         }
         add(to: &seen)
+    }
+
+    /// Returns the error for a record that lacks a revision seen before.
+    private func loss(of id: RecordID, _ newest: Revision) -> VaultError {
+        guard let unopened = unopened[id.description] else { return .rolledBack }
+        if ring.hasUnknownSuccessor { return .rekeyedElsewhere }
+        guard unopened.contains(newest.fileName) else { return .rolledBack }
+        return .damaged("\(VaultDirectory.recordsName)/\(id)/\(newest.fileName) is not authentic")
     }
 
     /// Adds the newest revision of every record to `seen`.
@@ -254,16 +277,24 @@ extension VaultRecords {
         for (id, record) in all { seen.insert(id, newest: record.newest, isDeleted: record.isDeleted) }
     }
 
-    /// Passkeys that are not deleted, the newest first.
-    var passkeys: [(id: RecordID, body: PasskeyBody)] {
-        all.compactMap { id, record in
-            guard record.body.kind == RecordBody.passkey, let members = record.body.members else { return nil }
-            return (id, PasskeyBody(members: members))
-        }
-        .sorted { left, right in
-            if left.body.order != right.body.order { return left.body.order > right.body.order }
-            return right.id.bytes.lexicographicallyPrecedes(left.id.bytes)
-        }
+    /// Passkeys that are not deleted, without their secrets, the newest first.
+    var passkeys: [(id: RecordID, body: PasskeyListing)] {
+        all.compactMap { id, record in record.listing.passkey.map { (id, $0) } }
+            .sorted { left, right in
+                if left.body.order != right.body.order { return left.body.order > right.body.order }
+                return right.id.bytes.lexicographicallyPrecedes(left.id.bytes)
+            }
+    }
+
+    /// Opens a passkey with its private key; `nil` if this version cannot use it.
+    func open(_ id: RecordID) -> Passkey? {
+        all[id].flatMap { $0.current.passkey(key: $0.key, identity: identity) }
+    }
+
+    /// Opens a passkey's record with all members, secrets included, to change or to export it.
+    func reveal(_ id: RecordID) -> PasskeyBody? {
+        guard let record = all[id], record.listing.passkey != nil else { return nil }
+        return record.current.open(key: record.key, identity: identity)?.members.map { PasskeyBody(members: $0) }
     }
 
     /// Returns the record of a passkey; another relying party may have one with the same credential ID.
@@ -273,8 +304,7 @@ extension VaultRecords {
 
     /// Warnings about passkeys that this version keeps but cannot use.
     var unusable: [VaultWarning] {
-        all.filter { $0.value.body.kind == RecordBody.passkey }
-            .filter { $0.value.body.members.flatMap { PasskeyBody(members: $0).passkey } == nil }
+        all.filter { $0.value.listing.kind == RecordBody.passkey && $0.value.listing.passkey?.isUsable != true }
             .map { id, record in
                 let path = "\(VaultDirectory.recordsName)/\(id)/\(record.current.revision.fileName)"
                 return VaultWarning(path: path, reason: "a passkey that this version can't use")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import FoundationEssentials
+public import HybridCTAP
 internal import HybridThreads
 
 /// A document of the Credential Exchange Format that was read: the passkeys that can be imported.
@@ -14,6 +15,13 @@ public struct ExchangeFile: Sendable {
 
     /// Number of passkeys that can be imported.
     public var count: Int { passkeys.count }
+
+    /// Relying parties of the passkeys that can be imported, in alphabetical order, and the numbers of their passkeys.
+    public var sites: [(site: RelyingPartyID, count: Int)] {
+        Dictionary(grouping: passkeys, by: \.id.relyingParty)
+            .map { (site: $0.key, count: $0.value.count) }
+            .sorted { $0.site.text < $1.site.text }
+    }
 
     /// A reason to refuse the whole document; it is part of a sentence.
     struct ParseError: Error, Equatable {

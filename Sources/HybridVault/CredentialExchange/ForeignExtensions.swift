@@ -33,7 +33,7 @@ extension PasskeyBody {
     /// - Parameter foreign: The extensions that have a place.
     func rest(besides foreign: ForeignExtensions?) -> CBORMap {
         var rest = members
-        for name in ["id", "rp", "alg", "key", "be", "order"] as [CBORValue] { rest[name] = nil }
+        for name in ["id", "rp", "alg", "key", "be", "order", Self.imported] as [CBORValue] { rest[name] = nil }
         if rest["rk"]?.boolean != nil { rest["rk"] = nil }
         if case .unsigned? = rest["created"] { rest["created"] = nil }
         if passkey?.prfSecret != nil { rest["prf"] = nil }

@@ -29,6 +29,7 @@ struct ImportedPasskey: Sendable {
         members["id"] = .bytes(fields.id.bytes)
         members["rp"] = .text(fields.relyingParty.text)
         members["alg"] = .integer(PasskeyBody.es256)
+        members[PasskeyBody.imported] = true
         members["key"] = .bytes(Array(fields.key.rawRepresentation))
         // A passkey from another program may exist in two places, which is what this flag means.
         members["be"] = .boolean(hybridExtension?.isBackupEligible ?? true)

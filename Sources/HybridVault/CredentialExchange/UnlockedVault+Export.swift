@@ -29,7 +29,10 @@ extension UnlockedVault {
     /// - Throws: ``VaultError``, including those of ``Vault/checkExport(to:)``.
     public func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
         let destination = try ExportDestination(path, vault: files.directory)
-        let passkeys = try await perform { key, files throws(VaultError) in try files.records(key: key).passkeys }
+        let passkeys = try await perform { key, files throws(VaultError) in
+            let records = try files.records(key: key)
+            return records.passkeys.compactMap { id, _ in records.reveal(id).map { (id: id, body: $0) } }
+        }
         // Written without the lock: a slow disk must not keep a scan waiting.
         return try await DedicatedThread.run { [files] () throws(VaultError) in
             var writer = JSONWriter()

@@ -20,27 +20,33 @@ extension UnlockedVault {
     ///
     /// They are durable when this returns. Passkeys added before a failure stay, and a second call continues.
     ///
-    /// - Throws: ``VaultError``.
+    /// - Throws: ``VaultError``; after ``VaultError/changeNotRecorded(_:)`` all are durable.
     public func add(_ file: ExchangeFile) async throws(VaultError) -> PasskeyImport {
-        let result = try await perform { key, files throws(VaultError) in try files.add(file.passkeys, key: key) }
-        if result.added > 0 { setBackedUp(false) }
-        return result
+        do throws(VaultError) {
+            let result = try await perform { key, files throws(VaultError) in try files.add(file.passkeys, key: key) }
+            if result.added > 0 { setBackedUp(false) }
+            return result
+        } catch {
+            setBackedUp(false)
+            throw error
+        }
     }
 }
 
 extension VaultFiles {
     func add(_ passkeys: [ImportedPasskey], key: SymmetricKey) throws(VaultError) -> PasskeyImport {
         let records = try records(key: key)
-        var known: [ImportedPasskey.ID: PasskeyBody] = [:]
-        for (_, body) in records.passkeys {
+        var present: [ImportedPasskey.ID: RecordID] = [:]
+        for (record, body) in records.passkeys {
             guard let party = body.relyingParty, let id = body.id else { continue }
-            known[ImportedPasskey.ID(relyingParty: party, credential: id)] = body
+            present[ImportedPasskey.ID(relyingParty: party, credential: id)] = record
         }
+        var known: [ImportedPasskey.ID: PasskeyBody] = [:]
         var new: [ImportedPasskey] = []
         var different = 0
         for passkey in passkeys {
             let body = passkey.body(order: 0, now: 0).members.map { PasskeyBody(members: $0) }
-            if let other = known[passkey.id] {
+            if let other = known[passkey.id] ?? present[passkey.id].flatMap(records.reveal) {
                 if other.passkey?.privateKey.rawRepresentation != body?.passkey?.privateKey.rawRepresentation {
                     different += 1
                 }
@@ -60,15 +66,17 @@ extension VaultFiles {
         for passkey in new {
             order = order == .max ? order : order + 1
             let id = recordID(for: passkey.id, besides: records, key: key)
-            let revision = Revision(counter: 1, device: device)
+            let revision = try revision(of: id, after: nil, device: device)
             let body = passkey.body(order: order, now: location.clock.now())
             try write(seal(body, id: id, revision: revision, key: key))
             seen.insert(id, newest: revision, isDeleted: false)
         }
-        // Durable already; if this write fails, the next unlocking updates the record of seen revisions.
-        if !new.isEmpty { try? state.write(seen, key: key) }
-        let present = passkeys.count - new.count - different
-        return PasskeyImport(added: new.count, present: present, different: different)
+        if !new.isEmpty { try record(seen, key: key) }
+        return PasskeyImport(
+            added: new.count,
+            present: passkeys.count - new.count - different,
+            different: different
+        )
     }
 
     /// Returns the record ID of an imported passkey, which is the same on all devices.

@@ -13,6 +13,9 @@ struct PasskeyBody {
     /// ES256 in COSE (RFC 9053 §2.1).
     static let es256 = -7
 
+    /// Member that marks an imported passkey.
+    static let imported: CBORValue = "imported"
+
     /// All members, known or not.
     private(set) var members: CBORMap
 
@@ -48,6 +51,10 @@ struct PasskeyBody {
     var order: UInt64 { if case .unsigned(let value)? = members["order"] { value } else { 0 } }
     /// Time of creation in seconds since 1970, by the clock of the creating device; for display only.
     var created: UInt64 { if case .unsigned(let value)? = members["created"] { value } else { 0 } }
+    /// True if the passkey was imported; it is then offered after those that were created here.
+    var isImported: Bool { members[Self.imported] == .boolean(true) }
+    /// True if the passkey is offered to clients that do not name it.
+    var isDiscoverable: Bool { members["rk"] != .boolean(false) }
     /// The relying party.
     var relyingParty: RelyingPartyID? { members["rp"]?.text.flatMap { RelyingPartyID($0) } }
     /// Credential ID.
@@ -76,7 +83,7 @@ struct PasskeyBody {
             user: user,
             privateKey: privateKey,
             isBackupEligible: isBackupEligible,
-            isDiscoverable: members["rk"] != .boolean(false),
+            isDiscoverable: isDiscoverable,
             prfSecret: secret
         )
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCBOR
+internal import HybridPrimitives
 
 /// Plaintext of a record: kind (1) ‖ length (4) ‖ CBOR ‖ zeros to the next multiple of 512.
 struct RecordBody {
@@ -24,15 +25,21 @@ struct RecordBody {
         self.members = members
     }
 
-    /// Reads a padded plaintext; `nil` unless length and padding are exact.
+    /// Reads a padded plaintext with all members, secrets included; `nil` unless length and padding are exact.
     init?(padded: UnsafeRawBufferPointer) {
+        guard let (kind, content) = Self.split(padded) else { return nil }
+        var cbor = Array(content)
+        defer { SecretBytes.wipe(&cbor) }
+        self.kind = kind
+        self.members = (try? CBORDecoder.decode(cbor, mode: .strict))?.map
+    }
+
+    /// Returns the kind and the CBOR of a padded plaintext; `nil` unless length and padding are exact.
+    static func split(_ padded: UnsafeRawBufferPointer) -> (kind: UInt8, content: UnsafeRawBufferPointer)? {
         guard padded.count >= 5, padded.count.isMultiple(of: RecordFile.block) else { return nil }
         let length = padded[1..<5].reduce(0) { $0 << 8 | Int($1) }
-        guard Self.paddedLength(length) == padded.count, padded[(5 + length)...].allSatisfy({ $0 == 0 }) else {
-            return nil
-        }
-        self.kind = padded[0]
-        self.members = (try? CBORDecoder.decode(padded[5..<(5 + length)], mode: .strict))?.map
+        guard paddedLength(length) == padded.count, padded[(5 + length)...].allSatisfy({ $0 == 0 }) else { return nil }
+        return (padded[0], UnsafeRawBufferPointer(rebasing: padded[5..<(5 + length)]))
     }
 
     /// Plaintext with its padding.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridAuthenticator
 internal import HybridPrimitives
 
 /// File of one sealed revision of one record.
@@ -71,13 +72,34 @@ struct RecordFile: Equatable {
         guard bytes.count <= Self.maximumLength else { return nil }
     }
 
-    /// Opens the file under the vault key; `nil` if any bit of it, or of the vault's identity, is not authentic.
+    /// Opens the file under the vault key with all members, secrets included.
+    ///
+    /// Returns `nil` if any bit of it, or of the vault's identity, is not authentic.
     func open(key: SymmetricKey, identity: VaultIdentity) -> RecordBody? {
+        open(key: key, identity: identity) { RecordBody(padded: $0) }
+    }
+
+    /// Opens the file like ``open(key:identity:)``, but leaves the secrets out.
+    func list(key: SymmetricKey, identity: VaultIdentity) -> RecordListing? {
+        open(key: key, identity: identity) { RecordListing(padded: $0) }
+    }
+
+    /// Opens the file like ``open(key:identity:)``; also `nil` if it holds no passkey that this version can use.
+    func passkey(key: SymmetricKey, identity: VaultIdentity) -> Passkey? {
+        open(key: key, identity: identity) { PasskeyListing.passkey(padded: $0) }
+    }
+
+    private func open<Value>(
+        key: SymmetricKey,
+        identity: VaultIdentity,
+        _ read: (UnsafeRawBufferPointer) -> Value?
+    ) -> Value? {
         try? Sealing.open(
             sealed,
             key: Self.key(key, identity, id, revision),
-            associatedData: Self.associatedData(identity, id, revision)
-        ) { RecordBody(padded: $0) }
+            associatedData: Self.associatedData(identity, id, revision),
+            read
+        )
     }
 
     /// Seals the same plaintext as another revision under another key; `nil` if this file is not authentic.

@@ -16,6 +16,9 @@ struct Scrypt: Hashable, Sendable {
     /// Parallelism.
     let p: UInt8
 
+    /// Time and memory, in blocks of 128 bytes.
+    var cost: Int { (1 << Int(logN)) * Int(r) * Int(p) }
+
     private init(uncheckedLogN logN: UInt8, p: UInt8) {
         self.logN = logN
         self.r = 8

@@ -44,8 +44,11 @@ extension VaultFiles {
     func backUp(to path: String, key: SymmetricKey) throws(VaultError) {
         let records = try records(key: key)
         let slots = try PortableSlots(in: directory, identity: identity)
-        let authentic = slots.authentic(.passphrase, key) + slots.authentic(.recoveryCode, key)
+        let authentic = slots.authentic(key)
         guard !authentic.isEmpty else { throw .noPortableSlot }
+        guard authentic.count <= PortableSlots.maximumCount else {
+            throw .tooLarge("it has more than \(PortableSlots.maximumCount) slots; replace some")
+        }
         var entries: [BackupFile.Entry] = []
         for (id, record) in records.all.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
             let path = "\(VaultDirectory.recordsName)/\(id)/"

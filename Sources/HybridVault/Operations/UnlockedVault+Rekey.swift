@@ -13,14 +13,21 @@ extension UnlockedVault {
     ///   - pin: The PIN of this device, which stays the same.
     ///   - passphrase: The new passphrase, or `nil` for none.
     ///   - recoveryCode: The new recovery code, or `nil` for none.
+    /// - Returns: The fingerprint of the new key, which the user compares on the other devices.
     /// - Throws: ``VaultError``; the next unlocking finishes or undoes an interrupted rekey.
-    public func rekey(pin: PIN, passphrase: Passphrase?, recoveryCode: RecoveryCode?) async throws(VaultError) {
+    @discardableResult
+    public func rekey(
+        pin: PIN,
+        passphrase: Passphrase?,
+        recoveryCode: RecoveryCode?
+    ) async throws(VaultError) -> KeyFingerprint {
         if let passphrase, !passphrase.isStrongEnough { throw .passphraseTooWeak(bits: passphrase.strength) }
         let secrets = [passphrase.map(PortableSecret.passphrase), recoveryCode.map(PortableSecret.recoveryCode)]
         let new = try await perform { key, files throws(VaultError) in
             try files.rekey(key: key, pin: pin, secrets: secrets.compactMap(\.self))
         }
         replaceKey(new)
+        return KeyFingerprint(of: KeyID(of: new, identity: files.identity), identity: files.identity)
     }
 }
 
@@ -48,10 +55,9 @@ extension VaultFiles {
         for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
         let slot = try state.pinSlot()
         guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
-        let slots = try PortableSlots(in: directory, identity: identity).all.count
-        guard slots + secrets.count <= PortableSlots.maximumCount else {
-            throw .tooLarge("it has no room for the new slots; delete unused files in slots/")
-        }
+        let slots = try PortableSlots(in: directory, identity: identity).all
+        try state.remember(old, slots: slots)
+        for secret in secrets { try state.checkIsNew(secret) }
         let new = SymmetricKey(size: .bits256)
         try state.write(next: new, under: old, isCommitted: false)
         do throws(VaultError) {
@@ -67,7 +73,9 @@ extension VaultFiles {
         }
         try state.write(next: new, under: old, isCommitted: true)
         try writeLink(from: old, to: new)
-        return try finishRekeying(old, pin: pin, scrypt: location.scrypt)
+        let newest = try finishRekeying(old, pin: pin, scrypt: location.scrypt)
+        rememberSlots(of: newest)
+        return newest
     }
 
     /// Finishes or undoes an interrupted rekey.
@@ -112,7 +120,7 @@ extension VaultFiles {
 
     /// Undoes steps 1 and 2.
     private func undoUncommittedRekey(_ new: SymmetricKey) throws(VaultError) {
-        let slots = try PortableSlots(in: directory, identity: identity, toDelete: true)
+        let slots = try PortableSlots(in: directory, identity: identity)
         let name = KeyID(of: new, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID == name }, in: directory)
         try state.forgetPendingKey()
@@ -128,7 +136,7 @@ extension VaultFiles {
         try resealUsageHistory(ring)
         // Files that were not trusted stay, for the user to accept.
         try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
-        let slots = try PortableSlots(in: directory, identity: identity, toDelete: true)
+        let slots = try PortableSlots(in: directory, identity: identity)
         let name = KeyID(of: ring.newest, identity: identity)
         try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)
     }

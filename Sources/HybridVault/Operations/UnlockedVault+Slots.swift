@@ -30,14 +30,19 @@ extension UnlockedVault {
         try await perform { key, files throws(VaultError) in
             try files.checkKeyIsCurrent(key)
             let (directory, identity) = (files.directory, files.identity)
+            try files.state.checkIsNew(secret, allowing: KeyID(of: key, identity: identity))
             let before = try PortableSlots(in: directory, identity: identity)
             let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
-            guard before.all.count - replaced.count < PortableSlots.maximumCount else {
-                throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some, or delete files in slots/")
+            // Slots that a server added count for nothing.
+            let kept = before.authentic(key).count { !replacing || $0.kind != secret.kind }
+            guard kept < PortableSlots.maximumCount else {
+                throw .tooLarge("it has \(PortableSlots.maximumCount) slots; replace some")
             }
             let scrypt = files.location.scrypt
             let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
             try PortableSlots.write(slot, in: directory)
+            // Best effort; the next unlocking tries again.
+            try? files.state.remember(key, slots: before.all + [slot])
             try before.delete(replaced, in: directory)
         }
     }

@@ -10,39 +10,65 @@ extension Vault {
     /// Used for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
     /// revisions that this device has seen stays, so a rollback is still detected.
     ///
+    /// A key that is new to this device is used only after the user has compared its fingerprint with another device.
+    /// A secret that this device knows from a replaced key opens no other key.
+    ///
     /// - Parameters:
     ///   - location: Paths of the vault and of the local state.
     ///   - secret: A secret that opens a slot in the vault directory.
     ///   - pin: The new PIN, at least four characters long.
+    ///   - compared: The fingerprint that the user has compared, from ``VaultError/keyNotCompared(_:isReplacement:)``.
     ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions. A
     ///     readable one always stays.
-    /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. The PIN is then unchanged; damaged
-    ///   local files may have been replaced.
+    /// - Throws: ``VaultError``; ``VaultError/keyNotCompared(_:isReplacement:)``, ``VaultError/secretOfReplacedKey``,
+    ///   ``VaultError/rollbackStateUnreadable(path:)``. The PIN is then unchanged; damaged local files may have been
+    ///   replaced.
     public static func join(
         at location: VaultLocation,
         secret: PortableSecret,
         pin: PIN,
+        comparedAs compared: KeyFingerprint? = nil,
         resettingRollbackState: Bool = false
     ) async throws(VaultError) -> Vault {
         guard pin.isLongEnough else { throw .pinTooShort }
         return try await DedicatedThread.run { () throws(VaultError) in
             let (directory, identity) = try VaultDirectory.open(location)
-            let key = try PortableSlots(in: directory, identity: identity).all.open(with: secret)
-            return try join(directory, identity, location, key: key, pin: pin, resetting: resettingRollbackState)
+            let slots = try PortableSlots(in: directory, identity: identity).all
+            let key = try slots.open(with: secret)
+            try LocalState.checkIsKnown(
+                key,
+                openedWith: secret,
+                comparedAs: compared,
+                isRestoring: false,
+                at: location,
+                identity: identity
+            )
+            let reset = resettingRollbackState
+            return try join(directory, identity, location, key: key, slots: slots, pin: pin, resetting: reset)
         }
     }
 
-    /// Sets a new PIN on this device with the vault key.
+    /// Sets a new PIN on this device with the vault key, whose slots are among `slots`.
     static func join(
         _ directory: Directory,
         _ identity: VaultIdentity,
         _ location: VaultLocation,
         key: SymmetricKey,
+        slots: [PortableSlot],
         pin: PIN,
-        resetting resettingRollbackState: Bool
+        resetting resettingRollbackState: Bool,
+        isRestoring: Bool = false
     ) throws(VaultError) -> Vault {
         let statePath = location.stateDirectory
-        let ring = try KeyRing(key, in: directory, identity: identity)
+        let ring: KeyRing
+        do {
+            ring = try KeyRing(key, in: directory, identity: identity)
+        } catch {
+            // A server may withhold the link when the user tries again.
+            let state = try LocalState(existingIn: statePath, identity: identity)
+            if error == .rekeyedElsewhere { try? state?.rememberReplacement(of: key) }
+            throw error
+        }
         let state = try LocalState(joining: statePath, identity: identity)
         try state.withLock { () throws(VaultError) in
             if let seen = try? state.seen(ring) {
@@ -58,6 +84,7 @@ extension Vault {
                 try records.check(against: &seen)
                 try state.write(seen, key: key)
             }
+            try state.remember(joining: ring, slots: slots, isRestoring: isRestoring)
             let device = try state.deviceOrNew()
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
             try state.write(AttemptCounter())

@@ -52,6 +52,8 @@ public struct VaultBackup: Sendable {
     ///   - location: The location of the restored vault.
     ///   - secret: A passphrase or recovery code of the vault.
     ///   - pin: The new PIN of this device.
+    ///   - compared: The fingerprint that the user has compared; see
+    ///     ``Vault/join(at:secret:pin:comparedAs:resettingRollbackState:)``.
     ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions.
     ///     It may be sealed under a key that is newer than the backup.
     /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. Files that were written before the
@@ -60,19 +62,37 @@ public struct VaultBackup: Sendable {
         to location: VaultLocation,
         secret: PortableSecret,
         pin: PIN,
+        comparedAs compared: KeyFingerprint? = nil,
         resettingRollbackState: Bool = false
     ) async throws(VaultError) -> Vault {
         guard pin.isLongEnough else { throw .pinTooShort }
         guard try isOfVault(at: location) == nil else { throw .alreadyExists(path: location.directory) }
         return try await DedicatedThread.run { () throws(VaultError) in
             let key = try file.slots.open(with: secret)
+            try LocalState.checkIsKnown(
+                key,
+                openedWith: secret,
+                comparedAs: compared,
+                isRestoring: true,
+                at: location,
+                identity: file.identity
+            )
             let entries = try entries(key)
             let path = location.directory
             let directory = try VaultDirectory.make(path: path)
             // vault.json comes last: without it, the directory is not a vault.
             try Self.addFiles(entries, to: directory, strict: true)
-            let (identity, reset) = (file.identity, resettingRollbackState)
-            let vault = try Vault.join(directory, identity, location, key: key, pin: pin, resetting: reset)
+            let (identity, slots, reset) = (file.identity, file.slots, resettingRollbackState)
+            let vault = try Vault.join(
+                directory,
+                identity,
+                location,
+                key: key,
+                slots: slots,
+                pin: pin,
+                resetting: reset,
+                isRestoring: true
+            )
             // This device may have seen newer revisions than those of the backup, which the user has chosen. Files
             // that a server added under an older key were not chosen.
             try vault.files.state.withLock { () throws(VaultError) in

@@ -21,6 +21,8 @@ public struct VaultStatus: Equatable, Sendable {
     public let records: Int
     /// True if the vault has a PIN on this device.
     public let hasPIN: Bool
+    /// Fingerprint of the vault key that this device follows; `nil` if it follows none, or has not opened the vault yet.
+    public let keyFingerprint: KeyFingerprint?
     /// Number of consecutive wrong PINs.
     public let wrongPINs: Int
     /// Seconds until a PIN may be tried again.
@@ -51,6 +53,7 @@ extension Vault {
         }
         var attempts = try state?.attempts() ?? AttemptCounter()
         let records = try? directory.subdirectory(VaultDirectory.recordsName).names(limit: VaultRecords.maximumNames)
+        let current = (try? state?.knownSlots())?.current
         return VaultStatus(
             path: location.directory,
             id: identity.name,
@@ -59,6 +62,7 @@ extension Vault {
             recoveryCodes: slots.all.count { $0.kind == .recoveryCode },
             records: records?.count { RecordID($0) != nil } ?? 0,
             hasPIN: state != nil,
+            keyFingerprint: current.map { KeyFingerprint(of: $0, identity: identity) },
             wrongPINs: Int(attempts.wrong),
             waitSeconds: Int(attempts.remaining(now: location.clock.now())),
             lastBackup: state?.timeOfLastBackup,

@@ -4,11 +4,11 @@ internal import Crypto
 
 /// The local state of one vault on this device: `<state directory>/<vault ID>/`, 0700, never synced.
 ///
-/// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the contents of the last
-/// backup, and the next vault key during a rekey.
+/// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the slots known, the
+/// contents of the last backup, and the next vault key during a rekey.
 struct LocalState: Sendable {
     private let directory: Directory
-    private let identity: VaultIdentity
+    let identity: VaultIdentity
 
     /// Opens the state of a vault.
     ///
@@ -25,6 +25,19 @@ struct LocalState: Sendable {
         self.identity = identity
         try VaultDirectory.checkPermissions(of: directory)
         guard directory.contains(PINSlot.fileName) else { throw .noPINSlotHere(path: path) }
+    }
+
+    /// Opens an existing state, complete or not; returns `nil` if there is none.
+    init?(existingIn stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
+        let path = stateDirectory + "/" + identity.name
+        do {
+            directory = try Directory.open(path: path)
+        } catch .absent {
+            return nil
+        } catch {
+            throw .damaged("\(path) can't be opened: \(error.reason)")
+        }
+        self.identity = identity
     }
 
     /// Opens an existing state, complete or not, or creates one, to set a PIN on this device.
@@ -142,6 +155,26 @@ struct LocalState: Sendable {
             try directory.remove([PendingKey.fileName])
         }
     }
+
+    /// True if there is a file of known slots.
+    var hasKnownSlots: Bool { directory.contains(KnownSlots.fileName) }
+
+    /// Returns the current key's ID and the known slots; `nil` before they were first recorded.
+    func knownSlots() throws(VaultError) -> KnownSlots? {
+        // Only a missing file has no slots: one that cannot be read now must not be replaced by an empty one.
+        do throws(FileError) {
+            let bytes = try directory.read(KnownSlots.fileName, limit: KnownSlots.maximumLength)
+            if let known = KnownSlots(bytes: bytes) { return known }
+        } catch .absent {
+            return nil
+        } catch {
+            throw .damaged("\(file(KnownSlots.fileName)) can't be read: \(error.reason)")
+        }
+        throw .damaged(file(KnownSlots.fileName))
+    }
+
+    /// Replaces the current key's ID and the known slots.
+    func write(_ known: KnownSlots) throws(VaultError) { try write(KnownSlots.fileName, known.bytes) }
 
     /// Replaces the PIN slot.
     func write(_ slot: PINSlot) throws(VaultError) { try write(PINSlot.fileName, slot.bytes) }

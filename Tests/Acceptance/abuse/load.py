@@ -32,7 +32,8 @@ class Load:
     """Opens and tracks connections.
 
     The relay runs with its default limits per source, and exempts connections from its own machine. The load therefore
-    uses PROXY headers, like a balancer, with so many addresses that none reaches a limit.
+    uses PROXY headers, like a balancer, with so many addresses that none reaches a limit. A balancer counts its own
+    machine too, so connections to it come from as many loopback addresses.
     """
 
     def __init__(self):
@@ -41,10 +42,14 @@ class Load:
         #: None of these values may occur in a log.
         self.tunnel_ids, self.routing_ids, self.secrets, self.addresses = set(), set(), set(), set()
 
-    def source(self):
+    def source(self, first="100.64.0.1"):
         """Returns an address for one more connection."""
         number, self._handed_out = self._handed_out // PER_SOURCE, self._handed_out + 1
-        return self.named(ipaddress.IPv4Address("100.64.0.1") + number)
+        return self.named(ipaddress.IPv4Address(first) + number)
+
+    def local_source(self):
+        """Returns a loopback address for one more connection to a door that counts the addresses of its peers."""
+        return self.source("127.64.0.1")
 
     def fresh_source(self):
         """Returns an address that no other connection uses."""
@@ -74,10 +79,9 @@ class Load:
         """Opens a connection to a door (a relay, or a balancer) and sends `first`.
 
         If the door expects PROXY headers and `header` is true, sends one first, for `source` or for any address.
-        `bind` is the
-        local address. `tls=False` uses no TLS although the door expects it. A `narrow` connection has small buffers
-        and the
-        segment size of a real network, because the kernel would buffer megabytes on the loopback interface.
+        `bind` is the local address; if the door counts its peers' addresses, the default is one of many loopback
+        addresses. `tls=False` uses no TLS although the door expects it. A `narrow` connection has small buffers and
+        the segment size of a real network, because the kernel would buffer megabytes on the loopback interface.
         """
         loop = asyncio.get_running_loop()
         raw = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -87,8 +91,8 @@ class Load:
                 raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
                 raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
                 raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
-            if bind:
-                raw.bind((bind, 0))
+            if bind or door.counts_peers:
+                raw.bind((bind or self.local_source(), 0))
             await loop.sock_connect(raw, door.address)
             if door.is_proxied and header:
                 await loop.sock_sendall(raw, proxy_header(source or self.source(), 1 + self._handed_out % 2))

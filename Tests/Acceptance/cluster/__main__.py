@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three relay nodes behind a real HAProxy: in use, one drained, one killed.
+"""Three relay nodes behind a real HAProxy: in use, flooded, one drained, one killed; and one behind nginx, flooded.
 
 See ../README.md; scripts/cluster starts this program with its dependencies. Sockets and relays are those of ../abuse.
 """
@@ -12,15 +12,15 @@ import time
 import traceback
 from pathlib import Path
 
-from balancer import CONNECTIONS, Balancer, Node
+from balancer import CONNECTIONS, HAProxy, Nginx, Node
 from harness.async_waiting import Failed, Interrupted, interruptible
 from harness.command import Arguments, count
 from harness.relay_process import Certificates
 from load import Load, raise_descriptor_limit
 import privacy
-from steps import ceremonies, drain, kill, unauthenticated
+from steps import ceremonies, drain, flood, flood_nginx, kill, unauthenticated
 
-TOOLS = ("haproxy", "openssl", "setpriv")
+TOOLS = ("haproxy", "nginx", "openssl", "setpriv")
 NODES = 3
 
 
@@ -49,16 +49,18 @@ class Cluster:
         self._program = program
         self._certificates = Certificates(folder, 1)
         self.nodes = []
-        self.balancer = None
+        self.balancer = self.nginx = self._behind_nginx = None
 
     async def begin(self):
         for number in range(1, NODES + 1):
             self.nodes.append(Node(number, self._program, self.folder))
         for node in self.nodes:
             await node.listens()
-        self.balancer = Balancer(self.nodes, self._certificates, self.folder)
+        self.balancer = HAProxy(self.nodes, self._certificates, self.folder)
         await self.balancer.serves(self.load)
-        return f"{NODES} nodes behind haproxy"
+        self._behind_nginx = Node(1, self._program, self.folder, name="behind-nginx", proxied=False)
+        self.nginx = Nginx(await self._behind_nginx.listens(), self._certificates, self.folder)
+        return f"{NODES} nodes behind haproxy, one behind nginx"
 
     async def end(self):
         """Checks that the last node is empty and ends with status 0."""
@@ -69,11 +71,12 @@ class Cluster:
         if status != 0:
             raise Failed(f"expected exit status 0 of {last.name}; found {status}")
         self.balancer.kill()
+        self.nginx.kill()
         lines, tunnels = privacy.search(self.folder, self.load)
         return f"the last node empty, exit 0; {lines} log lines of {tunnels} tunnels contain no address and no ID"
 
     def kill(self):
-        for process in filter(None, (self.balancer, *self.nodes)):
+        for process in filter(None, (self.balancer, self.nginx, self._behind_nginx, *self.nodes)):
             process.kill()
 
 
@@ -81,7 +84,8 @@ async def run(options, program, folder):
     """Runs the steps in order until the first failure. Returns True if all passed."""
     cluster = Cluster(program, folder)
     steps = (("start", cluster.begin), ("ceremonies", lambda: ceremonies(cluster, options.tunnels)),
-             ("unauthenticated", lambda: unauthenticated(cluster)), ("drain", lambda: drain(cluster)),
+             ("unauthenticated", lambda: unauthenticated(cluster)), ("flood", lambda: flood(cluster)),
+             ("flood-nginx", lambda: flood_nginx(cluster)), ("drain", lambda: drain(cluster)),
              ("kill", lambda: kill(cluster)), ("end", cluster.end))
     passed = 0
     try:

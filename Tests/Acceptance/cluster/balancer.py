@@ -1,29 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HAProxy with the configuration file for operators, in front of relay nodes."""
+"""HAProxy and nginx with the configuration files for operators, in front of relay nodes."""
+import os
+import pwd
+import re
 import socket
 from pathlib import Path
 
 from harness.async_waiting import Failed, require, until
 from harness.relay_process import Process, Relay, without_settings
 
-DEPLOY = Path(__file__).resolve().parents[3] / "deploy" / "haproxy"
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 # Connections, both ends of each tunnel; HAProxy needs twice as many descriptors.
 CONNECTIONS = 4000
 
 
 class Node(Relay):
-    """A relay with a node number, behind the balancer."""
+    """A relay with a node number, behind a balancer."""
 
-    def __init__(self, number, program, folder):
+    def __init__(self, number, program, folder, name="node", proxied=True):
         self.number = number
-        super().__init__(f"node-{number}", program, folder, "--cluster", "--node", str(number), "--drain-grace", "60",
-                         proxied=True)
+        super().__init__(f"{name}-{number}", program, folder, "--cluster", "--node", str(number), "--drain-grace", "60",
+                         proxied=proxied)
 
 
 class Balancer(Process):
-    """HAProxy on its own port; the file's variables set what differs from an operator's machine."""
+    """A balancer on its own port."""
 
     is_proxied = False
+    counts_peers = True
+
+    async def serves(self, load):
+        """Waits until a request reaches a node."""
+        async def look():
+            if self.status is not None:
+                raise Failed(f"{self.name} ended with status {self.status}:\n{self.said()}")
+            return await load.status(self, f"/cable/new/{load.tunnel_id()}") == 101
+
+        await until(f"a tunnel through {self.name}", look, 60)
+
+
+class HAProxy(Balancer):
+    """The file's variables set what differs from an operator's machine."""
 
     def __init__(self, nodes, certificates, folder):
         certificate = folder / "haproxy.pem"
@@ -34,23 +51,51 @@ class Balancer(Process):
             self.tls = certificates.trust
             environment = {
                 **without_settings(), "RELAY_UNPRIVILEGED": "1", "RELAY_BIND": f"fd@{listener.fileno()}",
-                "RELAY_CRT": str(certificate), "RELAY_NODES_MAP": str(DEPLOY / "nodes.map"),
+                "RELAY_CRT": str(certificate), "RELAY_NODES_MAP": str(DEPLOY / "haproxy/nodes.map"),
                 "RELAY_MAXCONN": str(CONNECTIONS),
             }
             for node in nodes:
                 environment[f"RELAY_NODE_{node.number}"] = f"127.0.0.1:{node.address[1]}"
                 environment[f"RELAY_NODE_{node.number}_ADMIN_PORT"] = str(node.admin[1])
-            super().__init__("haproxy", ["haproxy", "-db", "-f", DEPLOY / "haproxy.cfg"], folder,
+            super().__init__("haproxy", ["haproxy", "-db", "-f", DEPLOY / "haproxy/haproxy.cfg"], folder,
                              environment=environment, pass_fds=(listener.fileno(),))
 
-    async def serves(self, load):
-        """Waits until a request reaches a node."""
-        async def look():
-            if self.status is not None:
-                raise Failed(f"haproxy ended with status {self.status}:\n{self.said()}")
-            return await load.status(self, f"/cable/new/{load.tunnel_id()}") == 101
 
-        await until("a tunnel through haproxy", look, 60)
+class Nginx(Balancer):
+    """nginx with the file for operators, in which the paths and all addresses are replaced."""
+
+    def __init__(self, node, certificates, folder):
+        own = folder / "nginx"
+        own.mkdir()
+        text = (DEPLOY / "nginx/hybrid-relay.conf").read_text(encoding="utf-8")
+        text = re.sub(r"192\.0\.2\.1\d:8080", f"127.0.0.1:{node.address[1]}", text)
+        for name, path in zip(("fullchain.pem", "privkey.pem"), certificates.pairs[0]):
+            text = text.replace(f"/etc/nginx/hybrid/{name}", str(path))
+        text = text.replace("/var/log/nginx/error.log", str(folder / "nginx-error.log"))
+        text = text.replace("    listen [::]:443 ssl;\n", "")
+        temporary = "".join(f"{kind}_temp_path {own / kind};\n" for kind in
+                            ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
+            self.address = listener.getsockname()
+            self.tls = certificates.trust
+            text = text.replace("listen 443 ssl;", f"listen 127.0.0.1:{self.address[1]} ssl;")
+            (own / "nginx.conf").write_text(
+                f"user {pwd.getpwuid(os.getuid()).pw_name};\ndaemon off;\npid {own / 'pid'};\n"
+                f"events {{ worker_connections {CONNECTIONS}; }}\nhttp {{\n{temporary}{text}}}\n", encoding="utf-8")
+            # nginx takes over inherited sockets that this variable names.
+            super().__init__("nginx", ["nginx", "-e", folder / "nginx-error.log", "-c", own / "nginx.conf"], folder,
+                             environment={**without_settings(), "NGINX": f"{listener.fileno()};"},
+                             pass_fds=(listener.fileno(),))
+
+    def kill(self):
+        """Ends it with its workers, which would survive if it were killed."""
+        self.stop()
+
+
+def setting(name):
+    """Returns the default of a variable in haproxy.cfg."""
+    text = (DEPLOY / "haproxy/haproxy.cfg").read_text(encoding="utf-8")
+    return int(re.search(rf'presetenv {name} "(\d+)"', text)[1])
 
 
 def node_of(routing):

@@ -5,15 +5,20 @@ import collections
 import signal
 import time
 
-from balancer import by_node, node_of
+from balancer import by_node, node_of, setting
 from harness.async_waiting import Failed, at_once, require, until, within
 from load import PATIENCE
 from tunnels import Tunnel, close_all, converse_all, join_all, none_ended, open_live, open_waiting
-from websocket import HungUp, Refused
+from websocket import HungUp, Refused, request
 
 # Tunnels of each kind, on all nodes together, that are open during a step.
 STANDING = 90
 AT_ONCE = 200
+# The one address that floods, its silent connections and its further requests.
+FLOODER, SILENT, REQUESTS = "127.0.0.2", 150, 300
+# Phones, and other requests, that nginx permits an address at once; one phone a second, and four other requests, are
+# added during the flood.
+NEW, GUESSES = 60 + 2, 120 + 40
 # Time limit in seconds for an end to detect that its node is dead.
 DEAD = 20
 
@@ -118,9 +123,113 @@ async def unauthenticated(cluster):
     for path, wanted in (("/", 404), ("/metrics", 404), ("/readyz", 404), (f"/cable/connect/00ff00/{tunnel}", 404),
                          (f"/cable/connect/000100/{tunnel}", 404), (f"/cable/connect/0001/{tunnel}", 400),
                          ("/cable/new/abc", 400), (f"/cable/contact/{load.secret()}", 404)):
-        seen = await load.status(door, path)
-        require(seen == wanted, f"expected {wanted} for {path}; found {seen}")
-    return "unknown nodes, unknown tunnels, unknown paths: 404; malformed IDs: 400"
+        await _is_closed_after(load, door, path, wanted)
+    return "unknown nodes, unknown tunnels, unknown paths: 404; malformed IDs: 400; each connection closed"
+
+
+async def _is_closed_after(load, door, path, wanted, **options):
+    """Checks that a request gets a status, and that its connection ends because of the response, not of a timeout."""
+    line = await load.line(door, first=request(path), **options)
+    await within(PATIENCE, f"the connection to be closed after {path}", asyncio.shield(line.over))
+    head = bytes(line.heard.partition(b"\r\n\r\n")[0])
+    require(head.startswith(b"HTTP/1.1 %d " % wanted) and b"\r\nconnection: close" in head.lower(),
+            f"expected {wanted} and \"connection: close\" for {path}; found {head!r}")
+
+
+async def _flooded(cluster, door, attack):
+    """Runs an attack while others open and use tunnels; returns its figures, and the others'."""
+    traffic = Traffic(cluster.load, door)
+    others = set(range(1, len(cluster.nodes) + 1))
+    try:
+        await traffic.more(20, others, "tunnels before the flood")
+        figures = await attack()
+        await traffic.more(20, others, "tunnels during the flood")
+        await traffic.stop()
+    finally:
+        traffic.cancel()
+    require(not traffic.failed and not traffic.refused,
+            f"expected no failed tunnels of others; found {dict(traffic.failed)} {dict(traffic.refused)}")
+    return f"{figures}; {traffic.finished.total()} tunnels of others meanwhile, none affected"
+
+
+async def _requests(load, door, path):
+    """Sends requests from the flooding address; returns the number of each status, 0 for closed connections."""
+    return collections.Counter(await at_once(20, lambda _: load.status(door, path(), bind=FLOODER), range(REQUESTS)))
+
+
+async def flood(cluster):
+    """Floods HAProxy from one address: silent connections, then requests; both limits are reached."""
+    load, door = cluster.load, cluster.balancer
+    load.named(FLOODER)
+    most, rate = setting("RELAY_SOURCE_OPEN"), setting("RELAY_SOURCE_PER_MINUTE")
+
+    async def attack():
+        lines = []
+
+        async def silent(_):
+            try:
+                lines.append(await load.line(door, tls=False, bind=FLOODER))
+            except HungUp:
+                pass
+
+        await at_once(20, silent, range(SILENT))
+        await until("the connections above the limit to be closed", lambda: _open(lines) <= most, 5)
+        held = _open(lines)
+        require(held == most, f"expected {most} silent connections to stay open; found {held}")
+        seen = await _requests(load, door, lambda: f"/cable/new/{load.tunnel_id()}")
+        require(set(seen) == {0}, f"expected all other connections of the address to be closed; found {dict(seen)}")
+        for line in lines:
+            line.transport.abort()
+        # Rejected connections count too, so the address has used up its rate.
+        late = await _requests(load, door, lambda: "/")
+        require(set(late) == {0}, f"expected more than {rate} connections in a minute to be closed; found {dict(late)}")
+        return (f"{SILENT + 2 * REQUESTS} connections of one address: {held} could stay, none could send a request; "
+                "after those, closed too")
+
+    return await _flooded(cluster, door, attack)
+
+
+async def flood_nginx(cluster):
+    """Floods nginx from one address: new tunnels, then unknown ones; an unknown path closes the connection."""
+    load, door = cluster.load, cluster.nginx
+    await door.serves(load)
+
+    async def attack():
+        phones, clients, answers = [], [], collections.Counter()
+
+        async def hold(opening, ends):
+            try:
+                ends.append(await opening)
+                answers[101] += 1
+            except Refused as refusal:
+                answers[refusal.status] += 1
+
+        start = time.monotonic()
+        await at_once(50, lambda _: hold(load.phone(door, bind=FLOODER), phones), range(REQUESTS))
+        opened, allowed = len(phones), NEW + int(time.monotonic() - start)
+        await at_once(50, lambda phone: hold(load.client(door, *phone[1:], bind=FLOODER), clients), phones)
+        most = setting("RELAY_SOURCE_OPEN")
+        require(set(answers) == {101, 429} and opened <= allowed and answers[101] == most,
+                f"expected at most {allowed} phones, {most} connections, and 429 for the others; found {opened} "
+                f"phones, {dict(answers)}")
+        for end in [*clients, *(phone[0] for phone in phones)]:
+            end.hang_up()
+        seen = await _requests(load, door, lambda: f"/cable/connect/000100/{load.tunnel_id()}")
+        require(set(seen) == {404, 429} and seen[404] <= GUESSES,
+                f"expected 404 for at most {GUESSES} unknown tunnels, and 429 for the others; found {dict(seen)}")
+        await _is_closed_after(load, door, "/", 404, bind=FLOODER)
+        return (f"one address: {opened} phones and {len(clients)} clients could stay, {_listed(answers)}; unknown "
+                f"tunnels {_listed(seen)}")
+
+    return await _flooded(cluster, door, attack)
+
+
+def _open(lines):
+    return sum(not line.is_over for line in lines)
+
+
+def _listed(answers):
+    return ", ".join(f"{number} × {status}" for status, number in sorted(answers.items()))
 
 
 async def _standing(cluster, nodes):
@@ -132,8 +241,13 @@ async def _standing(cluster, nodes):
 
 async def _is_stale(cluster, tunnels, node):
     """Checks that clients for tunnels of a node that is gone get 404 from any node."""
-    seen = collections.Counter(await at_once(10, lambda tunnel: cluster.load.status(
-        cluster.balancer, f"/cable/connect/{tunnel.routing}/{tunnel.id}"), tunnels))
+    async def status(tunnel):
+        path = f"/cable/connect/{tunnel.routing}/{tunnel.id}"
+        seen = await cluster.load.status(cluster.balancer, path)
+        # The moment that HAProxy marks the node as down, it ends the requests that are on their way to it.
+        return await cluster.load.status(cluster.balancer, path) if seen == 502 else seen
+
+    seen = collections.Counter(await at_once(10, status, tunnels))
     require(set(seen) == {404}, f"expected 404 for clients of node {node.number}, which is gone; found {dict(seen)}")
     return len(tunnels)
 

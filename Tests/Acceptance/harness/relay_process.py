@@ -111,6 +111,9 @@ class Process(Program):
 class Relay(Process):
     """`hybrid-relay serve` with an admin listener, on ports that the system chooses."""
 
+    #: Loopback peers have no source.
+    counts_peers = False
+
     def __init__(self, name, program, folder, *options, certificates=None, pair=0, before=(), proxied=False):
         self.tls, self.is_proxied = certificates.trust if certificates else None, proxied
         self.certificate, self.key = folder / f"{name}-certificate.pem", folder / f"{name}-key.pem"

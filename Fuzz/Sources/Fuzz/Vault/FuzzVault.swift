@@ -65,7 +65,12 @@ private func recordBody(_ bytes: [UInt8]) throws -> Bool {
         return false
     }
     try invariant(dirt != 15 || isFull || claimed > cbor.count, "the padding is zeros")
+    let listing = try present(padded.withUnsafeBytes { RecordListing(padded: $0) }, "a body that is read is listed")
     guard let members = body.members else { return false }
+    try invariant(
+        kind != RecordBody.passkey || listing.passkey?.isUsable == (PasskeyBody(members: members).passkey != nil),
+        "a listing tells whether a passkey can be used"
+    )
     try invariant(RecordBody(kind: kind, members: members).padded == padded, "a body is written as it was read")
     let revision = Revision(counter: 7, device: try present(DeviceID(bytes: Array(0..<8)), "8 bytes are a device"))
     let id = try present(RecordID(bytes: Array(0..<16)), "16 bytes are a record")

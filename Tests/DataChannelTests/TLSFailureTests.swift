@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridCaBLE
+import NIOCore
+import NIOSSL
+import Testing
+
+@testable import HybridDataChannel
+
+@Suite("Failures of TLS", .timeLimit(.minutes(5)))
+struct TLSFailureTests {
+    private static let host = TestCertificates.domain?.host ?? ""
+
+    /// Returns the error of a client whose first message the server answers with these bytes.
+    private static func refusal(_ answer: [UInt8]) async throws -> TunnelError? {
+        let (_, refusal) = try await ScriptedRelay.run(nil) {
+            try await $0.send(answer)
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        return refusal?.bare
+    }
+
+    @Test(
+        "A server without TLS is reported",
+        arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "J\0\0\0\n8.0.36\0"]
+    )
+    func noTLS(greeting: String) async throws {
+        #expect(try await Self.refusal(Array(greeting.utf8)) == .tlsMissing(host: Self.host))
+    }
+
+    @Test(
+        "Alerts are reported by cause or by name",
+        arguments: [
+            (70, .tlsVersionUnsupported(host: host)), (40, .tlsCipherUnsupported(host: host)),
+            (71, .tlsCipherUnsupported(host: host)), (80, .tlsAlert(host: host, name: "internal_error")),
+            (112, .tlsAlert(host: host, name: "unrecognized_name")), (109, .tlsAlert(host: host, name: "109")),
+        ] as [(UInt8, TunnelError)]
+    )
+    func alerts(alert: UInt8, expected: TunnelError) async throws {
+        // One TLS record: content type, version, length, level "fatal", description.
+        #expect(try await Self.refusal([21, 3, 3, 0, 2, 2, alert]) == expected)
+    }
+
+    @Test("Malformed TLS is reported in words")
+    func malformed() async throws {
+        #expect(try await Self.refusal([22, 3, 3, 0, 5, 2, 0, 0, 1, 0]) == .tlsFailed("decode error"))
+        #expect(try await Self.refusal([22, 3, 3, 255, 255, 2]) == .tlsFailed("encrypted length too long"))
+    }
+
+    /// Returns the error of a client of a server with these settings.
+    private static func refusal(_ change: (inout TLSConfiguration) -> Void) async throws -> TunnelError? {
+        let certificates = try await TestCertificates.shared()
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(certificates.certificate(.relay)).map {
+                .certificate($0)
+            },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key(.relay), format: .pem))
+        )
+        change(&configuration)
+        let (_, refusal) = try await ScriptedRelay.run(with: try NIOSSLContext(configuration: configuration)) {
+            await $0.readToEnd()
+        } client: {
+            await Client.refusal(at: $0)
+        }
+        return refusal?.bare
+    }
+
+    @Test("A server with old versions only is reported")
+    func oldVersion() async throws {
+        let refusal = try await Self.refusal {
+            $0.minimumTLSVersion = .tlsv1
+            $0.maximumTLSVersion = .tlsv11
+        }
+        #expect(refusal == .tlsVersionUnsupported(host: Self.host))
+    }
+
+    @Test("A server without a common cipher is reported")
+    func otherCipher() async throws {
+        let refusal = try await Self.refusal {
+            // The certificate's key is not of the kind that this cipher needs.
+            $0.cipherSuiteValues = [.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]
+            $0.maximumTLSVersion = .tlsv12
+        }
+        #expect(refusal == .tlsCipherUnsupported(host: Self.host))
+    }
+
+    @Test("A server that requires a certificate of its clients is reported")
+    func clientCertificate() async throws {
+        let refusal = try await Self.refusal {
+            $0.certificateVerification = .noHostnameVerification
+            // With TLS 1.3, the alert follows the handshake and competes with the end of the connection.
+            $0.maximumTLSVersion = .tlsv12
+        }
+        #expect(refusal == .tlsAlert(host: Self.host, name: "handshake_failure"))
+    }
+
+    @Test("Reasons are read from the library's descriptions, of which nothing else is kept")
+    func reasons() {
+        let description =
+            "Error: 268435703 error:100000f7:SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER at /x.cc:1"
+        #expect(TLSFailure.reason(in: description) == "WRONG_VERSION_NUMBER")
+        #expect(TLSFailure.reason(in: "Error:  EOF during handshake") == nil)
+        let cases: [([String], TLSFailure)] = [
+            (["CERTIFICATE_VERIFY_FAILED"], .certificateRejected), (["UNSUPPORTED_PROTOCOL"], .version),
+            (["SSLV3_ALERT_HANDSHAKE_FAILURE"], .alert("handshake_failure")),
+            (["SSLV3_ALERT_HANDSHAKE_FAILURE", "HANDSHAKE_FAILURE_ON_CLIENT_HELLO"], .cipher),
+            (["reason(1200)"], .alert("200")), (["reason(1256)"], .other("reason(1256)")),
+            (["reason(200)"], .other("reason(200)")), ([], .other(nil)),
+        ]
+        for (reasons, failure) in cases { #expect(TLSFailure(reasons: reasons) == failure, "\(reasons)") }
+        // Errors behind the handshake are not wrapped.
+        #expect(TLSFailure(BoringSSLError.sslError([.eofDuringHandshake])) == .cutOff)
+        #expect(TLSFailure(BoringSSLError.zeroReturn) == nil)
+        #expect(TLSFailure(ChannelError.eof) == nil)
+        #expect(TLSFailure(NIOSSLError.readInInvalidTLSState) == .other(nil))
+        #expect(TLSFailure(NIOSSLExtraError.serverHostnameImpossibleToMatch) == .otherHost)
+    }
+}
