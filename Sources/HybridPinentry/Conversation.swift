@@ -15,9 +15,9 @@ final class Conversation {
     struct Response {
         /// The gpg-error code (low 16 bits), 0 for `OK`.
         var code = 0
-        /// The data.
+        /// The data of the response, which may be secret.
         var secret = PinentrySecret()
-        /// True if the program itself asked twice and compared.
+        /// True if the program itself asked twice and compared the inputs.
         var wasRepeated = false
 
         /// Returns the user's answer to a prompt.
@@ -58,7 +58,7 @@ final class Conversation {
     /// Closes the prompt by ending the program.
     func abort() { process.terminate() }
 
-    /// Sends a setting; ignores the error of a program that does not know it.
+    /// Sends a setting if there is one; ignores the error of a program that does not know it.
     func set(_ command: String, _ text: String?) throws(PinentryError) {
         guard let text else { return }
         _ = try send(command, text, within: limits.reply)
@@ -92,7 +92,7 @@ final class Conversation {
                 return response
             case .status(let word): if word == "PIN_REPEATED" { response.wasRepeated = true }
             case .data, .comment: break
-            // Inquiries are always cancelled: the program gets no data besides the commands.
+            // Inquiries are always canceled: the program gets no data other than the commands.
             case .inquiry: if let line = AssuanLine.command("CAN") { try send(line) }
             case .invalid: throw .protocolViolation
             }
@@ -120,7 +120,7 @@ final class Conversation {
         while true {
             let left = deadline - ContinuousClock.now
             guard left > .zero else { throw .timedOut }
-            // At most a minute at a time, so that the milliseconds fit.
+            // At most a minute at a time, so that the milliseconds fit into 32 bits.
             let milliseconds = Int32(min(left, .seconds(60)) / .milliseconds(1)) + 1
             var descriptors = [
                 pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0),
@@ -149,7 +149,7 @@ final class Conversation {
     }
 }
 
-/// Reads lines from the program into memory that is wiped, because any line may contain the PIN.
+/// A reader of the program's lines, whose memory is wiped because any line may contain the PIN.
 final class LineReader {
     private let storage = SecretBytes(count: AssuanLine.maximumReceived + 1)
     private var count = 0

@@ -8,13 +8,15 @@ package import NIOSSL
 enum TunnelTLS {
     /// Creates a context.
     ///
-    /// - Parameter readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
+    /// - Parameters:
+    ///   - path: A PEM file of certificates to trust; `nil` for the system's.
+    ///   - readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
     static func context(trustedCertificates path: String?, readsAlerts: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         if readsAlerts { configuration.maximumTLSVersion = .tlsv12 }
         configuration.applicationProtocols = ["http/1.1"]
-        // WebSocket's close frames have been exchanged by then, and the user waits for the result.
+        // By then, the WebSocket close frames have been exchanged, and the user is waiting for the result.
         configuration.shutdownTimeout = .milliseconds(250)
         if let path {
             configuration.trustRoots = .certificates(try TrustAnchors.certificates(in: path))
@@ -26,9 +28,12 @@ enum TunnelTLS {
         }
     }
 
-    /// Returns the cause of a failed handshake.
+    /// Returns the cause of a failed handshake; `nil` if the error is not about TLS.
     ///
-    /// - Parameter certificate: The certificate that the server presented.
+    /// - Parameters:
+    ///   - error: The error that ended the handshake.
+    ///   - host: The host's name in error messages.
+    ///   - certificate: The certificate that the server presented.
     static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
         if let error = error as? NIOSSLExtraError {
             return error == .failedToValidateHostname ? .certificateForOtherHost(host) : .tlsFailed("\(error)")
@@ -44,7 +49,7 @@ enum TunnelTLS {
 
     /// Returns the reason why a certificate was rejected, as far as the certificate shows it.
     ///
-    /// Dates alone do not prove that it would be trusted within them; ``HopConnector`` finds that out.
+    /// Even if the dates are wrong, the issuer may be untrusted, too; ``HopConnector`` checks that.
     private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
         guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
         let now = time(nil)
@@ -62,7 +67,7 @@ enum TunnelTLS {
 
 /// Files of certificates (PEM) that are trusted instead of the system's.
 public enum TrustAnchors {
-    /// Reads a file as opening a tunnel does, to report an error early.
+    /// Checks a file in the same way as when a tunnel is opened, so that an error is reported early.
     ///
     /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
     public static func check(_ path: String) throws(TunnelError) { _ = try certificates(in: path) }
@@ -82,9 +87,9 @@ public struct PresentedCertificate: Equatable, Sendable {
     public let issuer: String?
     /// True if issuer and subject have the same name.
     public let isSelfSigned: Bool
-    /// Begin of the validity in seconds since 1970.
+    /// Start of the validity period, in seconds since 1970.
     public let notBefore: Int
-    /// End of the validity in seconds since 1970.
+    /// End of the validity period, in seconds since 1970.
     public let notAfter: Int
 
     init(_ certificate: NIOSSLCertificate) {

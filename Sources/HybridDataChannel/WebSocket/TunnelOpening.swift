@@ -3,10 +3,10 @@
 internal import HybridCaBLE
 internal import HybridPrimitives
 
-/// Opens a tunnel at a relay, following up to five redirections.
+/// The opening of a tunnel at a relay, with up to five redirections.
 ///
-/// A redirection must lead to a name, with TLS on port 443, and not into this computer's own network unless the relay
-/// itself is there. The token goes to the relay alone.
+/// The target of a redirection must be a host name, with TLS on port 443. It must not be in this computer's own network
+/// unless the relay itself is. The token is sent only to the relay.
 struct TunnelOpening: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
@@ -40,7 +40,7 @@ struct TunnelOpening: Sendable {
                     throw TunnelError.redirectRefused(host: hop.host, .local)
                 }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
-                // Even for the relay itself, because its name may have another address by now.
+                // This applies even to the relay itself, because its name may have another address by now.
                 hop = Hop(host: redirect.host, path: redirect.path, mayBeLocal: isLocal)
             } catch {
                 report(connector.diagnostics)

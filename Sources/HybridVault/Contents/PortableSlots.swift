@@ -6,23 +6,26 @@ internal import Crypto
 ///
 /// A slot is written once and may be deleted; it never changes.
 struct PortableSlots {
-    /// Limit of the slots, because trying one takes a third of a second or more.
+    /// Maximum number of slots; there must be few, because trying one takes a third of a second or more.
     static let maximumCount = 32
     private static let maximumNamesToDelete = 100_000
 
-    /// All well-formed slots; only the vault key shows which are authentic.
+    /// All well-formed slots; the vault key is needed to find out which ones are authentic.
     private(set) var all: [PortableSlot] = []
-    /// Files that were ignored.
+    /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
-    /// Names of all files of a slot, including copies that a sync tool made, by the slot's bytes.
+    /// File names of each slot, including copies that a sync tool made, by the slot's bytes.
     ///
-    /// The slot ID is not enough, because a forged slot may bear the ID of another.
+    /// The slot ID cannot be the key, because a forged slot may have the ID of another.
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads all slots without opening them.
     ///
-    /// - Parameter toDelete: True if no slot will be tried. A much higher limit then applies, because anyone who can
-    ///   write the directory could otherwise keep a rekey from finishing.
+    /// - Parameters:
+    ///   - vault: The vault directory.
+    ///   - identity: The identity of the vault.
+    ///   - toDelete: True if the slots are read only to delete some of them. A much higher limit then applies, because
+    ///     an attacker with write access to the directory could otherwise keep a rekey from finishing.
     init(in vault: Directory, identity: VaultIdentity, toDelete: Bool = false) throws(VaultError) {
         let maximumNames = toDelete ? Self.maximumNamesToDelete : 4 * Self.maximumCount
         let name = VaultDirectory.slotsName
@@ -38,7 +41,7 @@ struct PortableSlots {
             names[slot.bytes, default: []].append(file.name)
             if known.insert(slot.bytes).inserted { all.append(slot) }
         }
-        // One more than can be created: an interrupted replacement leaves both slots.
+        // One more than can be added, because an interrupted replacement leaves both slots.
         guard toDelete || all.count <= Self.maximumCount + 1 else {
             throw .tooLarge("more than \(Self.maximumCount) slots; delete unused ones")
         }
@@ -49,7 +52,7 @@ struct PortableSlots {
         all.filter { $0.kind == kind && $0.isAuthentic(under: key) }
     }
 
-    /// Adds a slot durably.
+    /// Writes a new slot durably.
     static func write(_ slot: PortableSlot, in vault: Directory) throws(VaultError) {
         try accessing("\(vault.path)/\(VaultDirectory.slotsName)") { () throws(FileError) in
             try vault.makeSubdirectory(VaultDirectory.slotsName).write(slot.fileName, slot.bytes, replacing: false)
@@ -77,7 +80,7 @@ extension [PortableSlot] {
             do {
                 if let key = try slot.open(with: secret) { return key }
             } catch {
-                // A forged slot that demands too much memory must not keep the others from being tried.
+                // A forged slot that requires too much memory must not prevent the others from being tried.
                 isOutOfMemory = true
             }
         }

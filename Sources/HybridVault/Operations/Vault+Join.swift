@@ -7,15 +7,15 @@ internal import HybridThreads
 extension Vault {
     /// Sets a new PIN on this device with the vault's passphrase or recovery code.
     ///
-    /// Used for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
-    /// revisions that this device has seen stays, so a rollback is still detected.
+    /// Use it for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
+    /// revisions that this device has seen is kept, so a rollback is still detected.
     ///
     /// - Parameters:
     ///   - location: Paths of the vault and of the local state.
     ///   - secret: A secret that opens a slot in the vault directory.
     ///   - pin: The new PIN, at least four characters long.
     ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions. A
-    ///     readable one always stays.
+    ///     readable record is always kept.
     /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. The PIN is then unchanged; damaged
     ///   local files may have been replaced.
     public static func join(
@@ -46,10 +46,10 @@ extension Vault {
         let state = try LocalState(joining: statePath, identity: identity)
         try state.withLock { () throws(VaultError) in
             if let seen = try? state.seen(ring) {
-                // After a rekey on another device it is sealed under the previous key.
+                // After a rekey on another device, this record is sealed under the previous key.
                 try state.write(seen, key: key)
             } else {
-                // It may be damaged, or sealed under a key that is newer than that of a restored backup.
+                // The record may be damaged, or sealed under a key that is newer than that of a restored backup.
                 guard resettingRollbackState || !state.hasSeenRevisions else {
                     throw .rollbackStateUnreadable(path: statePath + "/" + identity.name)
                 }
