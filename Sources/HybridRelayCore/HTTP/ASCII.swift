@@ -76,6 +76,18 @@ extension Int {
 }
 
 extension UInt64 {
+    /// The number of bytes, counted from the lowest, before the first that is neither a letter nor a hyphen; 8 if there is
+    /// none.
+    var lettersAndHyphens: Int {
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        // The top bits are cleared, so none of the following sums carries into the next byte.
+        let lower = (self | 0x2020_2020_2020_2020) & ~tops
+        let letters = (lower &+ 0x1F1F_1F1F_1F1F_1F1F) & ~(lower &+ 0x0505_0505_0505_0505)
+        let notHyphens = ((self ^ 0x2D2D_2D2D_2D2D_2D2D) & ~tops) &+ 0x7F7F_7F7F_7F7F_7F7F
+        let others = (~(letters | ~notHyphens) | self) & tops
+        return others.trailingZeroBitCount / 8
+    }
+
     /// The number of bytes, counted from the lowest, before the first ASCII control character; 8 if there is none.
     var bytesBeforeControl: Int {
         let tops: UInt64 = 0x8080_8080_8080_8080

@@ -120,6 +120,13 @@ struct RequestHead: Sendable {
 
     private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
         var colon = line.lowerBound
+        // Nearly all names consist of letters and hyphens, which are read eight at a time.
+        while colon + 8 <= line.upperBound {
+            let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: colon, as: UInt64.self)
+            let count = UInt64(littleEndian: word).lettersAndHyphens
+            colon += count
+            if count < 8 { break }
+        }
         // The caller guarantees that the line is inside the head, so the index needs no check.
         while colon < line.upperBound, head[unchecked: colon].isTokenCharacter { colon += 1 }
         guard colon > line.lowerBound, colon < line.upperBound, head[colon] == UInt8(ascii: ":") else {
