@@ -77,7 +77,7 @@ struct PasskeyCommandTests {
             let json = try await program(["show", "shop.example.org", "--json"], of: "passkeys")
             let shown = try JSONDecoder().decode(Listed.self, from: Data(json.output.utf8))
             #expect(shown.id == listed[1].id && json.output.contains(#""history":[]"#))
-            try await program(["show", "nobody.example"], of: "passkeys").expect(77, errors: "no such")
+            try await program(["show", "unknown.example"], of: "passkeys").expect(77, errors: "no such")
             try await program(["show", "abc"], of: "passkeys").expect(77, errors: "no such")
             try await program(["list"], of: "passkeys", typing: ["000000"]).expect(77, errors: "cancelled")
             try await program(["history"], of: "passkeys").expect(0, errors: "no requests yet")

@@ -15,7 +15,7 @@ struct SymmetricState {
     /// Creates a state from a protocol name of at most 32 bytes, which is padded with zeros.
     init(protocolName: StaticString) {
         var name = protocolName.withUTF8Buffer { Array($0) }
-        precondition(name.count <= 32, "Noise hashes longer names, which is not implemented")
+        precondition(name.count <= 32, "The names of both patterns have at most 32 bytes; Noise hashes longer ones")
         name += [UInt8](repeating: 0, count: 32 - name.count)
         self.hash = name
         self.chainingKey = SymmetricKey(data: name)
