@@ -6,7 +6,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// Settings that are flags, variables such as `HYBRID_TUNNEL_DOMAIN`, or lines of `auth.env` with the variables' names.
+/// Settings from flags, from variables such as `HYBRID_TUNNEL_DOMAIN`, and from lines of `auth.env` with these names.
 enum AuthSettings {
     static let tunnelDomain = Setting("tunnel-domain", .text, help: "The relay to use, by number or host name.")
     static let vault = Setting("vault", .path, help: "The directory of the vault; default $XDG_DATA_HOME/hybrid/vault.")
@@ -40,7 +40,7 @@ enum AuthSettings {
         return path
     }
 
-    /// Resolves the settings: flags precede variables, which precede the file, which precedes defaults.
+    /// Resolves the settings; flags override variables, which override the file, which overrides defaults.
     static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
         let environment = ProcessEnvironment.variables
         return try resolver.resolve(
@@ -59,16 +59,16 @@ enum AuthSettings {
         return domain
     }
 
-    /// Returns the sentence about a text that names no relay.
+    /// Returns the message about a text that is not a tunnel domain.
     static func noDomain(_ text: String) -> String {
         "\(text) is not a tunnel domain; for a list, run hybrid-relay domain list"
     }
 
     /// Returns the path of the token file for the chosen relay, if any.
     ///
-    /// A token belongs to the relay that is set in the same place. A token from `auth.env` is not sent to another relay
-    /// that a variable or flag names, and a token from a variable not to one that a flag names. A token from the same
-    /// place as the relay, or from one with higher precedence, belongs to that relay.
+    /// A token belongs to the relay that is set by the same source. A token from `auth.env` is not sent to a different
+    /// relay that a variable or flag names. A token from a variable is not sent to a different relay that a flag names.
+    /// A token from the same source as the relay, or from a source with higher precedence, belongs to that relay.
     static func tokenFile(for domain: TunnelDomain, _ settings: Configuration) throws(CommandFailure) -> String? {
         guard let file = try settings.value(tunnelTokenFile) else { return nil }
         let source = settings.source(of: tunnelTokenFile)
@@ -88,7 +88,7 @@ enum AuthSettings {
         try TokenFile.read(file, longest: BearerToken.maximumLength) { BearerToken($0) }
     }
 
-    /// Returns the precedence of a source; the higher one overrides.
+    /// Returns the precedence of a source; a higher one overrides a lower one.
     private static func rank(_ source: ConfigurationSource) -> Int {
         switch source {
         case .flag: 3

@@ -27,11 +27,11 @@ struct HybridAuth: AsyncParsableCommand {
     }
 }
 
-/// The arguments, which other users see in the process list.
+/// The program's arguments, which other users can see in the process list.
 enum ProcessArguments {
-    /// Returns the arguments without the program's name, and overwrites those with a code in the process list.
+    /// Returns the arguments without the program's name, and overwrites codes among them in the process list.
     ///
-    /// Call it before anything else: until then every user of the computer can read the code.
+    /// Call it before anything else, because until then every user of the computer can read the code.
     static func withoutTrace() -> [String] {
         let texts = CommandLine.arguments.dropFirst()
         for index in 1..<max(1, Int(CommandLine.argc)) {
@@ -44,7 +44,7 @@ enum ProcessArguments {
         return Array(texts)
     }
 
-    /// Returns the start of a code in `--url TEXT` or `--url=TEXT`; the scheme may be in either case.
+    /// Returns the offset of a code in an argument such as `FIDO:/…` or `--url=FIDO:/…`; case is ignored.
     private static func codeStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let scheme = Array("fido:".utf8)
         guard bytes.count >= scheme.count else { return nil }

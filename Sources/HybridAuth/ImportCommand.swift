@@ -7,7 +7,7 @@ internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `import FILE`: adds the passkeys of another program.
+/// `import FILE`: adds the passkeys that another program has exported.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

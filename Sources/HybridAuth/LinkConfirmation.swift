@@ -4,7 +4,7 @@ internal import HybridCommandSupport
 internal import HybridPinentry
 internal import HybridPrimitives
 
-/// A failure that the user already knows, from a button or a window; it needs no other window.
+/// A failure that the user has already seen or caused in a window, so that no other window is needed.
 struct AlreadyShownFailure: Error {
     let failure: CommandFailure
 
@@ -13,16 +13,16 @@ struct AlreadyShownFailure: Error {
     init(_ failure: CommandFailure) { self.failure = failure }
 }
 
-/// The confirmation that comes first if a link started the program, because pages and messages can also open links.
+/// The confirmation that is required if a link started the program, because websites and messages can open links.
 ///
-/// It is asked before any radio, bus or network is used, so that an unwanted link reveals nothing, not even that this
-/// device is running. The user does not see standard error, so failures are shown in a window, too.
+/// It comes before any radio, bus or network is used, so that an unwanted link reveals nothing, not even that this
+/// device is running. The user does not see standard error, so failures are also shown in a window.
 struct LinkConfirmation: Sendable {
     private static let maximumBytes = 800
 
     let pinentry: Pinentry
 
-    /// Returns if the user agrees; throws otherwise.
+    /// Asks for confirmation; throws an error unless the user agrees.
     func ask(relay: String, age: UInt64?) async throws {
         let made = age.map { " It was made \(CodeAge.text($0)) ago." } ?? ""
         let old = CodeAge.warning(age).map { "\n\n\($0)" } ?? ""
@@ -45,12 +45,12 @@ struct LinkConfirmation: Sendable {
         throw AlreadyShownFailure("you declined; nothing was sent", status: .notPermitted)
     }
 
-    /// Shows a failure; ignores whether the user reads it.
+    /// Shows a failure in a window; errors of the prompt are ignored.
     func show(_ failure: CommandFailure) async {
         try? await pinentry.message(description: Self.shortened(failure.sentence))
     }
 
-    /// Returns as much of a sentence as fits a line of the protocol, without characters of markup.
+    /// Returns the beginning of a sentence that fits a line of the protocol, without markup characters.
     private static func shortened(_ sentence: String) -> String {
         var (text, bytes) = (String.UnicodeScalarView(), 0)
         for scalar in StandardError.oneLine(sentence).unicodeScalars where !"<>&".unicodeScalars.contains(scalar) {

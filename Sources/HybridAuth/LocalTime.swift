@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Times for display.
 enum LocalTime {
-    /// Returns local time to the minute from seconds since 1970.
+    /// Returns seconds since 1970 as local time, to the minute.
     static func text(_ seconds: UInt64) -> String {
         var time = time_t(clamping: seconds)
         var parts = tm()

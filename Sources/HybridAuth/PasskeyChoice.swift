@@ -6,9 +6,9 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
-/// Selection of a passkey by the beginning of its ID, or by its site if it is the only one there.
+/// Selection of a passkey by the beginning of its ID, or by its site if there is only one for that site.
 enum PasskeyChoice {
-    /// Minimum number of digits.
+    /// Minimum number of ID digits that select a passkey.
     static let minimumDigits = 4
     /// Number of digits that are shown, unless more are needed to distinguish the passkeys.
     private static let usualDigits = 8
@@ -42,7 +42,7 @@ enum PasskeyChoice {
         return first
     }
 
-    /// Returns the number of ID digits that distinguishes all passkeys.
+    /// Returns the number of ID digits, at least eight, that distinguishes all passkeys.
     static func digitsNeeded(_ passkeys: [PasskeySummary]) -> Int {
         let names = passkeys.map(\.record.description)
         return (usualDigits..<32).first { length in Set(names.map { $0.prefix(length) }).count == names.count } ?? 32

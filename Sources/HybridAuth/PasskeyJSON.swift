@@ -8,7 +8,7 @@ internal import HybridVault
 ///
 /// Names are not shortened; unknown values are `null`.
 enum PasskeyJSON {
-    /// Returns a passkey of a list.
+    /// Returns a passkey for a list, with the time of its last use.
     static func row(_ passkey: PasskeySummary, _ history: PasskeyHistory) -> JSONText {
         .object(members(of: passkey, history))
     }
@@ -18,10 +18,10 @@ enum PasskeyJSON {
         .object(members(of: passkey, history) + [("history", .array(history.uses(of: passkey).map(use)))])
     }
 
-    /// Returns a passkey without its uses.
+    /// Returns a passkey without its usage history.
     static func summary(_ passkey: PasskeySummary) -> JSONText { .object(members(of: passkey)) }
 
-    /// Returns one use.
+    /// Returns one use of the history.
     static func use(_ use: PasskeyUse) -> JSONText {
         .object([
             ("at", number(use.time)), ("rpId", .string(use.relyingParty.text)),

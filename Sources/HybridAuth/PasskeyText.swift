@@ -7,7 +7,7 @@ internal import HybridVault
 
 /// Passkeys and their uses as text for a terminal.
 ///
-/// Text that a site chose is at the end of its line, so it can neither shift a column nor imitate other fields.
+/// Text chosen by a site is at the end of its line, so it can neither shift a column nor imitate other fields.
 enum PasskeyText {
     private static let unknown = "-"
     private static let unusable = "(this version can't use it)"

@@ -85,7 +85,7 @@ struct PasskeysShow: AsyncParsableCommand {
     }
 }
 
-/// `passkeys history`: shows the requests on all devices, including those without a passkey.
+/// `passkeys history`: shows the requests to all devices, including those that used no passkey.
 struct PasskeysHistory: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
@@ -112,7 +112,7 @@ struct PasskeysHistory: AsyncParsableCommand {
     }
 }
 
-/// The usage histories of all devices, by passkey.
+/// The usage histories of all devices, grouped by passkey.
 struct PasskeyHistory {
     /// All uses, the latest first.
     let all: [PasskeyUse]
@@ -216,9 +216,9 @@ struct PasskeysDelete: AsyncParsableCommand {
         }
     }
 
-    /// Returns the question.
+    /// Returns the question before a deletion.
     ///
-    /// As in the prompts of a scan, site and account each have a line of their own.
+    /// As in the prompts of a scan, the site and the account are each on a line of their own.
     private static func question(_ passkey: PasskeySummary) -> String {
         let site = passkey.relyingParty?.text ?? "A passkey that this version can't read"
         return

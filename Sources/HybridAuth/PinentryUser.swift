@@ -10,17 +10,18 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import Synchronization
 
-/// The user of this device, asked through pinentry.
+/// The user of this device, who is prompted through pinentry.
 ///
-/// Each prompt begins with the RP ID on a line of its own, because that is what the user consents to. Names from the
-/// request follow, quoted and made safe, also on lines of their own. With a virtual radio each prompt contains a warning.
+/// Each prompt begins with the RP ID on a line of its own, because the user consents for this site. Names from the
+/// request follow, quoted and sanitized, also on lines of their own. With a virtual radio, each prompt contains a
+/// warning.
 struct PinentryUser: UserInteraction {
     let pinentry: Pinentry
     /// The transport that the other device uses.
     let transport: TransportKind
     /// Age of the code in seconds, if it has a timestamp.
     let age: UInt64?
-    /// True if proximity is not proved.
+    /// True if the radio is virtual and therefore does not prove proximity.
     let virtualRadio: Bool
 
     private var warning: String {
@@ -119,7 +120,7 @@ struct PinentryUser: UserInteraction {
         }
     }
 
-    /// Shows a prompt; a prompt without an answer is a refusal.
+    /// Shows a prompt; throws a refusal if the user does not answer it.
     private func ask<Answer>(
         _ prompt: () async throws(PinentryError) -> Answer
     ) async throws(UserRefusal) -> Answer {
@@ -130,7 +131,7 @@ struct PinentryUser: UserInteraction {
             case .cancelled: throw .declined
             case .timedOut: throw .timedOut
             case .interrupted:
-                // The caller is cancelled then, and reports that instead.
+                // The caller is canceled, too, and reports the cancellation instead of this refusal.
                 _ = await PromptInterruption.propagate()
                 throw .declined
             default: throw .unavailable(error.sentence)
@@ -142,7 +143,7 @@ struct PinentryUser: UserInteraction {
 extension Pinentry {
     /// Creates the prompts of a scan.
     ///
-    /// - Parameter program: The program, or `nil` for the default.
+    /// - Parameter program: The pinentry program, or `nil` for the default.
     static func forScan(_ program: String?) throws(PinentryError) -> Pinentry {
         try Pinentry(program: program, title: "Sign in on another device", timeout: .seconds(60))
     }
@@ -162,15 +163,15 @@ extension PIN {
     }
 }
 
-/// The transport that the other device uses, for the texts of prompts; known once it has connected.
+/// The transport that the other device uses, as shown in prompts; it is known once that device has connected.
 final class TransportKind: Sendable {
     private let relay: String
     private let isL2CAP = Atomic(false)
 
-    /// Creates a transport through a relay, until ``update(_:)`` reports another.
+    /// Creates a transport through a relay, which ``update(_:)`` may replace.
     init(relay: String) { self.relay = relay }
 
-    /// Records the transport of the client that verified.
+    /// Records the transport of the verified client.
     func update(_ event: AuthenticatorEvent) {
         if case .clientVerified(over: .l2cap) = event { isL2CAP.store(true, ordering: .relaxed) }
     }
@@ -186,14 +187,14 @@ final class TransportKind: Sendable {
 ///
 /// Ctrl-C reaches all programs of the terminal. The prompt may exit before this process handles its own signal.
 enum PromptInterruption {
-    /// Returns when the task is cancelled, as after Ctrl-C.
+    /// Waits until the task is canceled, as after Ctrl-C.
     ///
-    /// If the signal reached only the prompt, raises it here.
+    /// If the signal reached only the prompt, sends SIGINT to this process.
     ///
     /// - Returns: The error to throw.
     static func propagate() async -> CancellationError {
-        // A second SIGINT would end this program at once, so its own signal gets time to arrive first. Cancellation ends
-        // both waits.
+        // A second SIGINT would end this program at once, so the terminal's signal gets time to arrive first.
+        // Cancellation ends both waits.
         try? await Task.sleep(for: .seconds(1))
         if !Task.isCancelled {
             kill(getpid(), SIGINT)
@@ -205,10 +206,10 @@ enum PromptInterruption {
 
 /// Texts that follow the RP ID in prompts about an account.
 ///
-/// Each name from a request has a line of its own, without text of this program: right-to-left letters reorder their whole
-/// line, and a name that resembles our sentence would extend it.
+/// Each name from a request is on a line of its own, without text of this program. Right-to-left letters reorder their
+/// whole line, and a name could otherwise look like a continuation of the text.
 enum ConsentText {
-    /// Maximum length of several names together, which with their surroundings fits a line of pinentry's protocol.
+    /// Maximum length of several names together in bytes, so that the whole text fits a line of pinentry's protocol.
     private static let maximumBytes = 400
 
     /// Returns the question for a new passkey, and the label of the button that consents.
@@ -247,12 +248,12 @@ enum ConsentText {
     }
 }
 
-/// The age of a code, by its own timestamp.
+/// The age of a code, according to its own timestamp.
 ///
-/// An attacker may have created a code earlier and deceived the user into scanning it; such a code is old. Because clocks
-/// differ, the age alone rejects nothing; the user is warned.
+/// An attacker may have created a code earlier and then deceived the user into scanning it. Such a code is old. Because
+/// clocks differ, an old code is not rejected, but the user is warned.
 enum CodeAge {
-    /// Age in seconds that no ordinary scan exceeds.
+    /// Maximum age of a code in an ordinary scan, in seconds.
     static let usual: UInt64 = 120
 
     /// Returns the age as text.

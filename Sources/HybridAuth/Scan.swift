@@ -63,7 +63,7 @@ struct Scan: AsyncParsableCommand {
             failure = shown.failure
         } catch let error as any ExplainedFailure {
             failure = CommandFailure(error)
-            // The user of a link does not see standard error.
+            // A user who opened a link does not see standard error.
             if inputs.isLink, failure.status != .interrupted {
                 await (try? LinkConfirmation(pinentry: .forScan(pinentry)))?.show(failure)
             }

@@ -20,14 +20,14 @@ enum ScanInput: Sendable {
     /// The screen, through the desktop's portal.
     case screen
 
-    /// Time to search a picture.
+    /// Time limit for the search in a picture.
     private static let pictureTimeout = Duration.seconds(60)
-    /// Time for the user to allow a screenshot.
+    /// Time limit for the user to allow a screenshot.
     private static let portalTimeout = Duration.seconds(120)
 
     /// True if reading may take long, so that signals must be handled meanwhile.
     ///
-    /// Reading from standard input blocks instead, and signals have their default effect.
+    /// Reading from standard input blocks, and signals keep their default effect.
     var isSlow: Bool {
         switch self {
         case .text, .standardInput: false
@@ -37,7 +37,7 @@ enum ScanInput: Sendable {
 
     /// Reads the code and reports progress.
     ///
-    /// - Throws: ``CommandFailure``; `CancellationError` if the task is cancelled.
+    /// - Throws: ``CommandFailure``; `CancellationError` if the task is canceled.
     func offer(_ progress: ScanProgress) async throws -> QROffer {
         switch self {
         case .text(let text): try Self.offer(text)

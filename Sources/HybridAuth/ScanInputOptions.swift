@@ -55,7 +55,7 @@ struct ScanInputOptions: ParsableArguments {
 
     /// Returns the source of the code.
     ///
-    /// - Parameter cameraTimeout: Time to search with a camera.
+    /// - Parameter cameraTimeout: Time limit for the search with a camera.
     func input(cameraTimeout: Duration) -> ScanInput {
         if let text = url ?? link { return .text(text) }
         if let image { return .image(path: image) }

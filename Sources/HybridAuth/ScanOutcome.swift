@@ -13,27 +13,28 @@ struct ScanOutcome {
     let authenticator: Authenticator
     let transport: DataChannelKind
 
-    /// The notice if the other device did not confirm that it received the new passkey.
+    /// The notice for the case that the other device did not confirm the new passkey.
     static let replacementUnconfirmed =
         "the new passkey is saved; the old one also stays, because the other device did not confirm that it has the new "
         + "one"
 
-    /// Returns the notice if the new passkey is saved but the old one was not deleted as it should be.
+    /// Returns the notice for the case that the new passkey is saved but the deletion of the old one failed.
     static func notDeleted(_ failure: StoreFailure) -> String {
         failure.kind == .deletionNotRecorded
             ? "the new passkey is saved; as for the old one, \(failure.sentence)"
             : "the new passkey is saved, but the old one could not be deleted and stays, too (\(failure.sentence))"
     }
 
-    /// Returns the notice if the new passkey is saved but not among the revisions that this device has seen.
+    /// Returns the notice for the case that the new passkey is saved but not among the revisions that this device has
+    /// seen.
     static func notRecorded(_ failure: StoreFailure) -> String { "as for the new passkey, \(failure.sentence)" }
 
-    /// Returns the notice if a request is missing from the history.
+    /// Returns the notice for the case that a request is missing from the history.
     static func historyNotWritten(_ failure: StoreFailure) -> String {
         "the request could not be added to the history (\(failure.sentence))"
     }
 
-    /// Returns if a request succeeded; otherwise throws the cause of the last failure.
+    /// Checks that a request succeeded and no response was lost; otherwise throws the cause.
     func check(_ outcome: AuthenticatorOutcome) async throws {
         if case .answerLost(let command, let reason) = outcome {
             let effect =
@@ -46,7 +47,7 @@ struct ScanOutcome {
             )
         }
         guard await authenticator.fulfilledCount == 0 else { return }
-        // A cancelled prompt is reported by its cause, which is in `outcome`.
+        // A canceled prompt is reported with the cause of the cancellation, which is in `outcome`.
         if let failure = await authenticator.lastFailure, failure != .cancelled { throw ended(by: failure) }
         switch outcome {
         case .shutDown, .clientLeft(.peerClosed):
@@ -70,7 +71,7 @@ struct ScanOutcome {
         return [.declined, .noPasskey, .alreadyRegistered].contains(failure) ? AlreadyShownFailure(error) : error
     }
 
-    /// Returns the cause for programs; `nil` if the exit status says it all.
+    /// Returns the machine-readable cause; `nil` if the exit status is precise enough.
     private func code(_ reason: ChannelCloseReason) -> String? {
         switch reason {
         case .peerClosed, .timedOut, .protocolViolation: nil
@@ -84,8 +85,8 @@ struct ScanOutcome {
     ///
     /// - Parameters:
     ///   - reason: The reason why the channel was closed.
-    ///   - action: Action of the other device if it closed the channel.
-    ///   - moment: Returns the time, given the words for the other device: "it" in a clause about that device.
+    ///   - action: The verb for the other device if it closed the channel.
+    ///   - moment: Returns the words for the time; its argument is "it" or "the other device", as the clause requires.
     private func clause(
         _ reason: ChannelCloseReason,
         _ action: String,
@@ -99,7 +100,7 @@ struct ScanOutcome {
         case .connectionLost where transport == .l2cap:
             "the Bluetooth connection was lost \(moment("the other device"))"
         case .connectionLost: "the connection to the relay was lost \(moment("the other device"))"
-        case .protocolViolation: "the other device broke the protocol \(moment("it"))"
+        case .protocolViolation: "the other device violated the protocol \(moment("it"))"
         }
     }
 

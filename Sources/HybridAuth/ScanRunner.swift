@@ -9,16 +9,16 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridVault
 
-/// Reads a code and serves the device that shows it, with the resolved settings of a scan.
+/// A scan with its resolved settings, which reads a code and serves the device that shows it.
 struct ScanRunner: Sendable {
     private let progress: ScanProgress
     private let input: ScanInput
-    /// The confirmation that comes first if a link started the program.
+    /// The confirmation that precedes the scan if a link started the program; otherwise `nil`.
     private let link: LinkConfirmation?
     /// The relay to use.
     private let domain: TunnelDomain
     private let network: NetworkConfiguration
-    /// The file of the relay's token.
+    /// Path of the file with the relay's token.
     private let tokenFile: String?
     /// The adapter; `nil` for the first that is on.
     private let adapter: AdapterName?
@@ -27,7 +27,7 @@ struct ScanRunner: Sendable {
     private let vault: String?
     /// The pinentry program; `nil` for the default.
     private let pinentry: String?
-    /// Time until the other device must have connected.
+    /// Time limit for the other device to connect.
     private let timeout: Duration
 
     /// Creates the runner of a command from its settings.
@@ -59,7 +59,7 @@ struct ScanRunner: Sendable {
         try settings.checkCertificates(AuthSettings.cacert, with: TrustAnchors.check)
     }
 
-    /// Returns after a successful scan; throws otherwise.
+    /// Runs the scan; throws an error unless it succeeds.
     func run() async throws {
         let readOffer: @Sendable () async throws -> QROffer = { try await input.offer(progress) }
         let offer = try await input.isSlow ? untilSignal(run: readOffer) : readOffer()
@@ -116,7 +116,7 @@ struct ScanRunner: Sendable {
         )
         let authenticator = Authenticator(store: store, user: user)
         let outcome = try await withCleanup {
-            // However the session ended, the outcome of its last request belongs in the history.
+            // The outcome of the last request belongs in the history, no matter how the session ended.
             await authenticator.sessionEnded()
             if await authenticator.keptReplaced {
                 progress.notify("old-passkey-stays", ScanOutcome.replacementUnconfirmed)
@@ -177,7 +177,7 @@ private struct ReportingVault: CredentialStore {
 extension Vault {
     /// Opens the vault for a scan.
     ///
-    /// If there is none, asks for a new PIN and creates it, before any network traffic.
+    /// If there is no vault, asks for a new PIN and creates one, before any network traffic.
     static func openOrCreate(
         at location: VaultLocation,
         under radio: BluetoothRadio,
@@ -191,7 +191,7 @@ extension Vault {
             let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
             progress.notify(
                 "vault-made",
-                "made a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
+                "created a new vault at \(location.directory); it opens on this device only, so a passkey that exists "
                     + "nowhere else is lost with it"
             )
             return vault

@@ -47,7 +47,7 @@ struct Setup: AsyncParsableCommand {
         if let tunnelTokenFile {
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", try Self.absolute(tunnelTokenFile)))
         } else if try file.value(of: "HYBRID_TUNNEL_TOKEN_FILE") != nil, try !file.names(domain) {
-            // A token is secret from every relay but the one that issued it.
+            // A token must not be revealed to any relay but the one that issued it.
             changes.append(("HYBRID_TUNNEL_TOKEN_FILE", nil))
         }
         if let cacert { changes.append(("HYBRID_CACERT", try Self.absolute(cacert))) }
@@ -68,7 +68,7 @@ struct Setup: AsyncParsableCommand {
         report("done; hybrid-auth scan uses the relay \(domain.host)")
     }
 
-    /// Checks the given files, also with --no-check: files that no scan could use are not saved.
+    /// Checks the given files, even with --no-check, so that no unusable file is saved.
     private func checkFiles() throws {
         if let tunnelTokenFile, noCheck { _ = try AuthSettings.token(tunnelTokenFile) }
         if let cacert { try TrustAnchors.check(cacert) }
@@ -93,9 +93,9 @@ struct Setup: AsyncParsableCommand {
         throw CommandFailure("no relay was chosen; nothing was written", status: .usage)
     }
 
-    /// Returns if authenticators can use the relay; throws otherwise.
+    /// Checks the relay; throws an error unless authenticators can use it.
     private func check(_ domain: TunnelDomain) async throws {
-        // The settings that scan will use, given here or not.
+        // The settings that scan will use, whether given here or saved before.
         var flags = GivenFlags()
         flags.set(AuthSettings.tunnelDomain, String(domain.id))
         flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
@@ -152,7 +152,7 @@ struct SetupDialogue {
     /// True if there is a terminal.
     let isPossible = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
 
-    /// Returns one line without surrounding blanks; `nil` at the end of the input.
+    /// Asks a question and returns the answer without surrounding blanks; `nil` at the end of the input.
     func ask(_ question: String) -> String? {
         StandardError.writeText(question)
         guard let line = StandardInput.line(atMost: 4096) else { return nil }
@@ -161,7 +161,7 @@ struct SetupDialogue {
         return String(decoding: Array(text), as: UTF8.self)
     }
 
-    /// Returns the answer to a yes-or-no question; anything but n means yes, and the end of the input means no.
+    /// Asks a question and returns true for yes; any answer but n or no means yes, the end of the input means no.
     func agree(_ question: String) -> Bool {
         guard let answer = ask("\(question) [Y/n] ") else { return false }
         return !["n", "no"].contains(answer.lowercased())

@@ -5,7 +5,7 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `auth.env`, with changes that keep all other lines.
+/// The file `auth.env`, which is changed so that all other lines are kept.
 struct SetupFile {
     /// Path of the file.
     let path: String
@@ -16,7 +16,7 @@ struct SetupFile {
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read or parsed. A malformed file is not repaired.
     init(path: String) throws(CommandFailure) {
-        // A symbolic link stays; its target is changed.
+        // A symbolic link is kept; its target is changed.
         self.path = resolvedPath(path) ?? path
         var status = stat()
         guard lstat(self.path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
@@ -37,7 +37,7 @@ struct SetupFile {
         try value(of: "HYBRID_TUNNEL_DOMAIN").flatMap { TunnelDomain(argument: $0) }?.id == domain.id
     }
 
-    /// Returns the bytes of the file with some values changed, added or removed; all other lines stay.
+    /// Returns the bytes of the file with some values changed, added or removed; all other lines are kept.
     ///
     /// - Parameter changes: Names and values, in the order in which new ones are added. A name without a value is
     ///   removed.
@@ -64,12 +64,12 @@ struct SetupFile {
         return bytes
     }
 
-    /// Returns true if the file has these bytes already and only its owner can read it.
+    /// Returns true if the file already has these bytes and mode 0600.
     func holds(_ bytes: [UInt8]) -> Bool { old == bytes && isPrivate }
 
-    /// Replaces the file atomically, with mode 0600, also with respect to a power failure.
+    /// Replaces the file atomically and durably, with mode 0600.
     ///
-    /// - Throws: ``CommandFailure``, also if the file was changed since it was read.
+    /// - Throws: ``CommandFailure``, for example if the file was changed since it was read.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let folder = Self.folder(of: path)
         try Self.makeFolder(folder)

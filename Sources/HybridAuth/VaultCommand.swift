@@ -6,7 +6,7 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridVault
 
-/// `hybrid-auth vault`: management of the vault.
+/// `hybrid-auth vault`: manages the vault.
 ///
 /// Secrets are asked for with pinentry, never on the command line. No subcommand uses the radio: nothing is signed, so
 /// no proof of proximity is needed.

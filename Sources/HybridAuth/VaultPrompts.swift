@@ -16,7 +16,7 @@ struct VaultPrompts: Sendable {
         pinentry = try Pinentry(program: program, title: "Vault for passkeys", timeout: .seconds(120))
     }
 
-    /// Opens a vault with its PIN, which the user may try three times.
+    /// Opens a vault with its PIN, for which the user has three attempts.
     ///
     /// - Returns: The unlocked vault and the PIN.
     func open(
@@ -74,7 +74,7 @@ struct VaultPrompts: Sendable {
         return pin
     }
 
-    /// Asks twice for a new passphrase, and tells the user if it is too weak.
+    /// Asks twice for a new passphrase, and asks again if it is too weak.
     func askNewPassphrase(for path: String) async throws -> Passphrase {
         let secret = try await mappingFailures(choosing: "passphrase") {
             try await pinentry.getNewPIN(
@@ -105,7 +105,11 @@ struct VaultPrompts: Sendable {
     /// If the vault key is new to this device, the user compares its fingerprint. If this device's record of seen
     /// revisions is unreadable, the user is asked whether to replace it. `body` is then called again with that answer.
     ///
-    /// - Parameter path: Path of the file or directory that the secret opens.
+    /// - Parameters:
+    ///   - path: Path of the file or directory that the secret opens.
+    ///   - purpose: The purpose, shown in the prompt for the secret.
+    ///   - location: The location of the vault that gets the new PIN.
+    ///   - body: Called with the secret, the new PIN, and the permission to replace the record.
     func withPortableSecret(
         for path: String,
         to purpose: String,
@@ -174,7 +178,7 @@ struct VaultPrompts: Sendable {
         throw Self.nothingTyped
     }
 
-    /// Shows a recovery code once and returns if the user has written it down.
+    /// Shows a recovery code; throws an error unless the user confirms that it is written down.
     func show(_ code: RecoveryCode, for path: String) async throws {
         try await confirm(
             "The recovery code of this vault\n\n\(SafeText(quoting: path))\n\n\(code.text)\n\nWrite it on paper and keep "
@@ -184,7 +188,7 @@ struct VaultPrompts: Sendable {
         )
     }
 
-    /// Asks a question and returns if the user agrees.
+    /// Asks a question; throws an error unless the user agrees.
     func confirm(_ question: String, ok: String, timeout: Duration? = nil) async throws {
         var pinentry = pinentry
         if let timeout { pinentry.timeout = timeout }

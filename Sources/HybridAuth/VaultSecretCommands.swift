@@ -75,7 +75,7 @@ struct VaultRekey: AsyncParsableCommand {
             let code = slots.recoveryCodes > 0 ? RecoveryCode.random() : nil
             let opensElsewhere = passphrase != nil || code != nil
             if !opensElsewhere {
-                // A sync server may withhold slots; the rekey would make those useless.
+                // A sync server may withhold slots, which the rekey would make useless.
                 try await prompts.confirm(
                     "This vault has neither passphrase nor recovery code now. With another key it opens on this "
                         + "device only; all others are locked out.",
@@ -127,7 +127,7 @@ struct VaultInit: AsyncParsableCommand {
                 let isTest = Self.namesAnotherBus
                 _ = try await Vault.create(at: location, pin: pin, isTest: isTest)
                 if isTest { report("VIRTUAL RADIO: scan uses this vault only under one") }
-                report("made a new vault at \(directory)")
+                report("created a new vault at \(directory)")
                 return report(VaultStatusCommand.opensNowhereElse)
             }
             guard !status.hasPIN else { throw VaultError.hasPINHere(path: directory) }
@@ -137,9 +137,9 @@ struct VaultInit: AsyncParsableCommand {
         }
     }
 
-    /// True if `DBUS_SYSTEM_BUS_ADDRESS` names another bus than the system's own.
+    /// True if `DBUS_SYSTEM_BUS_ADDRESS` names a bus other than the system's own.
     ///
-    /// It decides which kind of vault is created; only the bus that answers decides which kind may sign.
+    /// It determines the kind of vault that is created. The kind that may sign depends only on the bus that answers.
     private static var namesAnotherBus: Bool {
         let value = ProcessEnvironment.variables["DBUS_SYSTEM_BUS_ADDRESS"] ?? ""
         return !["", "unix:path=/run/dbus/system_bus_socket", "unix:path=/var/run/dbus/system_bus_socket"]
@@ -165,7 +165,7 @@ struct VaultChangePIN: AsyncParsableCommand {
     func run() async throws {
         if forgotten {
             let prompts = try options.prompts()
-            // The local state is not read: this command also repairs it.
+            // The local state need not be readable, because this command also repairs it.
             let location = try options.location.location()
             _ = try Vault.isTest(at: location)
             try await untilSignal {

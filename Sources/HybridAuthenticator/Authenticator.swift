@@ -3,26 +3,26 @@
 internal import Crypto
 public import HybridCTAP
 
-/// An authenticator: answers CTAP requests with the consent of a user and the passkeys of a store.
+/// An authenticator that answers CTAP requests with a user's consent and passkeys from a store.
 ///
-/// **Roles.** A client has sent a request through an encrypted channel. The *user* is asked through
-/// ``UserInteraction``. Passkeys are kept in a locked ``CredentialStore``.
+/// **Roles.** The *client* has sent a request over an encrypted channel. The *user* is prompted through
+/// ``UserInteraction``. The passkeys are kept in a locked ``CredentialStore``.
 ///
 /// **Steps** of each request:
 /// 1. The user enters the PIN, in a prompt that names the relying party. The PIN unlocks the store.
 /// 2. Passkeys are looked up, and the user confirms the account.
 /// 3. A key is created or used.
-/// 4. ``responseDelivered()`` or ``sessionEnded()`` reports whether the client has the response. Only then is the
-///    outcome known: it is added to the history, and a passkey that the new one replaces is deleted.
+/// 4. ``responseSent()``, ``responseDelivered()`` or ``sessionEnded()`` reports what happened to the response. Only
+///    then is the outcome added to the history. Passkeys that the new one replaces are deleted only after delivery.
 /// 5. The store is locked.
 ///
-/// The user learns first what the client must not learn without consent: that there is no passkey, or that one is
-/// excluded.
+/// Some facts must not reach the client without the user's consent: that there is no passkey, or that an excluded
+/// one exists. The user therefore sees them first.
 ///
-/// **Trust.** Only the client vouches for the relying party's ID. Therefore the user sees the ID before anything
-/// happens. Until then a request is untrusted: it was parsed within limits and changes nothing.
+/// **Trust.** Only the client vouches for the relying party ID, so the user sees the ID before anything happens.
+/// Until then a request is untrusted: it was parsed within limits and changes nothing.
 public actor Authenticator {
-    /// Number of PINs that may be tried in one request.
+    /// Maximum number of PIN attempts in one request.
     public static let pinAttempts = 3
 
     /// Number of requests for which the user may be asked in one session, whatever their outcome.
@@ -38,11 +38,11 @@ public actor Authenticator {
 
     /// The response to `authenticatorGetInfo`.
     ///
-    /// As on phones, `versions` lists those whose rules for `authenticatorMakeCredential` and
-    /// `authenticatorGetAssertion` apply here. Version 2.1 added non-discoverable passkeys and the overwriting of
-    /// discoverable ones; 2.3 added the preference for an attestation format. Their commands for PINs typed on the
-    /// client and for managing a security key's memory do not apply to hybrid transports. `largeBlob` is missing
-    /// because the behavior of phones over hybrid transports is not documented.
+    /// As on phones, `versions` lists the CTAP versions whose rules for `authenticatorMakeCredential` and
+    /// `authenticatorGetAssertion` apply here. Version 2.1 added non-discoverable passkeys and the replacement of
+    /// discoverable ones; 2.3 added the preference for an attestation format. The commands of these versions for PINs
+    /// entered on the client and for managing a security key's memory do not apply to hybrid transports. `largeBlob` is
+    /// missing because the behavior of phones over hybrid transports is not documented.
     public static let info = AuthenticatorInfo(
         versions: ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"],
         extensions: ["prf"],
@@ -59,14 +59,14 @@ public actor Authenticator {
     private var answered: AnsweredRequest?
     /// Number of requests for which the user was asked.
     private var promptedRequests = 0
-    /// True if a passkey that was to be replaced stays, because the client did not confirm that it has the new one.
+    /// True if a passkey that should have been replaced was kept, because the client did not confirm the response.
     public private(set) var keptReplaced = false
 
-    /// The failure of the last request; `nil` if it was fulfilled.
+    /// The failure of the last request; `nil` if that request was fulfilled, or if there was none.
     public private(set) var lastFailure: AuthenticatorFailure?
     /// Number of requests that created or used a passkey.
     public private(set) var fulfilledCount = 0
-    /// The failure to write the history, if it failed.
+    /// The last failure to write the history; `nil` if there was none.
     public private(set) var historyFailure: StoreFailure?
     /// The failure to record on this device that a new passkey exists, if it failed; the passkey is durable.
     public private(set) var recordingFailure: StoreFailure?
@@ -79,7 +79,8 @@ public actor Authenticator {
 
     /// Answers one request.
     ///
-    /// In a cancelled task the response is `CTAP2_ERR_KEEPALIVE_CANCEL`, and nothing changes.
+    /// If the task is canceled before the operation takes place, the response is `CTAP2_ERR_KEEPALIVE_CANCEL` and
+    /// nothing changes.
     public func answer(_ request: CTAPRequest) async -> CTAPResponse {
         await sessionEnded()
         do throws(AuthenticatorFailure) {
@@ -108,7 +109,8 @@ public actor Authenticator {
 
     /// Reports that the last response was sent.
     ///
-    /// The history gets its entry, unless a replaced passkey awaits ``responseDelivered()``.
+    /// Adds the history entry and locks the store. If the new passkey replaces others, both are delayed until
+    /// ``responseDelivered()`` or ``sessionEnded()``.
     public func responseSent() async {
         guard let request = answered else { return }
         guard request.replaced.isEmpty else {
@@ -119,12 +121,12 @@ public actor Authenticator {
         await finish(request, wasDelivered: true)
     }
 
-    /// Reports that the client has the last response, and deletes the passkeys that the new one replaces.
+    /// Reports that the client received the last response, and deletes the passkeys that the new one replaces.
     ///
-    /// A response that was sent may still be lost. The site then knows only the old passkey, so nothing is deleted
+    /// A response that was sent may still be lost. The site then knows only the old passkey, so no passkey is deleted
     /// before this call. A failure to write the history does not throw; see ``historyFailure``.
     ///
-    /// - Throws: ``StoreFailure``. Then some passkeys that were to be deleted still exist, and so does the new one.
+    /// - Throws: ``StoreFailure`` if a deletion fails. The new passkey is kept, and some replaced ones may still exist.
     public func responseDelivered() async throws(StoreFailure) {
         guard let request = answered else { return }
         answered = nil
@@ -137,7 +139,7 @@ public actor Authenticator {
         await finish(request, wasDelivered: true)
     }
 
-    /// Reports that the client receives nothing more, and adds the last request to the history if it is not there yet.
+    /// Reports the end of the session, and adds the last request to the history if it is not there yet.
     public func sessionEnded() async {
         guard let request = answered else { return }
         answered = nil
@@ -145,7 +147,7 @@ public actor Authenticator {
         await finish(request, wasDelivered: request.wasSent)
     }
 
-    /// Writes the history and locks the store.
+    /// Adds the request to the history and locks the store.
     private func finish(_ request: AnsweredRequest, wasDelivered: Bool) async {
         do throws(StoreFailure) {
             try await request.store.record(request.served(wasDelivered: wasDelivered))
@@ -155,8 +157,7 @@ public actor Authenticator {
         await request.store.lock()
     }
 
-    /// Throws the last failure if it ended the prompts: the same client cannot ask again after a refusal, nor after
-    /// ``maximumPromptedRequests``.
+    /// Throws the last failure if it forbids further prompts, as a refusal and ``maximumPromptedRequests`` do.
     private func checkMayPrompt() throws(AuthenticatorFailure) {
         if let lastFailure, lastFailure.endsPrompts { throw lastFailure }
         guard promptedRequests < Self.maximumPromptedRequests else { throw .tooManyRequests }
@@ -258,7 +259,7 @@ extension Authenticator {
                 return try await store.unlock(with: pin)
             } catch {
                 guard let attemptsLeft = error.attemptsLeft else { throw AuthenticatorFailure(error) }
-                // No PIN is judged until the wait is over, so asking again is useless.
+                // No PIN is tried until the wait is over, so asking again is useless.
                 guard attemptsLeft > 0 else { throw .wrongPIN }
                 problem = .wrong(attemptsLeft: attemptsLeft)
             }
@@ -333,7 +334,7 @@ extension Authenticator {
 }
 
 extension CredentialID {
-    /// Returns 32 random bytes.
+    /// Returns an ID of 32 random bytes.
     static func random() -> CredentialID {
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         guard let id = CredentialID(bytes: bytes) else { preconditionFailure("32 bytes are a credential ID") }
@@ -349,10 +350,10 @@ struct AnsweredRequest: Sendable {
     let outcome: ServedRequest.Outcome
     var credential: CredentialID?
     var replaced: [CredentialID] = []
-    /// True if the response was sent.
+    /// True if the response was sent but its delivery is not confirmed yet.
     var wasSent = false
 
-    /// The relying party of the operation.
+    /// The relying party, taken from the operation.
     var relyingParty: RelyingPartyID {
         switch operation {
         case .create(let relyingParty), .signIn(let relyingParty): relyingParty

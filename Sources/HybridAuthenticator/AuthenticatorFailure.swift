@@ -3,9 +3,11 @@
 public import HybridCTAP
 public import HybridPrimitives
 
-/// The reason why a request was not fulfilled: a sentence for the user of this device, and a CTAP status for the client.
+/// The reason why a request was not fulfilled.
+///
+/// It contains a sentence for the user of this device and a CTAP status for the client.
 public struct AuthenticatorFailure: ExplainedFailure, Equatable {
-    /// Cause for programs; it never changes.
+    /// Machine-readable cause, which never changes.
     public let code: String
     /// Cause and remedy on one line.
     public let sentence: String
@@ -13,9 +15,9 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
     public let status: ExitStatus
     /// The status that the client receives.
     public let ctapStatus: CTAPStatus
-    /// The store's own error, if the store failed; equality ignores it.
+    /// The store's own error, if the store failed; `==` ignores it.
     public let underlying: (any Error)?
-    /// The outcome in the history.
+    /// The outcome that is recorded in the history.
     let outcome: ServedRequest.Outcome
     /// True if the same client may not ask this user again.
     let endsPrompts: Bool
@@ -38,7 +40,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         self.endsPrompts = endsPrompts
     }
 
-    // A client cannot distinguish a refusal from a wrong PIN or a lockout: that stays between the user and this device.
+    // The client cannot distinguish a refusal from a wrong PIN or a lockout: only the user of this device learns that.
 
     /// The user declined.
     public static let declined = AuthenticatorFailure(
@@ -60,12 +62,12 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         endsPrompts: true
     )
 
-    /// The user cannot be asked.
+    /// No prompt can be shown to the user.
     public static func userUnavailable(_ sentence: String) -> AuthenticatorFailure {
         AuthenticatorFailure("user-not-reachable", .unavailable, .operationDenied, sentence)
     }
 
-    /// The client cancelled or disappeared while the user was asked.
+    /// The client canceled the request or disconnected while the user was prompted.
     public static let cancelled = AuthenticatorFailure(
         "cancelled-by-client",
         .temporary,
@@ -74,7 +76,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         outcome: .clientGone
     )
 
-    /// ``Authenticator/pinAttempts`` wrong PINs.
+    /// The user entered a wrong PIN ``Authenticator/pinAttempts`` times, or until the store imposed a wait.
     public static let wrongPIN = AuthenticatorFailure(
         "wrong-pin",
         .notPermitted,
@@ -83,7 +85,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         endsPrompts: true
     )
 
-    /// Too many wrong PINs; the store imposes a wait.
+    /// The store imposes a wait after too many wrong PINs.
     public static func lockedOut(seconds: Int) -> AuthenticatorFailure {
         AuthenticatorFailure(
             "locked-out",
@@ -104,7 +106,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         endsPrompts: true
     )
 
-    /// No passkey for this relying party, or none of those requested.
+    /// The store has no passkey for this relying party, or none that the request allows.
     public static let noPasskey = AuthenticatorFailure(
         "no-passkey",
         .notPermitted,
@@ -122,7 +124,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         outcome: .alreadyRegistered
     )
 
-    /// No algorithm of the request is supported.
+    /// None of the requested algorithms is supported.
     public static let noSupportedAlgorithm = AuthenticatorFailure(
         "algorithm-not-supported",
         .dataError,
@@ -130,7 +132,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         "the site asks for key types that this authenticator does not have (it has ES256)"
     )
 
-    /// A request for an answer without asking the user.
+    /// The client requested a signature without the user's consent.
     public static let silentRequest = AuthenticatorFailure(
         "silent-request",
         .dataError,
@@ -148,12 +150,12 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         AuthenticatorFailure("not-saved", .ioError, .keyStoreFull, sentence, underlying: underlying)
     }
 
-    /// A fault of this program.
+    /// A bug in this program.
     public static func internalFault(_ text: String) -> AuthenticatorFailure {
         AuthenticatorFailure("internal-fault", .software, .other, "internal fault: \(text)")
     }
 
-    /// Creates the failure of a request from that of its store.
+    /// Creates the failure of a request whose store could not be unlocked.
     init(_ failure: UnlockFailure) {
         if failure.attemptsLeft != nil {
             self = .wrongPIN
@@ -164,7 +166,7 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         }
     }
 
-    /// Creates the failure of a request from that of its store.
+    /// Creates the failure of a request whose unlocked store failed.
     init(_ failure: StoreFailure) {
         switch failure.kind {
         case .locked: self = .internalFault("the store was locked too early")

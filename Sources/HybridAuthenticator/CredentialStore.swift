@@ -6,12 +6,12 @@ public import HybridCTAP
 ///
 /// It is locked until the user is verified, and again when a request ends.
 ///
-/// Verifying the user and unlocking the store are one act: the proof of identity (a PIN) also yields the key, so no key
-/// is ever stored unwrapped.
+/// Verifying the user and unlocking the store are a single step: the PIN that verifies the user also yields the key.
+/// Therefore no key is ever stored unwrapped.
 public protocol CredentialStore: Sendable {
-    /// Tries one PIN.
+    /// Unlocks the store if the PIN is correct.
     ///
-    /// - Throws: ``UnlockFailure``.
+    /// - Throws: ``UnlockFailure`` if the PIN is wrong or was not tried.
     func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore
 }
 
@@ -24,18 +24,19 @@ public protocol UnlockedCredentialStore: Sendable {
     /// Those created here come first, the newest before the others, then imported ones.
     func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey]
 
-    /// Adds a passkey; it is durable when this returns, and after ``StoreFailure/Kind/additionNotRecorded``.
+    /// Adds a passkey, which is durable when this method returns, and after
+    /// ``StoreFailure/Kind/additionNotRecorded``.
     func add(_ passkey: Passkey) async throws(StoreFailure)
 
     /// Deletes passkeys of one relying party permanently; those that no longer exist are skipped.
     ///
-    /// A passkey of another relying party that has the same ID stays.
+    /// A passkey with the same ID but another relying party is kept.
     func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure)
 
-    /// Adds a request to the history if the store keeps one; the entry is durable when this returns.
+    /// Adds a request durably to the store's history, if it has one.
     func record(_ request: ServedRequest) async throws(StoreFailure)
 
-    /// A Boolean value that indicates whether the passkeys also exist in a second place (flag BS).
+    /// True if the passkeys also exist in a second place (backup state flag, BS).
     var isBackedUp: Bool { get }
 
     /// Wipes the key; every later call throws ``StoreFailure/locked``.
@@ -44,13 +45,13 @@ public protocol UnlockedCredentialStore: Sendable {
 
 /// A failure to unlock a store with a PIN.
 public struct UnlockFailure: Error, Equatable, Sendable {
-    /// Number of PINs that may be tried before a wait; `nil` if the PIN was not judged.
+    /// Number of attempts left before a wait; `nil` if the PIN was not tried.
     public private(set) var attemptsLeft: Int?
     /// Seconds until a PIN may be tried again; `nil` if the store imposes no wait.
     public private(set) var waitSeconds: Int?
     /// Cause and remedy for the user.
     public let sentence: String
-    /// The store's own error, if it has one; equality ignores it.
+    /// The store's own error, if it has one; `==` ignores it.
     public private(set) var underlying: (any Error)?
 
     /// A wrong PIN.
@@ -58,7 +59,7 @@ public struct UnlockFailure: Error, Equatable, Sendable {
         UnlockFailure(attemptsLeft: attemptsLeft, sentence: "the PIN is wrong")
     }
 
-    /// Too many wrong PINs; no PIN is tried during the wait.
+    /// A lockout after too many wrong PINs; no PIN is tried during the wait.
     public static func lockedOut(seconds: Int) -> UnlockFailure {
         UnlockFailure(waitSeconds: seconds, sentence: "the PIN was wrong too often; try again in \(seconds) seconds")
     }
@@ -77,11 +78,11 @@ public struct UnlockFailure: Error, Equatable, Sendable {
 
 /// A failure of an unlocked store.
 public struct StoreFailure: Error, Equatable, Sendable {
-    /// Kinds of failure; more may be added.
+    /// Kinds of failure; later versions may add more.
     public struct Kind: Hashable, Sendable {
         private let name: String
 
-        /// The store was locked again.
+        /// The store is locked.
         public static let locked = Kind(name: "locked")
         /// A record cannot be read.
         public static let damaged = Kind(name: "damaged")
@@ -97,10 +98,10 @@ public struct StoreFailure: Error, Equatable, Sendable {
     public let kind: Kind
     /// Cause and remedy for the user.
     public let sentence: String
-    /// The store's own error, if it has one; equality ignores it.
+    /// The store's own error, if it has one; `==` ignores it.
     public let underlying: (any Error)?
 
-    /// The store was locked again.
+    /// A call after the store was locked.
     public static let locked = StoreFailure(kind: .locked, sentence: "the vault was locked too early", underlying: nil)
 
     /// A record that cannot be read.
@@ -131,22 +132,22 @@ public struct StoreFailure: Error, Equatable, Sendable {
 
 /// An entry of the store's history: one request and its outcome.
 ///
-/// Each request that unlocked the store has one. A request that ended earlier, such as with a wrong PIN, has none,
-/// because only an unlocked store can be written to.
+/// There is an entry for each request that unlocked the store. A request that ended earlier, for example after a wrong
+/// PIN, has no entry, because a locked store cannot be written.
 public struct ServedRequest: Equatable, Sendable {
     /// Outcomes of a request.
     public enum Outcome: Equatable, Sendable {
-        /// Fulfilled, and the response was sent.
+        /// The request was fulfilled and the response was sent.
         case done
         /// The user declined.
         case declined
         /// The user did not answer in time.
         case unanswered
-        /// No passkey to sign in with.
+        /// There was no passkey to sign in with.
         case noPasskey
         /// The site excluded a passkey that exists here.
         case alreadyRegistered
-        /// The client disappeared before it could receive the response.
+        /// The client disconnected before it could receive the response.
         case clientGone
         /// Any other failure.
         case failed

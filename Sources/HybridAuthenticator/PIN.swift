@@ -3,11 +3,11 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// A PIN as typed, in UTF-8; its memory is wiped on release.
+/// A PIN as the user typed it, in UTF-8 and in memory that is wiped on release.
 public struct PIN: SecretMaterial, Equatable, Sendable {
-    /// Shortest new PIN, in Unicode code points.
+    /// Minimum length of a new PIN, in Unicode code points.
     public static let minimumLength = 4
-    /// Longest PIN, in bytes of UTF-8.
+    /// Maximum length of a PIN, in bytes of UTF-8.
     public static let maximumBytes = 255
 
     private let key: SymmetricKey
@@ -20,14 +20,14 @@ public struct PIN: SecretMaterial, Equatable, Sendable {
         self.key = SymmetricKey(data: utf8)
     }
 
-    /// True if it has at least ``minimumLength`` code points, as a new PIN must.
+    /// True if the PIN has at least ``minimumLength`` code points, as a new PIN must.
     public var isLongEnough: Bool {
         key.withUnsafeBytes { bytes in
             bytes.count { $0 & 0xC0 != 0x80 } >= Self.minimumLength
         }
     }
 
-    /// Calls `body` with the bytes.
+    /// Calls `body` with the bytes, which must not be copied to memory that is not wiped.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try key.withUnsafeBytes(body)
     }

@@ -8,17 +8,17 @@ public import HybridPrimitives
 public struct Passkey: SecretMaterial, Sendable {
     /// Identifier of the credential.
     public let id: CredentialID
-    /// The only relying party that it works for.
+    /// The relying party; the passkey works for no other.
     public let relyingParty: RelyingPartyID
     /// The account.
     public let user: UserEntity
     /// The ES256 key, in memory that swift-crypto wipes on release.
     public let privateKey: P256.Signing.PrivateKey
-    /// True if it may exist on several devices; fixed at creation (flag BE).
+    /// True if the passkey may exist on several devices (backup eligibility flag, BE); fixed at creation.
     public let isBackupEligible: Bool
-    /// True if a client can use it without naming it (a resident key); fixed at creation.
+    /// True if a client can use the passkey without knowing its ID (a resident key); fixed at creation.
     public let isDiscoverable: Bool
-    /// The secret of its `prf` outputs; `nil` if it was created without one.
+    /// The secret of the `prf` outputs; `nil` if the passkey was created without one.
     public let prfSecret: PRFSecret?
 
     /// Creates a passkey from its parts.
@@ -43,7 +43,7 @@ public struct Passkey: SecretMaterial, Sendable {
 
 /// The secret of a passkey's `prf` outputs: 32 random bytes, wiped on release.
 ///
-/// CTAP calls it *CredRandomWithUV*. There is no *CredRandomWithoutUV*, because every user is verified.
+/// CTAP calls it *CredRandomWithUV*. There is no *CredRandomWithoutUV*, because the user is always verified.
 public struct PRFSecret: SecretMaterial, Sendable {
     /// Length in bytes.
     public static let length = 32
@@ -71,7 +71,7 @@ public struct PRFSecret: SecretMaterial, Sendable {
         return (answer(salts.first), salts.second.map(answer))
     }
 
-    /// Calls `body` with the bytes.
+    /// Calls `body` with the bytes, which must not be copied to memory that is not wiped.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try key.withUnsafeBytes(body)
     }

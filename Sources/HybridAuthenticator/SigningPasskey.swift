@@ -3,14 +3,16 @@
 private import Crypto
 internal import HybridCTAP
 
-/// A passkey that the user agreed to use; creates authenticator data, signatures and extension outputs.
+/// A signer for one passkey, which creates authenticator data, signatures and extension outputs.
 struct SigningPasskey {
     private let passkey: Passkey
     private let isBackedUp: Bool
 
-    /// Creates the signer of `passkey`.
+    /// Creates a signer for `passkey`.
     ///
-    /// - Parameter isBackedUp: True if the passkeys of its store also exist in a second place.
+    /// - Parameters:
+    ///   - passkey: The passkey that the user agreed to create or use.
+    ///   - isBackedUp: True if the passkeys of its store also exist in a second place.
     init(_ passkey: Passkey, isBackedUp: Bool) {
         self.passkey = passkey
         self.isBackedUp = isBackedUp
@@ -40,7 +42,7 @@ struct SigningPasskey {
         let data = authenticatorData(isNew: false)
         let signature = try sign(data, request.clientDataHash)
         let answer = request.prf?.salts(for: passkey.id).flatMap { passkey.prfSecret?.answer($0) }
-        // Without an allow list, the user handle alone identifies the account; names stay here, as on phones.
+        // Without an allow list, the user handle alone identifies the account; names are not sent, as on phones.
         let discovered = request.allowList.isEmpty
         return GetAssertionResponse(
             credential: CredentialDescriptor(id: passkey.id),
@@ -56,15 +58,15 @@ struct SigningPasskey {
 
     /// Returns true if the response carries a self attestation.
     ///
-    /// A client that names formats gets the first one that is supported. Most browsers name none, whatever the site
-    /// requested, and remove the statement themselves unless the site requested it. They get a self attestation.
+    /// A client that lists formats gets the first supported one. Most browsers list none, whatever the site requested,
+    /// and remove the attestation statement unless the site requested it. They get a self attestation.
     private static func selfAttests(_ request: MakeCredentialRequest) -> Bool {
         guard !request.attestationFormats.isEmpty else { return true }
         let supported = Authenticator.info.attestationFormats
         return request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat
     }
 
-    /// Signs the authenticator data and the client data hash.
+    /// Returns a DER signature of the authenticator data and the client data hash.
     private func sign(_ data: AuthenticatorData, _ hash: ClientDataHash) throws(AuthenticatorFailure) -> [UInt8] {
         do {
             return Array(try passkey.privateKey.signature(for: data.encoded + hash.bytes).derRepresentation)
@@ -76,7 +78,7 @@ struct SigningPasskey {
     private func authenticatorData(isNew: Bool) -> AuthenticatorData {
         var flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
         if passkey.isBackupEligible { flags.insert(.backupEligible) }
-        // An existing backup cannot contain a passkey that is created now.
+        // An existing backup cannot contain a passkey that was just created.
         if passkey.isBackupEligible && isBackedUp && !isNew { flags.insert(.backedUp) }
         return AuthenticatorData(
             relyingPartyIDHash: passkey.relyingParty.hash,

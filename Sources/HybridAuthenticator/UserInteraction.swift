@@ -2,13 +2,13 @@
 
 public import HybridCTAP
 
-/// Prompts for the user: pinentry in `hybrid-auth`, a script in the lab's phone.
+/// An interface for prompting the user: with pinentry in `hybrid-auth`, with a script in the lab's phone.
 ///
-/// ``Authenticator`` fixes the order: first the PIN, in a prompt that names the operation and the relying party, then,
-/// with the store unlocked, the account. An implementation shows the relying party's ID by itself, and makes the other
-/// texts, which come from the request, safe to display.
+/// ``Authenticator`` determines the order. The PIN comes first, in a prompt that names the operation and the relying
+/// party. The account comes next, after the store was unlocked. An implementation shows the relying party ID apart from
+/// other text. It sanitizes all other texts that come from the request.
 public protocol UserInteraction: Sendable {
-    /// Asks for the PIN; `problem` is the reason for asking again.
+    /// Asks for the PIN; `problem` is the reason for asking again, if any.
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN
 
     /// Asks for consent to create a passkey.
@@ -16,19 +16,19 @@ public protocol UserInteraction: Sendable {
     /// - Parameters:
     ///   - account: The account of the new passkey.
     ///   - relyingParty: The relying party.
-    ///   - replaced: Accounts, with their names in the store, of the passkeys that are then deleted; usually none.
+    ///   - replaced: Accounts, with their stored names, of the passkeys that the new one replaces; usually empty.
     func confirmCreation(
         of account: UserEntity,
         for relyingParty: RelyingPartyID,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal)
 
-    /// Asks for the account to sign in with, or for consent if there is only one.
+    /// Asks the user to choose the account to sign in with, or to consent if there is only one.
     ///
-    /// - Returns: Index in `accounts`.
+    /// - Returns: The index of the account in `accounts`.
     func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int
 
-    /// Shows the user a fact before the client learns it.
+    /// Shows the user a notice before the client learns of it.
     func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal)
 }
 
@@ -36,7 +36,7 @@ public protocol UserInteraction: Sendable {
 public enum RequestedOperation: Equatable, Sendable {
     /// Creation of a passkey.
     case create(RelyingPartyID)
-    /// A signature.
+    /// Sign-in with a passkey.
     case signIn(RelyingPartyID)
 }
 
@@ -48,7 +48,7 @@ public enum PINProblem: Equatable, Sendable {
 
 /// A fact that the user learns before the client does.
 public enum Notice: Equatable, Sendable {
-    /// No passkey for this relying party, or none of those requested.
+    /// There is no passkey for this relying party, or none that the request allows.
     case noPasskey
     /// A passkey that the site excludes exists here, for this account or another one.
     case alreadyRegistered
@@ -63,6 +63,6 @@ public struct UserRefusal: Error, Hashable, Sendable {
     public static let declined = UserRefusal(sentence: "you declined")
     /// The user did not answer in time.
     public static let timedOut = UserRefusal(sentence: "the question was not answered in time")
-    /// The user cannot be asked.
+    /// No prompt can be shown to the user.
     public static func unavailable(_ sentence: String) -> UserRefusal { UserRefusal(sentence: sentence) }
 }

@@ -9,7 +9,7 @@ public final class ActiveAdvert: Sendable {
     private let registeredAdverts: RegisteredAdverts
     private let path: String
     private let observation: BusConnection.Observation
-    /// Set when the advert is no longer sent; contains `nil` if `withdraw` ended it.
+    /// The reason why the advert is no longer sent; the value is `nil` after `withdraw`.
     private let ending: OneShot<RadioError?>
     private let isWithdrawing = OneShot<Void>()
     private let isWithdrawn = OneShot<Void>()
@@ -27,7 +27,7 @@ public final class ActiveAdvert: Sendable {
         self.ending = ending
     }
 
-    /// Starts to send `advert` and returns when bluetoothd has accepted it.
+    /// Registers `advert` with bluetoothd and returns when bluetoothd has accepted it.
     ///
     /// - Throws: `RadioError` or `CancellationError`.
     static func start(
@@ -51,7 +51,7 @@ public final class ActiveAdvert: Sendable {
         return advertising
     }
 
-    /// Registers with the wanted interval, and again without it if bluetoothd may not support intervals.
+    /// Registers the advert with an interval, and again without it if bluetoothd may not support intervals.
     private func register(_ advert: Advert, _ psm: L2CAPPSM?, withInterval: Bool = true) async throws(BusError) {
         let ending = ending
         let object = AdvertObject(advert, psm: psm, withInterval: withInterval) {
@@ -73,12 +73,10 @@ public final class ActiveAdvert: Sendable {
         "org.bluez.Error.NotSupported",
     ]
 
-    /// Stops sending the advert and returns when bluetoothd has done so.
+    /// Stops sending the advert and returns when bluetoothd has unregistered it.
     ///
-    /// Idempotent.
-    ///
-    /// Also works in a cancelled task. If bluetoothd does not answer within three seconds, the end of the bus
-    /// connection stops the advert: bluetoothd drops all adverts of a client that disconnects.
+    /// This method is idempotent and also works in a canceled task. If bluetoothd does not answer within three seconds,
+    /// the method returns. bluetoothd then removes the advert when the bus connection ends.
     public func withdraw() async {
         guard isWithdrawing.set(()) else { return await isWithdrawn.waitIgnoringCancellation() }
         link.connection.stopObserving(observation)
@@ -90,7 +88,7 @@ public final class ActiveAdvert: Sendable {
 
     /// Waits until the advert is no longer sent.
     ///
-    /// - Returns: The reason, or `nil` after `withdraw` or if the task is cancelled.
+    /// - Returns: The reason, or `nil` after `withdraw` or if the task is canceled.
     public func waitUntilGone() async -> RadioError? {
         guard let failure = await ending.wait() ?? nil else { return nil }
         return await link.cause(behind: failure)

@@ -11,7 +11,7 @@ struct AdapterState: Sendable {
 
     /// Returns all adapters among BlueZ's objects, sorted by number.
     ///
-    /// Objects of unknown structure are skipped.
+    /// Malformed objects are skipped.
     static func all(in objects: BusValue) -> [AdapterState] {
         let adapters = (objects.fields ?? [:]).compactMap { path, object -> AdapterState? in
             guard let name = AdapterName(path: path), let interfaces = object.fields,
@@ -29,7 +29,9 @@ struct AdapterState: Sendable {
         return adapters.sorted { $0.name.number < $1.name.number }
     }
 
-    /// Returns the adapter for `role`: the named one, or the first that is on and supports the role.
+    /// Returns the adapter for `role`: the one named `wanted`, or the first that is on and supports the role.
+    ///
+    /// For an advertiser, adapters with a free advertising slot are preferred.
     static func choose(
         from adapters: [AdapterState],
         named wanted: AdapterName?,

@@ -7,7 +7,7 @@ public struct AdapterName: Hashable, Sendable {
 
     /// Creates a name from `hci` and one to five digits without a leading zero.
     ///
-    /// Returns `nil` for any other text.
+    /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
         guard text.hasPrefix("hci") else { return nil }
         let digits = text.dropFirst(3)
@@ -20,12 +20,12 @@ public struct AdapterName: Hashable, Sendable {
         "hci\(number)"
     }
 
-    /// The path of BlueZ's object for the adapter.
+    /// The D-Bus path of BlueZ's object for the adapter.
     var path: String {
         "/org/bluez/" + text
     }
 
-    /// Reads the name from the path of BlueZ's object.
+    /// Creates a name from the D-Bus path of BlueZ's object; `nil` for any other path.
     init?(path: String) {
         let prefix = "/org/bluez/"
         guard path.hasPrefix(prefix) else { return nil }

@@ -4,11 +4,11 @@ internal import HybridCaBLE
 internal import HybridSystemBus
 internal import HybridThreads
 
-/// The object from which bluetoothd reads the content of an advert.
+/// The D-Bus object from which bluetoothd reads the content of an advert.
 struct AdvertObject: Sendable {
     /// The requested minimum and maximum interval in milliseconds.
     ///
-    /// The kernel's default of 1.28 s makes users wait.
+    /// With the kernel's default of 1.28 seconds, users would have to wait longer.
     static let interval: UInt32 = 100
 
     /// The properties of org.bluez.LEAdvertisement1.
@@ -16,14 +16,15 @@ struct AdvertObject: Sendable {
     /// Called when bluetoothd stops the advert on its own.
     let released: @Sendable () -> Void
 
-    /// - Parameter psm: The PSM on which L2CAP channels are accepted, if any.
+    /// Creates the object of an advert; `psm` is the PSM on which L2CAP channels are accepted, if any.
     init(_ advert: Advert, psm: L2CAPPSM?, withInterval: Bool, released: @escaping @Sendable () -> Void) {
         let suffix = psm.map { AdvertSuffix(psm: $0).encoded } ?? []
         let data = BusEntry(.string(AdvertServiceUUID.fido.fullText), .variant(.bytes(advert.bytes + suffix)))
         var properties: [String: BusValue] = [
-            // The advert contains only the service data, no name: with the suffix, and the flags that connectable
-            // adverts may need, it has the 31 bytes that all radios send. A list of service UUIDs would take four of
-            // them, and scanners find the advert by its service data. A broadcast does not reveal the public address.
+            // The advert contains only the service data. With the suffix, and the flags that connectable adverts may
+            // need, it takes all of the 31 bytes that every radio can send. There is no space for a name or a list of
+            // service UUIDs, and scanners find the advert by its service data. A broadcast does not reveal the public
+            // address.
             "Type": .string(psm == nil ? "broadcast" : "peripheral"),
             "ServiceData": .dictionary("s", "v", [data]),
         ]
@@ -35,7 +36,7 @@ struct AdvertObject: Sendable {
         self.released = released
     }
 
-    /// Returns the reply to a call of the object.
+    /// Returns the reply to a method call on the object.
     func answer(_ call: BusMessage) -> BusReply {
         switch (call.interface, call.member) {
         case (BusNames.properties, "GetAll"):
@@ -65,7 +66,7 @@ struct AdvertObject: Sendable {
         """
 }
 
-/// The objects that a radio exports.
+/// The advert objects that a radio exports on the bus.
 ///
 /// Only bluetoothd can read them.
 final class RegisteredAdverts: Sendable {

@@ -3,10 +3,10 @@
 internal import HybridCaBLE
 internal import HybridSystemBus
 
-/// An adapter of the bluetoothd that was found when the radio was opened.
+/// An adapter of the bluetoothd instance that was found when the radio was opened.
 ///
-/// Calls are addressed to bluetoothd's unique name, and only signals from that name are accepted. Therefore neither a
-/// restarted service nor another program on the bus can be mistaken for it.
+/// Calls are addressed to the unique name of that instance, and only signals from that name are accepted. Therefore
+/// neither a restarted service nor another program on the bus can be mistaken for it.
 struct BlueZLink: Sendable {
     let connection: BusConnection
     let owner: String
@@ -26,7 +26,7 @@ struct BlueZLink: Sendable {
 
     /// The match rules for signals that report devices.
     ///
-    /// A path that ends with a slash stands for all paths below it.
+    /// `arg0path` with a trailing slash matches all paths below it.
     var deviceRules: [String] {
         [
             "type='signal',sender='\(BlueZ.name)',interface='\(BusNames.objectManager)',member='InterfacesAdded',"
@@ -57,7 +57,7 @@ struct BlueZLink: Sendable {
         return nil
     }
 
-    /// Subscribes to signals that report the end of the service or adapter, and to others.
+    /// Subscribes to signals that report the end of the service or adapter, and to those that `otherRules` match.
     ///
     /// - Throws: `RadioError` or `CancellationError`.
     func observe(
@@ -88,7 +88,7 @@ struct BlueZLink: Sendable {
         ).first?.flag
     }
 
-    /// Calls a method that ends something, even if the task is cancelled, and ignores the result.
+    /// Calls a method that releases a resource, even if the task is canceled, and ignores the result.
     func cleanUp(_ interface: String, _ member: String, _ arguments: [BusValue] = []) async {
         _ = try? await connection.call(
             owner,
@@ -101,9 +101,10 @@ struct BlueZLink: Sendable {
         )
     }
 
-    /// Returns the meaning of an error of a call to the adapter, or a `CancellationError`.
+    /// Returns the radio error for an error of a call to the adapter, or a `CancellationError`.
     ///
-    /// BlueZ replies with a plain Failed to many calls while the adapter is off.
+    /// While the adapter is off, BlueZ replies to many calls with `org.bluez.Error.Failed`. In that case the state of
+    /// the adapter is read, so that the cause can be reported.
     func explain(_ error: BusError) async -> any Error {
         if error == .cancelled { return CancellationError() }
         let meaning = RadioError(error, adapter: adapter)
@@ -114,17 +115,17 @@ struct BlueZLink: Sendable {
 }
 
 extension BlueZLink {
-    /// The time in which the service or adapter may disappear after the adapter has been turned off.
+    /// The time within which the service or adapter may disappear after the adapter has turned off.
     static let causeTimeout = Duration.seconds(1)
     private static let pollInterval = Duration.milliseconds(100)
 
-    /// Returns the cause of an adapter being off.
+    /// Returns the reason why an adapter is off.
     ///
-    /// bluetoothd turns its adapters off before it exits, and an adapter that is unplugged is off before it is gone.
-    /// In that case, the remedy for an adapter that is off would be wrong.
+    /// bluetoothd turns its adapters off before it exits, and an unplugged adapter turns off before it disappears. In
+    /// both cases, the remedy for an adapter that is off would be wrong.
     ///
     /// - Returns: The error for a missing service or adapter, if either disappears within a second; otherwise `error`.
-    ///   Other errors are returned at once.
+    ///   Any error other than `.adapterOff` is returned immediately.
     func cause(behind error: any Error) async -> any Error {
         guard let off = error as? RadioError, off == .adapterOff(adapter) else { return error }
         return await cause(behind: off)
@@ -158,7 +159,7 @@ enum BlueZ {
     static let advertisement = "org.bluez.LEAdvertisement1"
     static let advertisingManager = "org.bluez.LEAdvertisingManager1"
 
-    /// The properties read from signals: the state of an adapter, the adverts of a device.
+    /// The properties read from signals: the state of an adapter and the adverts of a device.
     static let scanProperties = BusSelection(
         [adapter, "Powered", device, "ServiceData", "RSSI"] + AdvertServiceUUID.allCases.map(\.fullText)
     )
@@ -173,6 +174,6 @@ enum BlueZ {
     static let timeout = Duration.seconds(10)
     /// The timeout of a clean-up call.
     ///
-    /// The end of the bus connection cleans up as well.
+    /// It can be short, because bluetoothd also cleans up when the bus connection ends.
     static let cleanUpTimeout = Duration.seconds(3)
 }

@@ -6,20 +6,20 @@ package import HybridSystemBus
 
 /// A Bluetooth adapter, used through BlueZ's D-Bus interface.
 ///
-/// The authenticator advertises 20 encrypted bytes, and the client scans for them. On each device bluetoothd owns the
-/// radio and is called over the system bus. A received advert proves that the authenticator is near, as far as radio
-/// can prove that. Everything else in a ceremony could come from anywhere.
+/// The authenticator advertises 20 encrypted bytes, and the client scans for them. On each device, bluetoothd owns the
+/// radio and is called over the system bus. A received advert proves that the authenticator is nearby, as far as a
+/// radio signal can prove that. All other messages of a ceremony could come from anywhere.
 ///
 /// `open` finds bluetoothd and an adapter that is on. `withAdvert` exports an object that bluetoothd reads, and the
-/// advert is sent until the body ends. `withScan` starts discovery and passes all service data under the two UUIDs to
-/// the body, which tries to decrypt it. Both clean up before they return, also if they throw or the task is cancelled.
-/// All of it depends on one bus connection, so bluetoothd cleans up when the process dies.
+/// advert is sent until the body ends. `withScan` starts discovery and passes adverts to the body. Both clean up before
+/// they return, even if they throw or the task is canceled. All operations use one bus connection, so bluetoothd cleans
+/// up if the process dies.
 ///
-/// An advert can also announce an L2CAP channel, over which the devices communicate without a network. Channels belong
-/// to the kernel: `listener` and `route` ask BlueZ only for addresses. There are none on a virtual bus.
+/// An advert can also announce an L2CAP channel, over which the devices communicate without a network. The kernel
+/// provides these channels; `listener` and `route` use BlueZ only to find addresses. A virtual bus has no channels.
 ///
-/// The bus daemon guarantees names, and only root can own `org.bluez` on a system bus. On any other bus (`isVirtual`)
-/// every program can pose as bluetoothd, and an advert proves nothing. Adverts come from unauthenticated senders.
+/// The bus daemon guarantees names, and only root can own `org.bluez` on the system bus. On any other bus (`isVirtual`)
+/// every program can impersonate bluetoothd, so an advert proves nothing. Adverts come from unauthenticated senders.
 public final class BluetoothRadio: Sendable {
     /// The purpose for which a radio is opened.
     public enum Role: Sendable {
@@ -31,7 +31,7 @@ public final class BluetoothRadio: Sendable {
 
     /// The adapter in use.
     public let adapter: AdapterName
-    /// True if the bus is not the system's own, so that a received advert does not prove that the phone is near.
+    /// True if the bus is not the system bus, so that a received advert does not prove that the phone is nearby.
     public let isVirtual: Bool
     /// The cause and the remedy if the radio counts as virtual only because the system's bus cannot be verified.
     public let unverifiedBus: String?
@@ -50,12 +50,12 @@ public final class BluetoothRadio: Sendable {
         unverifiedBus = link.connection.origin.doubt
     }
 
-    /// Finds bluetoothd and an adapter on the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
+    /// Finds bluetoothd and an adapter on the bus that `DBUS_SYSTEM_BUS_ADDRESS` names; by default on the system bus.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter to use; `nil` selects the first that is on, for an advertiser preferably one with a
-    ///     free advertising slot.
-    ///   - role: The purpose.
+    ///   - adapter: The adapter to use. If `nil`, the first one that is on is used; for an advertiser, the first one
+    ///     with a free advertising slot is preferred.
+    ///   - role: The purpose for which the radio is opened.
     public static func open(adapter: AdapterName?, for role: Role) async throws(RadioError) -> BluetoothRadio {
         try await open(adapter: adapter, for: role, on: .system)
     }
@@ -99,10 +99,10 @@ public final class BluetoothRadio: Sendable {
     ///
     /// If no adapter was named when this radio was opened, the new one may use another adapter.
     ///
-    /// - Throws: `RadioError` for a failure that does not pass by itself, `CancellationError`.
+    /// - Throws: `RadioError` if its `mayPass` is false, `CancellationError`.
     public func reopened() async throws -> BluetoothRadio {
         while true {
-            // Polling, because there may be no bus or service that could send a signal.
+            // Poll, because there may be no bus or service that could send a signal.
             try await Task.sleep(for: Self.retryInterval)
             do throws(RadioError) {
                 return try await Self.open(adapter: origin.adapter, for: origin.role, on: origin.address)
@@ -136,10 +136,8 @@ public final class BluetoothRadio: Sendable {
 
     /// Runs `body` while `advert` is sent.
     ///
-    /// Sending stops before this function returns or throws.
-    ///
-    /// With `listener`, devices that receive the advert can connect there. The advert may be sent from the adapter's
-    /// public address then.
+    /// Sending stops before this function returns or throws. With a `listener`, devices that receive the advert can
+    /// connect to it, and the advert may be sent from the adapter's public address.
     ///
     /// - Throws: `RadioError` if the advert cannot be sent, `CancellationError`, or the error that `body` throws. A
     ///   later failure of the radio does not end `body`; `ActiveAdvert.waitUntilGone` reports it.
@@ -152,7 +150,7 @@ public final class BluetoothRadio: Sendable {
         try await withAdvert(advert, psm: listener?.psm, isolation: isolation, body)
     }
 
-    /// Runs `body` while `advert` is sent with the PSM of an L2CAP channel, even if no socket listens there.
+    /// Runs `body` while `advert` is sent with a PSM for L2CAP channels, on which no socket has to listen.
     package func withAdvert<R: Sendable>(
         _ advert: Advert,
         psm: L2CAPPSM?,
@@ -172,8 +170,8 @@ public final class BluetoothRadio: Sendable {
     /// The scan ends before this function returns or throws.
     ///
     /// - Parameters:
-    ///   - wanted: A filter for the adverts passed to `body`. It runs on the bus connection's thread for every advert
-    ///     and must not block. Unrelated adverts, however many, therefore never queue up before the wanted one.
+    ///   - wanted: A filter for the adverts passed to `body`, so that unrelated adverts do not fill the queue. It runs
+    ///     on the bus connection's thread for every advert and must not block.
     ///   - isolation: The isolation of `body`.
     ///   - body: The closure that receives the adverts.
     /// - Throws: `RadioError` if scanning cannot start, `CancellationError`, or the error that `body` throws. A later
@@ -188,7 +186,7 @@ public final class BluetoothRadio: Sendable {
 
     /// Closes the bus connection, which ends all adverts and scans.
     ///
-    /// Idempotent.
+    /// This method is idempotent.
     public func close() async {
         await link.connection.close()
     }
@@ -197,7 +195,7 @@ public final class BluetoothRadio: Sendable {
 // MARK: - L2CAP
 
 extension BluetoothRadio {
-    /// Starts to accept L2CAP channels on this adapter, with a PSM that the kernel chooses.
+    /// Returns a listener that accepts L2CAP channels on this adapter, with a PSM that the kernel chooses.
     ///
     /// - Throws: ``L2CAPError``.
     public func listener() async throws(L2CAPError) -> L2CAPListener {
@@ -206,7 +204,7 @@ extension BluetoothRadio {
 
     /// Returns the route to the sender of an advert.
     ///
-    /// To be called while the scan that received it is in progress.
+    /// Call this method while the scan that received the advert is in progress.
     ///
     /// - Throws: ``L2CAPError``.
     public func route(to advert: ReceivedAdvert, psm: L2CAPPSM) async throws(L2CAPError) -> L2CAPRoute {
@@ -217,7 +215,7 @@ extension BluetoothRadio {
 
     /// Returns the adapter's address.
     ///
-    /// Fails on a virtual bus, whose devices are simulated, so that it never leads to a real radio.
+    /// This method throws on a virtual bus, so that a simulated adapter is never used with the kernel's real radio.
     private func ownAddress() async throws(L2CAPError) -> DeviceAddress {
         guard !isVirtual else { throw .virtualRadio }
         guard let own = await address(link.adapter.path, BlueZ.adapter) else { throw .addressUnknown }

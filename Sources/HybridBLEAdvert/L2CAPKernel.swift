@@ -13,17 +13,17 @@ enum L2CAPKernel {
     ///
     /// The peer splits longer data into several packets.
     private static let ownLargestPacket: UInt16 = 4096
-    /// The packet length that every device accepts (Core Specification, volume 3, part A, 4.22).
+    /// The packet length in bytes that every device accepts (Core Specification, volume 3, part A, 4.22).
     private static let leastPacket = 23
 
-    /// Returns a socket on our own adapter.
+    /// Returns a socket that is bound to this computer's adapter, and its descriptor.
     static func socket(at own: DeviceAddress) throws(L2CAPError) -> (SocketDescriptor, CInt) {
         let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let number = Glibc.socket(AF_BLUETOOTH, kind, BTPROTO_L2CAP)
         guard number >= 0 else { throw .system(errno) }
         let descriptor = SocketDescriptor(number)
         var address = own.socketAddress(psm: 0)
-        // Noise protects the data. Pairing would ask the user an unrelated question.
+        // The Noise channel encrypts the data. A higher security level would require pairing, which prompts the user.
         var security = bt_security(level: UInt8(BT_SECURITY_LOW), key_size: 0)
         var largest = ownLargestPacket
         guard withSocketAddress(&address, { bind(number, $0, $1) }) == 0,
@@ -48,7 +48,7 @@ enum L2CAPKernel {
 
     /// Starts to connect.
     ///
-    /// Returns 0, or -1 and sets `errno`.
+    /// - Returns: 0, or −1 with the cause in `errno`.
     static func connect(_ number: CInt, to other: DeviceAddress, _ psm: L2CAPPSM) -> CInt {
         var address = other.socketAddress(psm: psm.rawValue)
         return withSocketAddress(&address) { Glibc.connect(number, $0, $1) }
@@ -61,7 +61,9 @@ enum L2CAPKernel {
         return getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno
     }
 
-    /// Returns the maximum packet length of the other device, which is known a moment after the connection.
+    /// Returns the maximum packet length of the other device in bytes.
+    ///
+    /// The kernel knows this length only a moment after the connection is open, so it is polled for up to 2 seconds.
     static func largestPacket(_ number: CInt) async throws -> Int {
         for _ in 0..<40 {
             var largest: UInt16 = 0

@@ -6,9 +6,8 @@ public import HybridCaBLE
 
 /// A connected L2CAP channel over Bluetooth LE.
 ///
-/// It carries ordered packets in both directions, up to a size that the receiver chooses.
-///
-/// The link is neither paired nor encrypted, and the peer is unauthenticated.
+/// The channel transmits ordered packets in both directions, up to a size that the receiver chooses. The link is
+/// neither paired nor encrypted, and the peer is unauthenticated.
 public final class L2CAPSocket: Sendable {
     let descriptor: SocketDescriptor
     /// The maximum packet length of the other device, in bytes.
@@ -19,12 +18,12 @@ public final class L2CAPSocket: Sendable {
         self.largestPacket = largestPacket
     }
 
-    /// Releases the socket, which is nonblocking, to the caller, who closes it.
+    /// Transfers ownership of the nonblocking socket to the caller, who must close it.
     ///
-    /// - Returns: The descriptor; `nil` the second time.
+    /// - Returns: The descriptor; `nil` if it is closed, in use, or no longer owned.
     public func handOver() -> CInt? { descriptor.handOver() }
 
-    /// Closes the socket unless it was handed over.
+    /// Closes the socket unless its ownership was transferred.
     public func close() { descriptor.close() }
 }
 
@@ -34,7 +33,7 @@ public struct L2CAPRoute: Sendable {
     let other: DeviceAddress
     let psm: L2CAPPSM
 
-    /// Connects, without pairing.
+    /// Opens a channel without pairing, within a time limit.
     ///
     /// - Throws: ``L2CAPError``, `CancellationError`.
     public func connect(within limit: Duration) async throws -> L2CAPSocket {
@@ -63,16 +62,21 @@ public struct L2CAPRoute: Sendable {
 public final class L2CAPListener: Sendable {
     private let descriptor: SocketDescriptor
     private let knownPacket: Int?
-    /// The PSM to connect to, chosen by the kernel.
+    /// The PSM to which clients connect.
     public let psm: L2CAPPSM
 
-    /// - Parameter largestPacket: The maximum packet length, for sockets that are not L2CAP sockets and do not report
-    ///   it.
+    /// Creates a listener from a listening socket.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The socket.
+    ///   - psm: The PSM of the socket.
+    ///   - largestPacket: The maximum packet length in bytes, for sockets that do not report it because they are not
+    ///     L2CAP sockets.
     init(_ descriptor: SocketDescriptor, psm: L2CAPPSM, largestPacket: Int? = nil) {
         (self.descriptor, self.psm, knownPacket) = (descriptor, psm, largestPacket)
     }
 
-    /// Adopts a listening socket of another kind that preserves packet boundaries, such as one of `AF_UNIX`.
+    /// Creates a listener from another kind of listening socket that preserves packet boundaries, such as `AF_UNIX`.
     package convenience init(adopting number: CInt, psm: L2CAPPSM, largestPacket: Int) {
         self.init(SocketDescriptor(number), psm: psm, largestPacket: largestPacket)
     }
@@ -83,7 +87,7 @@ public final class L2CAPListener: Sendable {
         return L2CAPListener(descriptor, psm: psm)
     }
 
-    /// Waits for the next channel.
+    /// Waits for the next connection.
     ///
     /// - Throws: ``L2CAPError``, also after `close`; `CancellationError`.
     public func next() async throws -> L2CAPSocket {
@@ -121,22 +125,20 @@ public final class L2CAPListener: Sendable {
         return try await L2CAPKernel.largestPacket(number)
     }
 
-    /// Stops accepting channels.
+    /// Stops accepting connections.
     ///
-    /// Idempotent.
+    /// This method is idempotent.
     public func close() { descriptor.close() }
 }
 
-/// The reason why there is no L2CAP channel.
+/// The reason why an L2CAP channel cannot be used.
 ///
-/// A ceremony continues through the relay, so these errors are seldom fatal.
+/// These errors are seldom fatal, because a ceremony can continue through the relay.
 public struct L2CAPError: Error, Hashable, Sendable {
-    /// The cause in a few reason.
+    /// The cause as a short phrase.
     public let reason: String
 
-    /// The bus is not the system's own.
-    ///
-    /// Its devices are simulated and unrelated to the kernel's radio.
+    /// The bus is not the system bus, so its devices are simulated and unrelated to the kernel's radio.
     public static let virtualRadio = L2CAPError(reason: "the radio is virtual")
     /// BlueZ does not report the device's address.
     public static let addressUnknown = L2CAPError(
@@ -145,9 +147,9 @@ public struct L2CAPError: Error, Hashable, Sendable {
     /// The device did not answer in time.
     public static let timedOut = L2CAPError(reason: "the other device did not answer in time")
 
-    /// The kernel rejects the operation.
+    /// The operation failed for this reason.
     public static func failed(_ reason: String) -> L2CAPError { L2CAPError(reason: reason) }
 
-    /// The kernel rejects the operation with an error number.
+    /// The kernel rejected the operation with this error number.
     static func system(_ code: CInt) -> L2CAPError { failed(String(cString: strerror(code))) }
 }

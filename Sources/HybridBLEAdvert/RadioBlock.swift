@@ -4,17 +4,15 @@ internal import Glibc
 
 /// A block that keeps an adapter from being turned on (rfkill).
 public enum RadioBlock: Sendable, Equatable {
-    /// A program has blocked the adapter, such as a desktop's airplane mode. Another program can unblock it.
+    /// Software such as a desktop's airplane mode has blocked the adapter; any program can unblock it.
     case soft
     /// A hardware switch or the firmware has blocked the adapter.
     case hard
 
-    /// The directory in which Linux lists its switches (Documentation/ABI/stable/sysfs-class-rfkill).
+    /// The directory in which Linux lists rfkill switches (Documentation/ABI/stable/sysfs-class-rfkill).
     static let kernelSwitches = "/sys/class/rfkill"
 
-    /// Reads the kernel's switches.
-    ///
-    /// Returns `nil` if none blocks the adapter.
+    /// Creates the block of an adapter from the kernel's switches; `nil` if no switch blocks the adapter.
     init?(of adapter: AdapterName, in folder: String) {
         guard let entries = opendir(folder) else { return nil }
         defer { closedir(entries) }
@@ -34,7 +32,7 @@ public enum RadioBlock: Sendable, Equatable {
         self = found
     }
 
-    /// Returns the first line of a short file.
+    /// Returns the first line of a file of up to 64 bytes; `nil` if it cannot be opened.
     private static func line(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

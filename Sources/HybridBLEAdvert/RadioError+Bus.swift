@@ -3,7 +3,7 @@
 internal import HybridSystemBus
 
 extension RadioError {
-    /// Creates the error that a bus error or a reply of bluetoothd means for the radio.
+    /// Creates a radio error from a bus error or an error reply of bluetoothd.
     ///
     /// Source: BlueZ's doc/org.bluez.Adapter and doc/org.bluez.LEAdvertisingManager, and its `src/error.c`.
     ///
@@ -11,7 +11,7 @@ extension RadioError {
     ///   - error: The error of the call.
     ///   - adapter: The adapter that was called, if one has been chosen.
     init(_ error: BusError, adapter: AdapterName? = nil) {
-        // If there is an adapter, bluetoothd has answered before and has disappeared since.
+        // If an adapter was chosen, bluetoothd has answered before, so it has now disappeared.
         let missing: RadioError = adapter == nil ? .noBluetoothService : .bluetoothServiceGone
         switch error {
         case .notReachable: self = .noSystemBus
@@ -23,10 +23,10 @@ extension RadioError {
         }
     }
 
-    /// True if the error has no more specific meaning than bluetoothd's message.
+    /// True if the error contains only bluetoothd's message and no specific cause.
     var isUnspecific: Bool { code == Self.failed("").code }
 
-    /// Returns the meaning of a D-Bus error, or `nil` if bluetoothd was not there to answer.
+    /// Returns the radio error for a D-Bus error; `nil` if bluetoothd is not running.
     private static func refusal(_ name: String, _ message: String, _ adapter: AdapterName?) -> RadioError? {
         switch (name, adapter) {
         case ("org.freedesktop.DBus.Error.AccessDenied", _),
@@ -52,9 +52,10 @@ extension RadioError {
         }
     }
 
-    /// Returns the part of a message before its first semicolon, after which our own sentence has the remedy.
+    /// Returns the part of a message before its first semicolon.
     ///
-    /// dbus-daemon's rejections go on with a long description of sender, rules and receiver.
+    /// In dbus-daemon's rejections, a long description of sender, rules and receiver follows the semicolon. In our
+    /// sentences, the remedy follows it.
     private static func clause(_ message: String) -> String {
         sanitized(String(message.prefix { $0 != ";" }))
     }

@@ -10,8 +10,9 @@ public struct RadioError: ExplainedFailure, Hashable {
     public let sentence: String
     /// The exit status of a command that ends with this failure.
     public let status: ExitStatus
-    /// True if the cause may disappear by itself or by an action of the user: Bluetooth was switched off, an adapter
-    /// was unplugged, the service was restarted.
+    /// True if the cause may disappear by itself or by an action of the user.
+    ///
+    /// Examples are Bluetooth that is switched off, an unplugged adapter or a service that restarts.
     public let mayPass: Bool
 
     private init(_ code: String, _ sentence: String, status: ExitStatus = .unavailable, mayPass: Bool = false) {
@@ -24,7 +25,7 @@ public struct RadioError: ExplainedFailure, Hashable {
     /// No system bus answers.
     public static let noSystemBus = RadioError(
         "no-system-bus",
-        "no D-Bus system bus answers; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS"
+        "the D-Bus system bus does not respond; start it (systemctl start dbus) or check DBUS_SYSTEM_BUS_ADDRESS"
     )
 
     /// bluetoothd is not on the bus.
@@ -45,7 +46,7 @@ public struct RadioError: ExplainedFailure, Hashable {
     public static func adapterNotFound(_ adapter: AdapterName) -> RadioError {
         RadioError(
             "adapter-not-found",
-            "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for those there are",
+            "there is no Bluetooth adapter \(adapter); see ls /sys/class/bluetooth for the available adapters",
             mayPass: true
         )
     }
@@ -90,7 +91,7 @@ public struct RadioError: ExplainedFailure, Hashable {
         mayPass: true
     )
 
-    /// This program cancelled its own request; the state of the radio is unknown.
+    /// This program canceled its own request, so the state of the radio is unknown.
     public static let interrupted = RadioError(
         "bluetooth-interrupted",
         "Bluetooth was interrupted before it had answered; try again",

@@ -5,7 +5,7 @@ internal import HybridSystemBus
 
 /// The state of Bluetooth: bus, service and adapters.
 ///
-/// Found without using the radio.
+/// It is determined without using the radio.
 public struct RadioInspection: Sendable {
     /// The state of an adapter.
     public struct Adapter: Sendable {
@@ -19,14 +19,14 @@ public struct RadioInspection: Sendable {
         public let canAdvertise: Bool
     }
 
-    /// True if the bus is not the system's own.
+    /// True if the bus is not the system bus.
     public let isVirtual: Bool
     /// The version of bluetoothd, such as `5.66`, if it is known.
     public let serviceVersion: String?
     /// All adapters, sorted by number.
     public let adapters: [Adapter]
 
-    /// Inspects the bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
+    /// Inspects the bus that `DBUS_SYSTEM_BUS_ADDRESS` names; by default the system bus.
     public static func inspect() async throws(RadioError) -> RadioInspection {
         let connection = try await bus()
         return try await withCleanup {
@@ -37,9 +37,9 @@ public struct RadioInspection: Sendable {
         }
     }
 
-    /// Connects to the bus only.
+    /// Connects to the bus only, without contacting bluetoothd.
     ///
-    /// - Returns: True if it is not the system's own, and the cause and the remedy if it only cannot be verified.
+    /// - Returns: True if the bus is not the system bus, and the cause and the remedy if it only cannot be verified.
     public static func reachBus() async throws(RadioError) -> (isVirtual: Bool, unverifiedBus: String?) {
         let connection = try await bus()
         await connection.close()
@@ -58,8 +58,8 @@ public struct RadioInspection: Sendable {
         self.isVirtual = isVirtual
         let fields = (objects.fields ?? [:]).compactMapValues { $0.fields?[BlueZ.adapter]?.fields }
         adapters = AdapterState.all(in: objects).map { state in
-            // The kernel reports blocks of real adapters. Newer versions of bluetoothd (5.82) report them too, older
-            // ones (5.66) only in experimental mode.
+            // The kernel reports blocks of real adapters. bluetoothd 5.82 also reports them, but bluetoothd 5.66 does
+            // so only in experimental mode.
             let kernelBlock = isVirtual ? nil : RadioBlock(of: state.name, in: kernelSwitches)
             let isBlocked = fields[state.name.path]?["PowerState"]?.text == "off-blocked"
             return Adapter(
@@ -72,10 +72,10 @@ public struct RadioInspection: Sendable {
         serviceVersion = fields.values.lazy.compactMap { $0["Modalias"]?.text }.compactMap(Self.version).first
     }
 
-    /// Returns the version in an adapter's device ID.
+    /// Returns the version of bluetoothd in an adapter's device ID; `nil` if the ID has another format.
     ///
-    /// bluetoothd identifies itself as the Linux Foundation's product 0246 with its own version, unless its main.conf
-    /// sets another `DeviceID`: `usb:v1D6Bp0246d0542` is 5.66 (BlueZ's src/main.c and lib/uuid-helper.c).
+    /// The device ID of bluetoothd is the Linux Foundation's product 0246, unless `DeviceID` in main.conf sets another
+    /// one. The version follows: `usb:v1D6Bp0246d0542` is version 5.66 (BlueZ's src/main.c and lib/uuid-helper.c).
     static func version(modalias: String) -> String? {
         let prefix = "usb:v1D6Bp0246d"
         guard modalias.hasPrefix(prefix), let version = Hex.decode(modalias.dropFirst(prefix.utf8.count), length: 2)
@@ -85,9 +85,9 @@ public struct RadioInspection: Sendable {
 }
 
 extension BluetoothRadio {
-    /// Scans until any device is received, whatever it sends.
+    /// Scans until an advert of any device is received.
     ///
-    /// - Returns: The time until the first device, or `nil` if there is none within `limit`.
+    /// - Returns: The time until the first advert; `nil` if no advert is received within `limit`.
     /// - Throws: `RadioError` if scanning cannot start or the radio fails, `CancellationError`.
     public func firstDevice(within limit: Duration) async throws -> Duration? {
         let result = OneShot<Result<Void, RadioError>>()
@@ -114,13 +114,13 @@ extension BluetoothRadio {
 }
 
 extension BlueZLink {
-    /// Returns true if a signal reports that this adapter has received a device.
+    /// Returns true if a signal reports that this adapter has received an advert of a device.
     fileprivate func reportsDevice(_ event: BusConnection.Event) -> Bool {
         guard case .signal(let signal) = event, signal.sender == owner, let first = signal.body.first?.text else {
             return false
         }
         if signal.isSignal(BusNames.objectManager, "InterfacesAdded") { return first.hasPrefix(adapter.path + "/") }
-        // When a device is removed, its signal strength is invalidated. Such a signal contains no values.
+        // When a device is removed, a signal without values invalidates its signal strength.
         return signal.isSignal(BusNames.properties, "PropertiesChanged") && first == BlueZ.device
             && signal.path.hasPrefix(adapter.path + "/") && signal.body.dropFirst().first?.fields?.isEmpty == false
     }

@@ -3,15 +3,15 @@
 public import HybridCaBLE
 internal import HybridSystemBus
 
-/// Service data in the form of an advert.
+/// Service data that has the format of an advert.
 ///
-/// Only decryption shows whether it is meant for this client.
+/// Only decryption can show that the advert is for this client.
 public struct ReceivedAdvert: Sendable {
     /// The first 20 bytes.
     public let advert: Advert
     /// The bytes after the first 20, which are unauthenticated.
     ///
-    /// In CTAP 2.3 they are a CBOR map.
+    /// CTAP 2.3 defines a CBOR map for them.
     public let suffix: [UInt8]
     /// The UUID under which the bytes were sent.
     public let serviceUUID: AdvertServiceUUID
@@ -19,10 +19,10 @@ public struct ReceivedAdvert: Sendable {
     public let rssi: Int?
     /// The path of BlueZ's object for the sender.
     ///
-    /// It contains the device's address, so it is never shown.
+    /// The path contains the device's address, so it is never shown.
     let device: String
 
-    /// Returns the adverts in the properties of a Device1 object: at most one under each UUID.
+    /// Returns the adverts in the properties of a Device1 object: at most one for each service UUID.
     static func all(in properties: [String: BusValue], of device: String) -> [ReceivedAdvert] {
         guard let services = properties["ServiceData"]?.fields else { return [] }
         var rssi: Int?

@@ -6,7 +6,7 @@ internal import HybridThreads
 
 /// A scan in progress.
 ///
-/// It extracts adverts from bluetoothd's signals about devices and passes on the wanted ones.
+/// The scan extracts adverts from bluetoothd's signals about devices and forwards those that pass the filter.
 final class Scan: Sendable {
     /// Data that identifies a repeated advert.
     private struct Sighting: Hashable {
@@ -15,7 +15,7 @@ final class Scan: Sendable {
         let data: [UInt8]
     }
 
-    /// The minimum time after which the same bytes of the same device are passed on again.
+    /// The minimum time after which the same bytes of the same device are forwarded again.
     private static let minimumInterval = Duration.seconds(1)
     /// The maximum number of stored sightings.
     ///
@@ -63,8 +63,8 @@ final class Scan: Sendable {
 
     private func start() async throws {
         do throws(BusError) {
-            // No UUID filter, because BlueZ loses adverts with it and matches only listed UUIDs. DuplicateData requests
-            // a signal for every received advert, not only when the data has changed.
+            // There is no UUID filter, because BlueZ would match only UUIDs in service lists and lose adverts.
+            // DuplicateData requests a signal for every received advert, not only when the data has changed.
             let filter = BusValue.properties(["Transport": .string("le"), "DuplicateData": .bool(true)])
             try await link.call(BlueZ.adapter, "SetDiscoveryFilter", [filter])
             try await startDiscovery()
@@ -76,8 +76,8 @@ final class Scan: Sendable {
 
     /// Starts discovery.
     ///
-    /// If two programs start discovery at the same instant, bluetoothd 5.66 answers only one of them, although it then
-    /// scans for both. Therefore a timeout is no failure if bluetoothd is discovering.
+    /// If two programs start discovery at the same time, bluetoothd 5.66 answers only one of them, although it scans
+    /// for both. Therefore a timeout is not an error if bluetoothd is discovering.
     private func startDiscovery() async throws(BusError) {
         do throws(BusError) {
             try await link.call(BlueZ.adapter, "StartDiscovery")
@@ -88,7 +88,7 @@ final class Scan: Sendable {
 
     /// Reads the devices that bluetoothd knew before the subscription.
     ///
-    /// Duplicates are dropped.
+    /// Adverts that were also received by a signal are dropped.
     private func readKnownDevices() async throws(BusError) {
         let objects: [BusValue]
         do throws(BusError) {
@@ -100,7 +100,7 @@ final class Scan: Sendable {
                 reading: BlueZ.scanProperties
             )
         } catch {
-            // Too many devices for one message. Those that are still sending are reported again by signals.
+            // There are too many devices for one message. Signals report those that are still sending.
             guard case .malformed = error else { throw error }
             return
         }
@@ -113,8 +113,8 @@ final class Scan: Sendable {
         link.connection.stopObserving(observation)
         sink.finish()
         await link.cleanUp(BlueZ.adapter, "StopDiscovery")
-        // bluetoothd 5.82 keeps the filter and the client that has set it. When that client disconnects, bluetoothd
-        // takes its discovery for the last one and ends that of all clients. An empty filter is not kept.
+        // bluetoothd 5.82 keeps the filter and remembers the client that has set it. When that client disconnects,
+        // bluetoothd ends the discovery of all clients. An empty filter is not kept.
         await link.cleanUp(BlueZ.adapter, "SetDiscoveryFilter", [.properties([:])])
     }
 
@@ -160,10 +160,10 @@ final class Scan: Sendable {
     }
 }
 
-/// The wanted adverts that a scan receives, until the radio fails or the task is cancelled.
+/// A sequence of the adverts that a scan receives and that pass its filter.
 ///
-/// Only one task may iterate, and only inside the body of `BluetoothRadio.withScan`. If the consumer falls more than 64
-/// adverts behind, the oldest are dropped; phones repeat theirs. Unwanted adverts do not count.
+/// The sequence ends if the radio fails or the task is canceled. Only one task may iterate, and only inside the body of
+/// `BluetoothRadio.withScan`. If more than 64 adverts are waiting, the oldest are dropped; phones repeat their adverts.
 public struct AdvertSequence: AsyncSequence, Sendable {
     /// A received advert.
     public typealias Element = ReceivedAdvert
@@ -178,7 +178,7 @@ public struct AdvertSequence: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         var base: AsyncStream<Result<ReceivedAdvert, RadioError>>.AsyncIterator
 
-        /// The next advert; `nil` when the scan has ended or the task is cancelled.
+        /// The next advert; `nil` when the scan has ended or the task is canceled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RadioError) -> ReceivedAdvert? {
             try await base.next(isolation: actor)?.get()
         }

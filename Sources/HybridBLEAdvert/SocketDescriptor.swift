@@ -13,12 +13,12 @@ final class SocketDescriptor: Sendable {
 
     private let state: Locked<State>
 
-    /// Takes ownership of a descriptor.
+    /// Creates an instance that takes ownership of a descriptor.
     init(_ number: CInt) { state = Locked(State(number: number)) }
 
     deinit { close() }
 
-    /// Runs `body` with the descriptor, which stays open during the call.
+    /// Runs `body` with the descriptor, which remains open during the call.
     ///
     /// - Throws: ``L2CAPError`` after `close`, and the error that `body` throws.
     func use<Result>(_ body: (CInt) async throws -> Result) async throws -> Result {
@@ -43,9 +43,9 @@ final class SocketDescriptor: Sendable {
         }
     }
 
-    /// Closes the descriptor, at once or when its last use ends.
+    /// Closes the descriptor immediately, or when its last use ends.
     ///
-    /// Idempotent.
+    /// This method is idempotent.
     func close() { closeIfUnused { $0.isClosed = true } }
 
     private func closeIfUnused(_ change: (inout State) -> Void) {
@@ -72,7 +72,7 @@ final class SocketDescriptor: Sendable {
     enum Wait {
         case ready
         case timedOut
-        /// The task was cancelled, or there are no descriptors or threads left.
+        /// The task was canceled, or there are no descriptors or threads left.
         case abandoned
     }
 

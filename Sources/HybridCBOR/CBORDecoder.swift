@@ -8,7 +8,7 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let trailingBytes = CBORError("trailingBytes")
     /// Items are nested deeper than ``CBORLimits/depth``.
     public static let tooDeep = CBORError("tooDeep")
-    /// There are more items than ``CBORLimits/items``, or the input is longer than ``CBORLimits/bytes``.
+    /// The input has more items than ``CBORLimits/items`` or more bytes than ``CBORLimits/bytes``.
     public static let tooLarge = CBORError("tooLarge")
     /// The input contains an indefinite length.
     public static let indefiniteLength = CBORError("indefiniteLength")
@@ -29,18 +29,18 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     private init(_ description: String) { self.description = description }
 }
 
-/// Bounds of the decoder.
+/// Limits that the decoder enforces.
 public struct CBORLimits: Sendable {
     /// Maximum nesting depth.
     ///
     /// CTAP2 allows 4; extension outputs of real phones need a few more.
     public var depth: Int
-    /// Maximum number of items in total.
+    /// Maximum number of items, including nested ones.
     public var items: Int
     /// Maximum input length in bytes.
     public var bytes: Int
 
-    /// Creates bounds.
+    /// Creates limits.
     ///
     /// Every CTAP message stays within the default values.
     public init(depth: Int = 16, items: Int = 16384, bytes: Int = 1 << 20) {
@@ -52,7 +52,7 @@ public struct CBORLimits: Sendable {
 
 /// A decoder for untrusted CBOR.
 public struct CBORDecoder {
-    /// Strictness of the decoder.
+    /// The strictness of the decoder.
     public enum Mode: Sendable {
         /// Accepts CTAP2 canonical form only.
         case strict
@@ -69,7 +69,7 @@ public struct CBORDecoder {
     private var withheld: [String: Range<Int>] = [:]
     private var isWithholding = false
 
-    /// Decodes one item that fills the input.
+    /// Decodes one item, which must span the entire input.
     public static func decode(
         _ bytes: some Sequence<UInt8>,
         mode: Mode,
@@ -106,9 +106,9 @@ public struct CBORDecoder {
 
     /// Decodes one item at the start of the input.
     ///
-    /// Authenticator data contains a COSE key without a length of its own.
+    /// Used for the COSE key in authenticator data, which does not state the length of the key.
     ///
-    /// - Returns: The item, the number of bytes that it takes, and the length of the input.
+    /// - Returns: The item, the number of bytes that it occupies, and the length of the input in bytes.
     public static func decodePrefix(
         _ bytes: some Sequence<UInt8>,
         mode: Mode,
@@ -121,11 +121,11 @@ public struct CBORDecoder {
         return (value, (decoder.position, input.count))
     }
 
-    /// Returns the original encoding of one value of a map that fills the input.
+    /// Returns the original encoding of one value in a map, which must span the entire input.
     ///
-    /// A value that is passed on must keep its bytes, even if they are not in canonical form.
+    /// A value that is forwarded must keep its bytes, even if they are not in canonical form.
     ///
-    /// - Returns: `nil` if the input is not a map or does not contain the key.
+    /// - Returns: `nil` if the input is malformed, is not a map or does not contain the key.
     public static func encodedValue(
         of key: CBORValue,
         inMap bytes: some Sequence<UInt8>,
@@ -191,7 +191,7 @@ public struct CBORDecoder {
             let start = position
             let key = try item(depth: depth + 1)
             let range = start..<position
-            // Equal encodings do not precede each other; `insert` reports them as duplicates.
+            // Neither of two equal encodings precedes the other; `insert` detects such duplicates.
             if mode == .strict, let previous, CanonicalOrder.precedes(input[range], input[previous]) {
                 throw .keyOrder
             }

@@ -10,9 +10,9 @@ public struct CBORMap: Sendable {
     /// Creates an empty map.
     public init() {}
 
-    /// Creates a map.
+    /// Creates a map from entries.
     ///
-    /// A repeated key keeps its last value.
+    /// If a key is repeated, its last value is kept.
     public init(_ entries: some Sequence<(CBORValue, CBORValue)>) {
         for (key, value) in entries { self[key] = value }
     }
@@ -45,7 +45,7 @@ public struct CBORMap: Sendable {
 
     /// Adds an entry.
     ///
-    /// - Returns: `false` if the key exists already; the map is unchanged then.
+    /// - Returns: `false` if the key already exists; the map is then unchanged.
     mutating func insert(_ value: CBORValue, forKey key: CBORValue) -> Bool {
         guard values[key] == nil else { return false }
         self[key] = value
@@ -61,8 +61,8 @@ extension CBORMap: Hashable {
 }
 
 extension CBORMap: ExpressibleByDictionaryLiteral {
-    /// Creates a map.
+    /// Creates a map from a dictionary literal.
     ///
-    /// A repeated key keeps its last value.
+    /// If a key is repeated, its last value is kept.
     public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) { self.init(elements) }
 }

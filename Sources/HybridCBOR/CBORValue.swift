@@ -3,12 +3,11 @@
 /// One CBOR data item (RFC 8949) as CTAP2 uses it.
 ///
 /// CTAP2 uses a canonical subset: shortest integers, definite lengths, a fixed order of map keys, no tags, and at most
-/// four levels of nesting. ``CBOREncoder`` writes this subset only. ``CBORDecoder`` has two modes: *strict* accepts this
-/// subset only, *lenient* accepts what real phones send.
+/// four levels of nesting. ``CBOREncoder`` writes this subset only. ``CBORDecoder`` has two modes: *strict* accepts
+/// this subset only, and *lenient* also accepts the deviations of real phones.
 ///
-/// Input is untrusted. The decoder bounds depth, number of items and lengths by the bytes that are present. Both modes
-/// reject duplicate keys, indefinite lengths and trailing bytes. No length is used for an allocation before it is
-/// checked.
+/// Input is untrusted. The decoder limits the nesting depth and the number of items. It checks each length against the
+/// remaining input before it allocates memory. Both modes reject duplicate keys, indefinite lengths and trailing bytes.
 public indirect enum CBORValue: Sendable {
     /// An integer from 0 to 2⁶⁴−1 (major type 0).
     case unsigned(UInt64)
@@ -28,17 +27,17 @@ public indirect enum CBORValue: Sendable {
     case null
     /// `undefined`.
     case undefined
-    /// A half-, single- or double-precision number, kept as its bits.
+    /// A half-, single- or double-precision floating-point number, stored as its bits.
     case float(CBORFloat)
 }
 
 /// A floating-point number with its original width and bits, which CTAP2 requires to be preserved.
 public enum CBORFloat: Hashable, Sendable {
-    /// Two bytes.
+    /// Half precision, 2 bytes.
     case half(UInt16)
-    /// Four bytes.
+    /// Single precision, 4 bytes.
     case single(UInt32)
-    /// Eight bytes.
+    /// Double precision, 8 bytes.
     case double(UInt64)
 }
 
@@ -62,9 +61,9 @@ extension CBORValue: Hashable {
         }
     }
 
-    /// Hashes kind and content; texts by their bytes.
+    /// Hashes the kind and the content of the item; text strings are hashed as UTF-8 bytes.
     ///
-    /// The kind counts: otherwise a hostile map could have thousands of different keys with the same hash.
+    /// Without the kind, an attacker could send a map with thousands of different keys that have the same hash.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         switch self {
@@ -101,7 +100,7 @@ extension CBORValue {
         value >= 0 ? .unsigned(UInt64(value)) : .negative(UInt64(-1 - value))
     }
 
-    /// The integer, if the item is one and fits into `Int`.
+    /// The value of an integer, or `nil` for another item or an integer that does not fit into `Int`.
     public var integer: Int? {
         switch self {
         case .unsigned(let value): Int(exactly: value)
@@ -135,6 +134,6 @@ extension CBORValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, Ex
     public init(arrayLiteral elements: CBORValue...) { self = .array(elements) }
     /// Creates a map.
     ///
-    /// A repeated key keeps its last value.
+    /// If a key is repeated, its last value is kept.
     public init(dictionaryLiteral elements: (CBORValue, CBORValue)...) { self = .map(CBORMap(elements)) }
 }

@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridDataChannel
 
-/// The settings of `hybrid-client`: flags, variables such as `HYBRID_CACERT`, or the same names in `client.env`.
+/// The settings of `hybrid-client`: flags, environment variables such as `HYBRID_CACERT`, and the file `client.env`.
 enum ClientSettings {
     static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
     static let bleChannel = Setting(
@@ -23,7 +23,9 @@ enum ClientSettings {
         ]
     )
 
-    /// Returns the effective settings: flags, then variables, then the file, then defaults.
+    /// Returns the effective settings.
+    ///
+    /// In descending order of precedence: flags, environment variables, the file, defaults.
     static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
         let environment = ProcessEnvironment.variables
         var file: ConfigurationFile?
@@ -36,7 +38,7 @@ enum ClientSettings {
     }
 }
 
-/// The settings of `hybrid-client` for `check-config`, without flags.
+/// The check of `check-config` for the settings of `hybrid-client` without flags.
 struct ClientSettingsCheck: CheckedSettings {
     static let checkConfigDiscussion =
         "Reads environment variables and client.env as show-qr does, and fails with the same errors."

@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 
-/// `hybrid-client`: the client of a ceremony, which shows a code for a phone.
+/// The program `hybrid-client`, the client of a ceremony, which shows a QR code for a phone.
 @main
 struct HybridClient: AsyncParsableCommand {
     static let programName = "hybrid-client"

@@ -5,11 +5,11 @@ public import HybridPrimitives
 
 /// The failure with which a command ends: one sentence for users, a code and an exit status for scripts.
 public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertible {
-    /// Cause and remedy; becomes one line on standard error.
+    /// The cause and the remedy, written as one line on standard error.
     public let sentence: String
-    /// The cause for programs: lower-case words joined by hyphens.
+    /// The identifier of the cause for programs: lower-case words joined by hyphens.
     ///
-    /// It never changes.
+    /// It is stable across versions.
     public let code: String
     /// The exit status.
     public let status: ExitStatus
@@ -19,8 +19,8 @@ public struct CommandFailure: ExplainedFailure, Hashable, CustomStringConvertibl
     /// Creates a failure.
     ///
     /// - Parameters:
-    ///   - sentence: Cause, and after the first semicolon the remedy; without program name and newline.
-    ///   - code: The cause's name; by default that of the status.
+    ///   - sentence: The cause and, after the first semicolon, the remedy, without the program's name and a newline.
+    ///   - code: The identifier of the cause; by default, the name of the status.
     ///   - status: The exit status.
     ///   - details: Further facts for programs, by name.
     public init(_ sentence: String, code: String? = nil, status: ExitStatus, details: [String: String] = [:]) {

@@ -3,9 +3,9 @@
 public import ArgumentParser
 public import HybridPrimitives
 
-/// The options for the adapter and the addresses of a ceremony.
+/// The options for the Bluetooth adapter and the addresses of a ceremony.
 ///
-/// The adapter's name is a type parameter, so that this module, and with it the relay, needs no Bluetooth.
+/// The type of the adapter's name is a parameter, so that this module, and therefore the relay, needs no Bluetooth.
 public struct NetworkOptions<Adapter: LosslessStringConvertible & Sendable>: ParsableArguments, Sendable {
     /// Overrides of addresses.
     @Option(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The version of all programs (https://semver.org); a file of its own because `scripts/package` reads it.
+/// The version of all programs (https://semver.org), in a separate file because `scripts/package` reads it.
 public enum ProductVersion {
     /// The version as in CHANGELOG.md.
     public static let text = "0.1.0"

@@ -4,12 +4,12 @@ public import ArgumentParser
 internal import HybridPrimitives
 
 extension AsyncParsableCommand {
-    /// Runs the subcommand that the command line names; a failure becomes one line on standard error and an exit status.
+    /// Runs the subcommand named on the command line; a failure becomes one line on standard error and an exit status.
     ///
     /// - Parameters:
     ///   - program: The program's name, at the beginning of that line.
     ///   - arguments: The command line without the program's name; by default that of the process.
-    ///   - requiresOutput: True if every subcommand reports on standard output, so that none starts without it.
+    ///   - requiresOutput: True if every subcommand writes to standard output, so that none starts if it is closed.
     public static func runMain(
         _ program: String,
         arguments: [String]? = nil,

@@ -5,10 +5,11 @@ internal import HybridPrimitives
 
 /// The descriptors 0, 1 and 2, with which every program starts.
 public enum StandardStreams {
-    /// Occupies those that are closed; call it before anything else.
+    /// Opens substitutes for the descriptors that are closed; must be called before anything else.
     ///
-    /// Otherwise the next opened file or connection would take such a number and receive output that is meant for
-    /// users. The substitutes can be neither read nor written, so that a closed stream still fails.
+    /// Otherwise, the next opened file or connection would get such a number and receive output that is meant for
+    /// users. Substitutes for input cannot be read and those for output cannot be written, so a closed stream still
+    /// fails.
     public static func occupyClosed() {
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
@@ -20,7 +21,7 @@ public enum StandardStreams {
 
 /// Standard input.
 package enum StandardInput {
-    /// Reads one line without its line feed, byte by byte, so that nothing behind the line is consumed.
+    /// Reads one line without its line feed, byte by byte, so that nothing after the line is consumed.
     ///
     /// - Parameter limit: Maximum number of bytes; the rest of a longer line stays unread.
     /// - Returns: The line; `nil` at the end of the input.
@@ -40,18 +41,18 @@ package enum StandardInput {
 
 /// Standard output, for results.
 public enum StandardOutput {
-    /// Writes text as it is; not for text of a peer.
+    /// Writes text unchanged; must not be used for text from a peer.
     public static func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
 
-    /// Writes text and a newline as they are; not for text of a peer.
+    /// Writes text unchanged, and a newline; must not be used for text from a peer.
     public static func writeLine(_ text: String) throws(CommandFailure) { try writeLine(Array(text.utf8)) }
 
-    /// Writes bytes and a newline as they are.
+    /// Writes bytes unchanged, and a newline.
     public static func writeLine(_ bytes: [UInt8]) throws(CommandFailure) {
         try write(bytes + [UInt8(ascii: "\n")])
     }
 
-    /// Checks that standard output can be written, for commands that must not do their work without it.
+    /// Checks that standard output is writable, for commands that must not do their work without it.
     public static func requireOpen() throws(CommandFailure) {
         let flags = fcntl(STDOUT_FILENO, F_GETFL)
         guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { throw .outputNotWritten }
@@ -63,7 +64,7 @@ public enum StandardOutput {
 }
 
 extension CommandFailure {
-    /// Standard output is closed, its reader is gone, or its file system is full.
+    /// The failure if standard output is closed, its reader is gone, or its file system is full.
     public static let outputNotWritten = CommandFailure(
         "standard output can't be written; free some space, or check what reads it",
         status: .ioError
@@ -74,7 +75,7 @@ extension CommandFailure {
 public enum StandardError {
     /// Writes one line with one call, so that lines of several threads do not mix.
     ///
-    /// Text of a peer may be part of it; see ``oneLine(_:)``.
+    /// It may contain text from a peer, which ``oneLine(_:)`` makes safe.
     public static func writeLine(_ text: String) { writeLine(utf8: Array(text.utf8)) }
 
     /// Writes one line, given in UTF-8, with one call; see ``writeLine(_:)``.
@@ -84,12 +85,12 @@ public enum StandardError {
         writeAll(line, to: STDERR_FILENO)
     }
 
-    /// Writes text as it is, such as a drawing of several lines; not for text of a peer.
+    /// Writes text unchanged, such as a drawing of several lines; must not be used for text from a peer.
     public static func writeText(_ text: String) { writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
     /// Returns the text with every control, line-breaking and direction-changing character replaced by `?`.
     ///
-    /// Terminals interpret such characters, so text of a peer could otherwise forge lines or rewrite the screen.
+    /// Terminals interpret such characters, so text from a peer could otherwise forge lines or rewrite the screen.
     public static func oneLine(_ text: String) -> String {
         if isPlain(text.utf8) { return text }
         var safe = String.UnicodeScalarView()
@@ -103,15 +104,15 @@ public enum StandardError {
         return String(safe)
     }
 
-    /// True for visible ASCII and spaces only, as most text is.
+    /// Returns true if the text consists of visible ASCII characters and spaces only, as most text does.
     ///
-    /// Unicode properties are slow to look up.
+    /// Such text needs no lookup of Unicode properties, which is slow.
     private static func isPlain(_ text: some Collection<UInt8>) -> Bool {
         text.withContiguousStorageIfAvailable { $0.allSatisfy { (0x20...0x7E).contains($0) } } == true
     }
 }
 
-/// Writes all bytes; returns `false` if that failed.
+/// Writes all bytes; returns false if a write fails.
 @discardableResult
 package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var written = 0

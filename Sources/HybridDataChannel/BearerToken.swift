@@ -3,7 +3,7 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// A token that authorizes an authenticator to open tunnels; printable ASCII without spaces.
+/// A token that authorizes an authenticator to open tunnels; ASCII letters, digits and `-._~+/=`.
 ///
 /// The token is wiped on release, compared in constant time, and never printed. Its text is available only as bytes,
 /// while a request is written, because a `String` cannot be wiped.
@@ -13,12 +13,12 @@ public struct BearerToken: Sendable, SecretMaterial, Equatable {
 
     private let key: SymmetricKey
 
-    /// Creates a token from 1 to 512 characters of RFC 6750's `b68token`; `nil` for other text.
+    /// Creates a token from 1 to 512 of the characters that RFC 6750 allows in a `b64token`; `nil` for other text.
     ///
-    /// The caller's copy is as secret.
+    /// The caller's copy is just as secret, so the caller should wipe it.
     public init?(_ text: some Collection<UInt8>) {
         guard (1...Self.maximumLength).contains(text.count), text.allSatisfy(Self.isAllowed) else { return nil }
-        // Contiguous bytes are not copied on the way.
+        // This makes no intermediate copy of contiguous bytes.
         key =
             text.withContiguousStorageIfAvailable { SymmetricKey(data: UnsafeRawBufferPointer($0)) }
             ?? SymmetricKey(data: Array(text))
@@ -33,11 +33,11 @@ public struct BearerToken: Sendable, SecretMaterial, Equatable {
         }
     }
 
-    /// Calls `body` with the text's bytes, which must not leave it except in a request.
+    /// Calls `body` with the token's bytes, which must not be copied except into a request.
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try key.withUnsafeBytes(body)
     }
 
-    /// Returns true if both tokens are the same, in constant time.
+    /// Returns true if both tokens are equal; the comparison takes constant time.
     public static func == (left: Self, right: Self) -> Bool { left.key == right.key }
 }

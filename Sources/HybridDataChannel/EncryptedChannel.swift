@@ -2,18 +2,18 @@
 
 public import HybridCaBLE
 
-/// The encrypted channel over a message channel, after the handshake.
+/// An encrypted channel on top of a message channel, used after the handshake.
 ///
-/// One task sends and one receives; these may be different tasks.
+/// At most one task sends at a time, and at most one receives; they can be different tasks.
 public actor EncryptedChannel {
     private let transport: any MessageChannel
     private var crypter: ChannelCrypter
-    /// True if a sealed message may not have been sent.
+    /// True if sending a sealed message failed.
     ///
-    /// The peer counts messages, so it could open none that follows.
+    /// The peer counts messages, so it could not open any that follow.
     private var isBrokenOff = false
 
-    /// Creates a channel that takes over the keys of a handshake.
+    /// Creates a channel with the keys of a handshake, which it consumes.
     public init(over transport: any MessageChannel, keys: consuming ChannelKeys) {
         self.transport = transport
         self.crypter = keys.open()

@@ -2,23 +2,23 @@
 
 /// An ordered channel for messages between client and authenticator.
 ///
-/// The channel knows nothing of keys or commands. There are two: ``WebSocketTunnel`` through a relay, and
-/// ``L2CAPChannel`` over Bluetooth alone. A WebSocket marks where a message ends; an L2CAP stream only hints at it. So
-/// a receiver is *offered* bytes and accepts or rejects them. The WebSocket offers exactly one candidate for each
-/// message, and a rejection ends the channel; L2CAP offers one candidate for each possible end.
+/// The channel does not interpret messages. There are two implementations: ``WebSocketTunnel`` through a relay, and
+/// ``L2CAPChannel`` over Bluetooth alone. A WebSocket marks the end of each message, but in an L2CAP stream the end is
+/// ambiguous. So a receiver is *offered* bytes and accepts or rejects them. A WebSocket offers exactly one candidate
+/// for each message, and a rejection is an error. L2CAP offers one candidate for each possible end.
 public protocol MessageChannel: Sendable {
     /// Sends one message; returns when there is room for the next.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
     func send(_ message: WireMessage) async throws
 
-    /// Waits for the next message that `accept` takes, and returns its result.
+    /// Waits for the next message for which `accept` returns a value, and returns that value.
     ///
     /// - Throws: ``TunnelError``, `CancellationError`.
     func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted
 }
 
-/// One message as it travels, at most 1 MiB.
+/// One message as the transport carries it, at most 1 MiB.
 public struct WireMessage: Hashable, Sendable {
     /// The bytes.
     public let bytes: [UInt8]

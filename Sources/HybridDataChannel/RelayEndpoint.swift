@@ -5,20 +5,20 @@ public import HybridPrimitives
 
 /// Network settings that apply to connections to every relay.
 public struct NetworkConfiguration: Sendable {
-    /// Overrides of addresses, as curl's `--connect-to`; the first that applies is used.
+    /// Overrides of addresses, like curl's `--connect-to`; the first that applies is used.
     ///
     /// TLS still checks the certificate against the relay's own name.
     public var connectTo: [ConnectTo]
-    /// A file of certificates (PEM) trusted instead of the system's, as curl's `--cacert`.
+    /// Path of a PEM file of certificates to trust instead of the system's, like curl's `--cacert`.
     public var trustedCertificates: String?
-    /// Proxies and the hosts that they are for.
+    /// The proxy and the hosts that need none.
     public var proxies: ProxySettings
     /// Time limits of each step.
     public var timeouts = Timeouts()
     /// Name resolution.
     var lookup = NameLookup.system
 
-    /// Creates a configuration; without arguments, one that connects directly and trusts the system's certificates.
+    /// Creates a configuration; by default, it uses no proxy and trusts the system's certificates.
     public init(connectTo: [ConnectTo] = [], trustedCertificates: String? = nil, proxies: ProxySettings = .none) {
         self.connectTo = connectTo
         self.trustedCertificates = trustedCertificates
@@ -29,7 +29,7 @@ public struct NetworkConfiguration: Sendable {
     public struct Timeouts: Sendable {
         /// Limit for name resolution and TCP.
         public var connect = 10
-        /// Limit for a proxy's answer, TLS and the WebSocket request together.
+        /// Limit for a proxy's response, TLS and the WebSocket request together.
         public var open = 15
 
         /// Creates the default limits.

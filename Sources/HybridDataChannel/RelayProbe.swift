@@ -5,11 +5,11 @@ internal import HybridThreads
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The result of a request to a relay for a tunnel that does not exist, made as a ceremony makes it.
+/// The result of requesting a nonexistent tunnel from a relay, in the same way as a ceremony requests its tunnel.
 public struct RelayProbe: Sendable {
     /// Result of the request.
     public enum Ending: Equatable, Sendable {
-        /// The relay answered with an HTTP status; 404 is the expected one.
+        /// The relay answered with an HTTP status; 404 is expected.
         case answered(status: Int)
         /// The relay could not be reached, or behaved incorrectly.
         case failed(TunnelError)
@@ -73,7 +73,7 @@ public struct RelayProbe: Sendable {
             opened.channel.close(promise: nil)
             ending = .answered(status: 101)
         } catch let error as TunnelError {
-            // A response that is no redirection is an answer, whatever it says about the tunnel.
+            // Any response other than a redirection counts as an answer, whatever its status.
             if let status = hops.last?.answer?.status.code, error == .refusal(status: status) {
                 ending = .answered(status: Int(status))
             } else {
@@ -86,7 +86,7 @@ public struct RelayProbe: Sendable {
         return RelayProbe(ending: ending, hosts: hops.map(Host.init), redirects: steps.read { $0 })
     }
 
-    /// Returns the error for the step that the facts about the host show to be the last.
+    /// Returns the timeout error for the last step that was reached, according to the facts about the host.
     private static func timedOut(at host: String, _ hop: HopDiagnostics?) -> TunnelError {
         guard let hop, hop.peer != nil else {
             return hop?.proxy.map(TunnelError.proxySilent) ?? .timedOut(host: host, .connecting)
@@ -108,7 +108,7 @@ extension RelayProbe.Host {
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Returns seconds since 1970; `nil` if the text has another form.
+    /// Returns the time in seconds since 1970; `nil` if the text is malformed.
     static func seconds(_ text: String) -> Int? {
         guard text.utf8.count == 29 else { return nil }
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -119,7 +119,7 @@ enum HTTPDate {
         guard clock.count == 3, let hour = number(clock[0], 2, 0...23), let minute = number(clock[1], 2, 0...59),
             let second = number(clock[2], 2, 0...60)
         else { return nil }
-        // Days since 1970; years begin in March here, so that the leap day is their last.
+        // Days since 1970. A year begins in March here, so that the leap day is its last day.
         let shifted = month < 2 ? year - 1 : year
         let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1
         let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

@@ -3,22 +3,22 @@
 internal import HybridPrimitives
 internal import NIOCore
 
-/// An outgoing request that contains a secret; wiped once it is written or cannot be.
+/// An outgoing request that contains a secret; wiped once it has been written or writing has failed.
 ///
-/// No other owner may hold the buffer by then; otherwise a copy would be wiped in its place.
+/// Nothing else may hold the buffer at that time; otherwise, a copy would be wiped instead.
 final class SecretRequest {
-    /// The request; zeros once it is written.
+    /// The request; overwritten with zeros once it has been written.
     private(set) var bytes: ByteBuffer
 
     /// Creates an empty request with room for `capacity` bytes.
     ///
-    /// A request that outgrew it would leave a copy behind.
+    /// A longer request would be reallocated and leave a copy behind.
     init(capacity: Int, _ allocator: ByteBufferAllocator) { bytes = allocator.buffer(capacity: capacity) }
 
     func append(_ more: some Sequence<UInt8>) { bytes.writeBytes(more) }
     func append(_ more: StaticString) { bytes.writeStaticString(more) }
 
-    /// Sends the request towards the network.
+    /// Writes the request to the channel without flushing, and wipes it afterwards.
     func write(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in

@@ -2,13 +2,13 @@
 
 public import HybridPrimitives
 
-/// The reason why a tunnel could not be opened, or ended before its work was done.
+/// The reason why a tunnel could not be opened, or ended prematurely.
 ///
 /// Hosts are named with the `--connect-to` override that applies to them, if there is one.
 public struct TunnelError: ExplainedFailure, Hashable {
-    /// The cause for programs.
+    /// The identifier of the cause for programs.
     public let code: String
-    /// Cause and remedy.
+    /// The cause and the remedy on one line.
     public internal(set) var sentence: String
     /// The exit status of a command that ends with this error.
     public let status: ExitStatus
@@ -21,7 +21,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
 
     // MARK: The connection to the relay
 
-    /// Steps of opening a tunnel.
+    /// A step of opening a tunnel.
     public enum Stage: String, Sendable {
         /// Name resolution and TCP.
         case connecting
@@ -39,7 +39,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
     public static func connectionRefused(_ host: String) -> Self {
         Self("relay-connection-refused", "the relay \(host) refused the connection; check that it is running")
     }
-    /// The network does not reach the relay; `reason` is the system's text.
+    /// The relay cannot be reached over the network; `reason` is the system's error text.
     public static func unreachable(host: String, reason: String) -> Self {
         Self("relay-unreachable", "the relay \(host) can't be reached (\(reason)); check the network")
     }
@@ -65,7 +65,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
 
     // MARK: The proxy, named by host and port
 
-    /// A variable names no proxy that can be used; its value is not shown.
+    /// An environment variable does not name a usable proxy; its value is not shown.
     public static func proxySettingUnusable(variable: String, why: ProxySettingError) -> Self {
         Self("proxy-setting-unusable", "\(variable) \(why.complaint)", status: .configuration)
     }
@@ -77,7 +77,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
     public static func proxyConnectionRefused(_ proxy: String) -> Self {
         Self("proxy-connection-refused", "the proxy \(proxy) refused the connection; check HTTPS_PROXY")
     }
-    /// The network does not reach the proxy; `reason` is the system's text.
+    /// The proxy cannot be reached over the network; `reason` is the system's error text.
     public static func proxyUnreachable(proxy: String, reason: String) -> Self {
         Self("proxy-unreachable", "the proxy \(proxy) can't be reached (\(reason)); check the network and HTTPS_PROXY")
     }
@@ -111,21 +111,21 @@ public struct TunnelError: ExplainedFailure, Hashable {
             "the proxy \(proxy) rejected the user and password in HTTPS_PROXY; check them and their percent-encoding"
         )
     }
-    /// The proxy opens no connection to the relay and answers with an HTTP status.
+    /// The proxy refuses to connect to the relay and answers with this HTTP status.
     public static func proxyRefused(proxy: String, status: Int) -> Self {
         Self(
             "proxy-refused",
             "the proxy \(proxy) does not allow the connection to the relay (HTTP status \(status)); ask its operator"
         )
     }
-    /// The proxy's answer breaks the protocol; `how` says in which way.
+    /// The proxy's response violates the protocol; `how` describes the violation.
     public static func proxyMisbehaved(proxy: String, how: String) -> Self {
-        Self("proxy-misbehaved", "the proxy \(proxy) broke the protocol: \(how); check that it is an HTTP proxy")
+        Self("proxy-misbehaved", "the proxy \(proxy) violated the protocol: \(how); check that it is an HTTP proxy")
     }
 
     // MARK: TLS
 
-    /// No trusted authority signed the relay's certificate; `issuer` is the name of the issuer that it claims.
+    /// No trusted authority signed the relay's certificate; `issuer` is the issuer that the certificate names.
     public static func certificateNotTrusted(host: String, issuer: String?) -> Self {
         Self(
             "certificate-not-trusted",
@@ -143,14 +143,14 @@ public struct TunnelError: ExplainedFailure, Hashable {
                 + "certificate with --cacert"
         )
     }
-    /// The relay's certificate is no longer valid, by this computer's clock.
+    /// The relay's certificate is no longer valid according to this computer's clock.
     public static func certificateExpired(host: String) -> Self {
         Self(
             "certificate-expired",
             "the certificate for \(host) has expired; check this computer's clock, or contact the relay's operator"
         )
     }
-    /// The relay's certificate is not valid yet, by this computer's clock.
+    /// The relay's certificate is not valid yet according to this computer's clock.
     public static func certificateNotYetValid(host: String) -> Self {
         Self("certificate-not-yet-valid", "the certificate for \(host) is not valid yet; check this computer's clock")
     }
@@ -198,7 +198,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
 
     // MARK: The relay's answer
 
-    /// The relay does not know the tunnel: it expired, is taken, or never existed (HTTP status 404).
+    /// The relay does not know the tunnel: it has expired, is taken, or never existed (HTTP status 404).
     public static let tunnelNotFound = Self(
         "tunnel-not-found",
         "the relay does not know the tunnel: it has expired or is taken; try again with a new code",
@@ -213,7 +213,10 @@ public struct TunnelError: ExplainedFailure, Hashable {
     public static let relayBusy = Self("relay-busy", "the relay is full or shutting down; try again in a minute")
     /// The relay answered with another HTTP status.
     public static func refused(status: Int) -> Self {
-        Self("relay-refused", "the relay refused with HTTP status \(status); check that it is a tunnel relay")
+        Self(
+            "relay-refused",
+            "the relay refused the request with HTTP status \(status); check that it is a tunnel relay"
+        )
     }
     /// Returns the error for an HTTP status that opens no tunnel and is not a redirection.
     static func refusal(status: UInt) -> Self {
@@ -224,25 +227,25 @@ public struct TunnelError: ExplainedFailure, Hashable {
         default: .refused(status: Int(status))
         }
     }
-    /// The relay redirects in a way that is not followed.
+    /// The relay, or a host that it redirects to, sent a redirection that is not followed.
     public static func redirectRefused(host: String, _ why: RedirectError) -> Self {
         Self(
             "redirection-refused",
             "\(host) redirects \(why.target), which is not followed; contact the relay's operator"
         )
     }
-    /// Too many redirections follow each other; `host` was asked last.
+    /// There were too many redirections in sequence; `host` sent the last one.
     public static func tooManyRedirects(host: String) -> Self {
         Self(
             "too-many-redirections",
             "there are too many redirections, the last by \(host); contact the operator of the first relay"
         )
     }
-    /// The relay's answer breaks the protocol; `how` says in which way.
+    /// The relay's data violates the protocol; `how` describes the violation.
     public static func relayMisbehaved(_ how: String) -> Self {
         Self(
             "relay-misbehaved",
-            "the relay broke the protocol: \(how); check that it is a tunnel relay",
+            "the relay violated the protocol: \(how); check that it is a tunnel relay",
             status: .dataError
         )
     }
@@ -259,7 +262,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
         error.closeCode = code
         return error
     }
-    /// The relay accepts no more data.
+    /// The relay stopped accepting data.
     public static let stalled = Self(
         "relay-stalled",
         "the relay stopped accepting data; try again with a new code",
@@ -271,7 +274,7 @@ public struct TunnelError: ExplainedFailure, Hashable {
         "the connection to the relay was lost; try again with a new code",
         status: .temporary
     )
-    /// A message was offered and rejected.
+    /// A message could not be decrypted, or was too long.
     public static let messageRefused = Self(
         "message-refused",
         "a message could not be decrypted; try again with a new code",
@@ -279,15 +282,15 @@ public struct TunnelError: ExplainedFailure, Hashable {
     )
 }
 
-/// The reason why a variable names no proxy that can be used.
+/// The reason why an environment variable does not name a usable proxy.
 public struct ProxySettingError: Error, Hashable, Sendable {
     fileprivate let complaint: String
 
-    /// Not `[http://][USER[:PASSWORD]@]HOST[:PORT]`.
+    /// The value does not have the form `[http://][USER[:PASSWORD]@]HOST[:PORT]`.
     public static let malformed = Self(
-        complaint: "names no proxy; it should be http://HOST:PORT, with USER:PASSWORD@ in front of HOST if needed"
+        complaint: "does not name a proxy; use http://HOST:PORT, with USER:PASSWORD@ in front of HOST if needed"
     )
-    /// A kind of proxy that is not supported, such as `socks5`; letters and digits, at most 16.
+    /// The kind of proxy, such as `socks5`, is not supported; `kind` has at most 16 letters and digits.
     public static func otherKind(_ kind: String) -> Self {
         Self(complaint: "names a proxy of the kind \(kind); only http proxies can be used")
     }
@@ -300,7 +303,7 @@ public struct RedirectError: Error, Hashable, Sendable {
     /// There is no `Location`, or more than one.
     public static let noTarget = Self(target: "without a target")
     /// The target cannot be parsed.
-    public static let malformed = Self(target: "to something that is no web address")
+    public static let malformed = Self(target: "to an invalid URL")
     /// The target is neither `https` nor `wss`.
     public static let notSecure = Self(target: "to a target without TLS")
     /// The target has a port other than 443.

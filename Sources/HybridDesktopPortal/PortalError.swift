@@ -2,7 +2,7 @@
 
 internal import HybridSystemBus
 
-/// The reason why there is no screenshot.
+/// The reason why no screenshot could be taken.
 public struct PortalError: Error, Hashable, Sendable {
     /// The cause and the remedy in one line.
     public let sentence: String
@@ -15,17 +15,17 @@ public struct PortalError: Error, Hashable, Sendable {
     )
     /// The portal cannot take screenshots because the desktop's backend is missing.
     public static let noScreenshots = Self(
-        "this desktop's portal takes no screenshots; install its backend (such as xdg-desktop-portal-gnome), "
+        "this desktop's portal does not support screenshots; install its backend (such as xdg-desktop-portal-gnome), "
             + "or use --image with a screenshot"
     )
     /// The user declined.
     public static let declined = Self("you did not allow the screenshot")
     /// The user did not answer in time.
     public static let timedOut = Self("the screenshot was not allowed in time")
-    /// The task was cancelled.
+    /// The task was canceled.
     public static let interrupted = Self("interrupted")
 
-    /// The portal failed.
+    /// The portal or the bus failed for this reason.
     public static func failed(_ reason: String) -> PortalError { Self("no screenshot: \(reason)") }
 
     private init(_ sentence: String) { self.sentence = sentence }
@@ -34,7 +34,7 @@ public struct PortalError: Error, Hashable, Sendable {
         switch error {
         case .notReachable: self = .noSessionBus
         case .timedOut: self = .failed("the desktop's portal does not answer")
-        case .disconnected: self = .failed("the session bus went away")
+        case .disconnected: self = .failed("the session bus closed the connection")
         case .cancelled: self = .interrupted
         case .refused(let name, let message): self.init(errorName: name, message: message)
         case .malformed(let reason): self = .failed(reason)

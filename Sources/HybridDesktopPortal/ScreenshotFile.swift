@@ -3,14 +3,12 @@
 private import Glibc
 internal import HybridPrimitives
 
-/// The file that the portal has written.
+/// The screenshot file that the portal has written.
 public struct ScreenshotFile: Hashable, Sendable {
     /// The file's path.
     public let path: String
 
-    /// Creates a file from a local `file:` URI (RFC 8089).
-    ///
-    /// Returns `nil` for anything else.
+    /// Creates a file from a local `file:` URI (RFC 8089); `nil` for any other text.
     public init?(uri: String) {
         let bytes = Array(uri.utf8)
         let scheme = Array("file:".utf8)
@@ -27,7 +25,7 @@ public struct ScreenshotFile: Hashable, Sendable {
         self.path = text
     }
 
-    /// Returns the bytes with every `%XX` replaced, or `nil` if a percent sign is not followed by two digits.
+    /// Returns the bytes with every `%XX` decoded; `nil` if a percent sign is not followed by two hexadecimal digits.
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var rest = bytes
@@ -46,10 +44,11 @@ public struct ScreenshotFile: Hashable, Sendable {
 
     /// Removes the file if the portal wrote it to a directory for temporary files.
     ///
-    /// Some desktops keep every screenshot among the user's pictures, which only the user should delete.
+    /// Some desktops save every screenshot with the user's pictures, which only the user should delete.
     ///
-    /// - Parameter environment: The variables `TMPDIR`, `XDG_RUNTIME_DIR`, `XDG_CACHE_HOME` and `HOME`.
-    /// - Returns: False if the file is kept.
+    /// - Parameter environment: The environment, of which `TMPDIR`, `XDG_RUNTIME_DIR`, `XDG_CACHE_HOME` and `HOME` are
+    ///   used.
+    /// - Returns: False if the file has not been removed.
     public func removeIfTemporary(_ environment: [String: String]) -> Bool {
         var folders = ["/tmp", "/var/tmp"]
         folders += ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"].compactMap { environment[$0] }

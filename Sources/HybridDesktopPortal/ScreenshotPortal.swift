@@ -5,14 +5,14 @@ public import HybridSystemBus
 
 /// Screenshots through the XDG Desktop Portal (`org.freedesktop.portal.Screenshot`).
 ///
-/// This program cannot access the screen. The portal, a service on the session bus, can ask the user in a window of its
-/// own, and writes a file. No other program on the bus is trusted.
+/// This program cannot access the screen. The portal, a service on the session bus, asks the user in its own window and
+/// writes a file. No other program on the bus is trusted.
 ///
-/// 1. The program draws a random token, which determines the path of the future request, and subscribes to signals
-/// there.
-/// 2. It calls `Screenshot`. The portal replies with the request's path. Later it sends a signal with a number (0 done,
-/// 1 declined by the user, 2 other) and the file's URI. Only signals of the portal itself are accepted.
-/// 3. On timeout and cancellation the program calls `Close`, so that the portal closes its window.
+/// 1. The program creates a random token, which determines the path of the request object. It subscribes to signals of
+///    that object.
+/// 2. The program calls `Screenshot`, and the portal replies with the path. Later the portal sends a signal with a
+///    number (0 success, 1 declined by the user, 2 other) and the file's URI. Only signals of the portal are accepted.
+/// 3. On timeout or cancellation, the program calls `Close`, so that the portal closes its window.
 public enum ScreenshotPortal {
     static let name = "org.freedesktop.portal.Desktop"
     static let path = "/org/freedesktop/portal/desktop"
@@ -23,7 +23,7 @@ public enum ScreenshotPortal {
     ///
     /// - Parameters:
     ///   - address: The session bus.
-    ///   - limit: The time that the user has to agree.
+    ///   - limit: The time within which the user must agree.
     /// - Returns: The file that the portal has written.
     public static func take(on address: BusAddress, within limit: Duration) async throws(PortalError) -> ScreenshotFile
     {
@@ -50,14 +50,14 @@ public enum ScreenshotPortal {
             .makeStream(bufferingPolicy: .bufferingOldest(64))
         let rule = "type='signal',interface='\(requestInterface)',member='Response',path='\(request)'"
         do throws(BusError) {
-            // Subscribed before the call, because a portal that does not ask the user answers at once.
+            // Subscribe before the call, because a portal that does not ask the user answers immediately.
             _ = try await connection.observe([rule]) { event in
                 switch event {
                 case .signal(let message):
                     if message.isSignal(requestInterface, "Response"), message.path == request {
                         continuation.yield(.success(message))
                     }
-                case .disconnected: continuation.yield(.failure(.failed("the session bus went away")))
+                case .disconnected: continuation.yield(.failure(.failed("the session bus closed the connection")))
                 }
             }
             let options = BusValue.properties([
@@ -69,7 +69,7 @@ public enum ScreenshotPortal {
                 throw BusError.malformed("the portal is too old")
             }
         } catch {
-            // The portal may have received the call nevertheless.
+            // The portal may have received the call although the task was canceled.
             if error == .cancelled { connection.send(name, request, requestInterface, "Close") }
             throw PortalError(error)
         }
@@ -99,7 +99,7 @@ public enum ScreenshotPortal {
         throw .interrupted
     }
 
-    /// Returns the path of a request, as the portal's documentation defines it.
+    /// Returns the path of the request object, which the portal's documentation specifies.
     static func requestPath(of uniqueName: String, _ token: String) -> String {
         let sender = uniqueName.utf8.drop { $0 == UInt8(ascii: ":") }
             .map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "_") : $0 }
@@ -112,7 +112,7 @@ public enum ScreenshotPortal {
         return "hybrid" + String(generator.next(), radix: 16) + String(generator.next(), radix: 16)
     }
 
-    /// Reads the body of a response: a number and a dictionary.
+    /// Returns the file that the body of a response names: a number and a dictionary.
     private static func file(of body: [BusValue]) throws(PortalError) -> ScreenshotFile {
         switch body.first {
         case .uint32(0)?: break
@@ -130,7 +130,7 @@ public enum ScreenshotPortal {
 public enum SessionBus {
     /// Returns the address of the session bus: `DBUS_SESSION_BUS_ADDRESS`, or the standard socket in `XDG_RUNTIME_DIR`.
     ///
-    /// Returns `nil` if neither variable is set.
+    /// - Returns: `nil` if neither variable is set.
     public static func address(_ environment: [String: String]) -> BusAddress? {
         if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return BusAddress(address) }
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return nil }

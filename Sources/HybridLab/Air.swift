@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridVirtualBlueZ
 
-/// Runs a command with a virtual Bluetooth radio in place of the system's.
+/// The command `hybrid-lab air`, which runs a program with a virtual Bluetooth radio instead of the system's.
 struct Air: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "air",

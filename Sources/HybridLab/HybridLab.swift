@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 
-/// `hybrid-lab`: cross-device sign-in without phones and without Bluetooth, for tests and demonstrations.
+/// The program `hybrid-lab`: cross-device sign-in without a phone or Bluetooth, for tests and demonstrations.
 @main
 struct HybridLab: AsyncParsableCommand {
     static let programName = "hybrid-lab"

@@ -4,15 +4,16 @@ internal import HybridThreads
 
 /// The user's browser: the commands of `$BROWSER`, or `xdg-open`.
 ///
-/// No shell is involved, and the browser's output is discarded. It runs in its own session, so that Ctrl-C does not
-/// reach it, and inherits no descriptors, so that it does not keep the page's port open.
+/// Commands are run without a shell, and their output is discarded. The browser runs in its own session, so that Ctrl-C
+/// does not end it. It inherits no descriptors, so that it does not keep the page's port open.
 public struct BrowserProgram: Sendable {
-    /// The commands as words, in the order of attempts.
+    /// The commands, split into words, in the order in which they are tried.
     let commands: [[String]]
 
-    /// Creates the commands from a value of `$BROWSER`, where colons separate them.
+    /// Creates a browser from the value of `$BROWSER`, a list of commands separated by colons.
     ///
-    /// `%s` stands for the address; without it, the address is appended. An absent or empty value means `xdg-open`.
+    /// In each command, the address replaces `%s`, or is appended if there is no `%s`. If the value is absent or empty,
+    /// the command is `xdg-open`.
     public init(variable: String?) {
         let commands = (variable ?? "").split(separator: ":")
             .map { $0.split(separator: " ").map(String.init) }
@@ -22,13 +23,13 @@ public struct BrowserProgram: Sendable {
 
     /// Starts one command after another until the page is opened.
     ///
-    /// A command that exits with a status other than 0 has failed. One that is running, or has exited with 0, gets the
-    /// remaining time.
+    /// A command that exits with a status other than 0 has failed, and the next one is tried. For a command that is
+    /// running or has exited with 0, this method waits until the time limit.
     ///
     /// - Parameters:
     ///   - address: The page's address.
-    ///   - limit: The time for all commands together.
-    ///   - isOpened: Returns true once the page is opened; called repeatedly.
+    ///   - limit: The time limit for all commands together.
+    ///   - isOpened: A closure that returns true when the page has been opened; it is called repeatedly.
     /// - Throws: ``BrowserError``, `CancellationError`.
     public func open(
         _ address: String,
@@ -55,7 +56,7 @@ public struct BrowserProgram: Sendable {
         return filled == command ? command + [address] : filled
     }
 
-    /// Returns when the page is opened.
+    /// Waits until the page is opened; throws if the command fails or the time limit is reached.
     private static func watch(
         _ child: ChildProcess,
         of command: [String],
@@ -81,9 +82,9 @@ public struct BrowserProgram: Sendable {
     }
 }
 
-/// A reason for which no browser shows the page.
+/// A reason why no browser shows the page.
 public struct BrowserError: Error, Hashable, Sendable {
-    /// The cause, without a full stop.
+    /// The cause as a clause without a period.
     public let sentence: String
 
     /// The program could not be started.

@@ -2,7 +2,7 @@
 
 /// A complete HTML document.
 ///
-/// Its policy forbids to load anything but the events.
+/// Its policy prevents the document from loading other resources than the events.
 struct PageDocument {
     let text: String
     /// The value of `Content-Security-Policy`.
@@ -29,7 +29,7 @@ struct PageDocument {
         self.policy = "default-src 'none'; \(policy)\(general)"
     }
 
-    /// Returns the page with the code and the progress.
+    /// Returns the page that shows the QR code and the progress.
     ///
     /// - Parameter nonce: The nonce of this response; browsers ignore scripts and styles without it.
     static func live(nonce: String) -> PageDocument {
@@ -71,7 +71,8 @@ struct PageDocument {
         )
     }
 
-    /// Returns the document that goes on to the page at once, so that no address with the token stays in the history.
+    /// Returns the document that immediately redirects to the page, so that no address with the token stays in the
+    /// history.
     static func forwarding() -> PageDocument {
         PageDocument(
             head: #"<meta http-equiv="refresh" content="0;url=/">"#,

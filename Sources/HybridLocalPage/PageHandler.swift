@@ -3,7 +3,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One connection: a request, then one response or an event stream.
+/// The handler of a connection, which has one request and one response or event stream.
 final class PageHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -52,11 +52,11 @@ final class PageHandler: ChannelInboundHandler {
         var headers = response.headers
         headers.add(name: "Content-Length", value: "\(body.readableBytes)")
         write(.head(HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)), context)
-        // HEAD is rejected like every method but GET, and its response has no body.
+        // Methods other than GET are rejected. The response to HEAD must not have a body.
         if request?.method != .HEAD { write(.body(.byteBuffer(body)), context) }
         let channel = context.channel
-        // Only our direction: closing both could reset the connection before a client that still sends reads the
-        // response. The timer closes the rest.
+        // Close only the sending direction: closing both could reset the connection before a client that is still
+        // sending has read the response. The timer closes the other direction.
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
             channel.close(mode: .output, promise: nil)
         }
@@ -66,7 +66,7 @@ final class PageHandler: ChannelInboundHandler {
         (hasResponded, isStream) = (true, true)
         timer?.cancel()
         write(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)), context)
-        // Reconnect sooner than by the browser's default, and before the page counts as closed.
+        // After an interruption, the browser must reconnect before the page counts as closed; its default is longer.
         write(.body(.byteBuffer(ByteBuffer(string: "retry: 500\n\n"))), context)
         context.flush()
         server.addStream(context.channel)
@@ -90,12 +90,12 @@ final class PageHandler: ChannelInboundHandler {
 @available(*, unavailable)
 extension PageHandler: Sendable {}
 
-/// A limit for the bytes that a connection receives, before they are parsed.
+/// A handler that limits the number of bytes that a connection receives, before they are parsed.
 final class InboundByteLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// More bytes were received than allowed.
+    /// The error for a connection that has sent more bytes than allowed.
     struct Exceeded: Error {}
 
     private var rest: Int

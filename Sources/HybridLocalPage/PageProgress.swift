@@ -3,7 +3,7 @@
 internal import HybridPrimitives
 public import HybridQRCode
 
-/// The purpose of a ceremony; shown as the page's heading.
+/// The purpose of a ceremony, which the heading of the page shows.
 public struct PageSubject: Equatable, Sendable {
     /// The operation that the website requests.
     public enum Operation: String, Sendable {
@@ -19,7 +19,7 @@ public struct PageSubject: Equatable, Sendable {
     /// Creates a subject.
     ///
     /// - Parameters:
-    ///   - site: The website's domain; always shown as text.
+    ///   - site: The website's domain, which the page never interprets as markup.
     ///   - operation: The requested operation.
     public init(site: String, operation: Operation) {
         self.site = site
@@ -41,10 +41,10 @@ public enum PageStage: Equatable, Sendable {
     case confirm
     /// The response was received.
     case done
-    /// The ceremony failed or was cancelled.
+    /// The ceremony failed or was canceled.
     case failed(cause: String, remedy: String)
 
-    /// The name, and the members of an event that this stage alone has.
+    /// The name of the stage, and the members that only events of this stage have.
     var event: (name: String, members: [(String, JSONText)]) {
         switch self {
         case .preparing: ("preparing", [])
@@ -63,7 +63,7 @@ public enum PageStage: Equatable, Sendable {
 
 /// The content of the page.
 ///
-/// Each event carries all of it, so that a page that was reloaded or missed an event needs only the next one.
+/// Each event contains the complete content, so a page that was reloaded or missed an event needs only the next event.
 struct PageProgress {
     private let subject: PageSubject
     private let began: ContinuousClock.Instant
@@ -77,7 +77,7 @@ struct PageProgress {
         stageBegan = now
     }
 
-    /// Changes the stage; returns `false` after the last one.
+    /// Changes the stage; returns `false` without a change if the last stage has been reached.
     mutating func show(_ stage: PageStage, at now: ContinuousClock.Instant) -> Bool {
         guard !self.stage.isLast else { return false }
         self.stage = stage
@@ -92,7 +92,7 @@ struct PageProgress {
         return true
     }
 
-    /// Returns an event of an event stream, in UTF-8.
+    /// Returns the content as a message of an event stream, in UTF-8.
     func message(at now: ContinuousClock.Instant) -> [UInt8] {
         let (name, stageMembers) = stage.event
         var members: [(String, JSONText)] = [

@@ -2,17 +2,17 @@
 
 internal import NIOHTTP1
 
-/// The response to each request, independent of sockets.
+/// The responder that checks each request and creates the reply, independent of sockets.
 ///
-/// Checks are made in this order: Host (DNS rebinding gives the page another name), Origin and Sec-Fetch-Site (other
-/// pages and other ports of this computer), path, method, token or cookie. A response tells only what was wrong, and can't
-/// be framed, stored or read by other origins.
+/// Checks are made in this order: Host (against DNS rebinding), Origin and Sec-Fetch-Site (against other pages and
+/// other ports of this computer), path, method, token or cookie. An error response contains only the reason. Responses
+/// can't be stored, or be framed or read by other origins.
 struct PageResponder {
     static let tokenPath = "/open/"
 
-    /// `http://127.0.0.1:PORT`.
+    /// The origin of the page: `http://127.0.0.1:PORT`.
     let origin: String
-    /// True if the token was exchanged for a cookie.
+    /// True if the token has been exchanged for a cookie.
     private(set) var isTokenUsed = false
 
     private let authority: String
@@ -26,7 +26,7 @@ struct PageResponder {
         origin = "http://\(authority)"
         self.token = token
         self.cookie = cookie
-        // Browsers keep cookies by host, not by port; another program's page must not overwrite this one.
+        // Browsers store cookies by host, not by port. The cookie of another program's page must not replace this one.
         cookieName = "hybrid-\(port)"
         self.maximumStreams = maximumStreams
     }
@@ -61,7 +61,7 @@ struct PageResponder {
             return .response(PageResponse(document: PageDocument.live(nonce: PageKey().hexadecimal)))
         }
         guard streams < maximumStreams else {
-            return .response(PageResponse(.serviceUnavailable, "This page is open too often."))
+            return .response(PageResponse(.serviceUnavailable, "This page is open in too many tabs."))
         }
         return .stream(PageResponse.streamHeaders)
     }
@@ -76,8 +76,8 @@ struct PageResponder {
             return .tokenReused(PageResponse(.gone, sentence))
         }
         isTokenUsed = true
-        // A page that navigates by itself, not a redirect: a redirected request still counts as initiated by the page
-        // with the link, and carries no SameSite=Strict cookie.
+        // The document navigates to the page itself instead of an HTTP redirect. Browsers attribute a redirected
+        // request to the page that contained the link, so they would not send the SameSite=Strict cookie.
         var response = PageResponse(document: PageDocument.forwarding())
         response.headers.add(
             name: "Set-Cookie",
@@ -88,8 +88,8 @@ struct PageResponder {
 
     /// Returns true unless the request comes from a page of another origin.
     ///
-    /// Browsers send `Origin` with cross-origin requests of pages and `Sec-Fetch-Site` with all requests; `none` means
-    /// that the user opened an address or a link outside the web.
+    /// Browsers send `Origin` with cross-origin requests of pages, and `Sec-Fetch-Site` with all requests. The value
+    /// `none` means that the user entered an address or opened a link outside the browser.
     private func isSameOrigin(_ head: HTTPRequestHead) -> Bool {
         let origins = head.headers["Origin"]
         guard origins.isEmpty || origins == [origin] else { return false }
@@ -112,13 +112,13 @@ struct PageResponder {
 enum PageReply {
     /// A response, after which the connection is closed.
     case response(PageResponse)
-    /// The same, and the ceremony ends: the token was used again.
+    /// A response to a second use of the token, which ends the ceremony.
     case tokenReused(PageResponse)
-    /// An event stream, until the connection is closed.
+    /// An event stream with these headers, which lasts until the connection is closed.
     case stream(HTTPHeaders)
 }
 
-/// A complete response.
+/// A complete HTTP response.
 struct PageResponse {
     var status: HTTPResponseStatus
     var headers: HTTPHeaders

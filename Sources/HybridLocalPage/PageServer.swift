@@ -7,7 +7,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A page with the QR code and the progress, in a browser on this computer.
+/// A server of the page that shows the QR code and the progress in a browser on this computer.
 ///
 /// ```
 /// program                               browser
@@ -20,20 +20,21 @@ internal import NIOPosix
 ///    │ done, or failed ───────────────→ │
 /// ```
 ///
-/// Anyone who sees the code can answer it with their own passkey, so the page is for one user's browser only. It is
-/// served to sockets of that user on 127.0.0.1 (`SocketOwner`), for a token that works once and then for a cookie, and
-/// to requests whose Host and Origin are exactly its own (`PageResponder`). The code is shown only until a phone is
-/// found. Requests and responses of websites never reach the page.
+/// Anyone who sees the code can respond to it with their own passkey, so only the user's own browser may load the page.
+/// The socket must belong to that user (`SocketOwner`), and Host and Origin must be those of the page
+/// (`PageResponder`). The first request must contain a token, which can be used only once; later requests must contain
+/// a cookie. The code is shown only until a phone is found. Requests and responses of websites are never sent to the
+/// page.
 ///
 /// Each connection may send one request of limited size and duration. Closing the page cancels the ceremony
-/// (``PageAbandonment``); it counts as closed three seconds after its last event stream ended, so that a reload does not
-/// cancel.
+/// (``PageAbandonment``). The page counts as closed three seconds after its last event stream has ended, so that a
+/// reload does not cancel the ceremony.
 public final class PageServer: Sendable {
     private struct State {
         var responder: PageResponder
         var progress: PageProgress
         var streams: [ObjectIdentifier: any Channel] = [:]
-        /// The number of streams that ended.
+        /// The number of event streams that have ended.
         var departures = 0
         var connections = 0
         /// The number of connections whose owner is still being looked up.
@@ -41,9 +42,9 @@ public final class PageServer: Sendable {
         var isEnded = false
     }
 
-    /// The page's address; it contains the token.
+    /// The address of the page, which contains the token.
     public let address: PageAddress
-    /// The reason for which the ceremony must end; yields at most one.
+    /// A stream that yields at most one value: the reason why the ceremony must end.
     public let abandonments: AsyncStream<PageAbandonment>
 
     private let state: Locked<State>
@@ -59,7 +60,9 @@ public final class PageServer: Sendable {
         try await start(subject, limits: PageLimits(), owner: SocketOwner.user)
     }
 
-    /// Returns the ID of the user whose socket has the first address and is connected to the second; may block.
+    /// A function that returns the ID of the user who owns the client's socket; it may block.
+    ///
+    /// The arguments are the addresses of client and server. The result is `nil` if the user is unknown.
     typealias OwnerLookup = @Sendable (SocketAddress, SocketAddress) -> UInt32?
 
     static func start(
@@ -68,7 +71,7 @@ public final class PageServer: Sendable {
         owner: @escaping OwnerLookup
     ) async throws -> PageServer {
         guard SocketOwner.isAvailable else { throw PageError.ownersUnknown }
-        // The handlers need the server, and the server needs the port, which is known once it listens.
+        // The handlers need the server, and the server needs the port, which is known only after binding.
         let server = Locked<PageServer?>(nil)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .serverChannelOption(.backlog, value: 16)
@@ -104,13 +107,13 @@ public final class PageServer: Sendable {
     /// True if a browser has used the token.
     public var wasOpened: Bool { state.withLock { $0.responder.isTokenUsed } }
 
-    /// Shows a stage; after the last one nothing changes any more.
+    /// Shows a stage; ignored after the last stage.
     public func show(_ stage: PageStage) { update { $0.show(stage, at: .now) } }
 
-    /// Shows a warning at every stage.
+    /// Shows a warning, which remains visible in all following stages.
     public func warn(_ text: String) { update { $0.warn(text) } }
 
-    /// Shows the last stage, ends all streams after it was sent, and stops listening.
+    /// Shows the last stage, stops listening, and ends all event streams when the stage has been sent.
     public func end(_ last: PageStage) async {
         show(last)
         let streams = state.withLock { state in
@@ -133,14 +136,14 @@ public final class PageServer: Sendable {
         state.withLock { state in
             guard change(&state.progress) else { return }
             let message = ByteBuffer(bytes: state.progress.message(at: .now))
-            // Enqueued under the lock, so that messages of several threads keep their order.
+            // Messages are enqueued while the lock is held, so that those of several threads keep their order.
             for stream in state.streams.values { Self.send(message, to: stream) }
         }
     }
 
-    /// Sends a message; closes a stream that does not read.
+    /// Sends a message to an event stream, or closes the stream if the browser does not read it.
     ///
-    /// Its browser reconnects and gets the newest state.
+    /// The browser then reconnects and receives the newest state.
     private static func send(_ message: ByteBuffer, to stream: any Channel) {
         stream.eventLoop.execute {
             guard stream.isWritable else { return stream.close(promise: nil) }
@@ -152,10 +155,12 @@ public final class PageServer: Sendable {
 // MARK: Connections
 
 extension PageServer {
-    /// Admits a connection from a socket of this user while there are not too many; else closes it.
+    /// Admits a connection if its socket belongs to this user and there are not too many connections; otherwise closes
+    /// it.
     ///
-    /// The owner is found in a long table of the kernel, on a thread that may block. Connections are counted first, so
-    /// that lookups are limited as well. Nothing is read from a connection before its lookup is complete.
+    /// The lookup of the owner reads a long table of the kernel on a thread that may block. Connections are counted
+    /// before the lookup, so that the number of lookups is also limited. Nothing is read from a connection before its
+    /// lookup is complete.
     private func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
         guard let client = channel.remoteAddress, let server = channel.localAddress, reserve(\.unidentified) else {
             return channel.close()
@@ -184,8 +189,8 @@ extension PageServer {
     private func configurePipeline(of channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(InboundByteLimit(bytes: limits.requestBytes))
-        // Without NIO's assistance for pipelining and errors: it considers a response before the end of the request a
-        // programming error, and here each connection has one response only.
+        // NIO's pipelining and error handlers are not used. They treat a response before the end of the request as a
+        // programming error, and each connection has only one response.
         try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: false)
         try pipeline.addHandler(PageHandler(self, timeout: limits.requestTimeout))
     }
@@ -206,7 +211,7 @@ extension PageServer {
         }
     }
 
-    /// Removes an event stream; if it was the last and none follows in time, the page counts as closed.
+    /// Removes an event stream; if no stream remains and none is opened in time, the page counts as closed.
     func removeStream(_ channel: any Channel) {
         let departure = state.withLock { state -> Int? in
             guard state.streams.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return nil }
@@ -229,23 +234,23 @@ extension PageServer {
 
 /// Limits of the page's server.
 struct PageLimits: Sendable {
-    /// The greatest number of connections; further ones are closed.
+    /// The maximum number of connections; additional ones are closed.
     var connections = 16
-    /// The greatest number of event streams; each tab has one.
+    /// The maximum number of event streams; each tab has one.
     var streams = 4
-    /// The greatest number of bytes that a connection may send.
+    /// The maximum number of bytes that a connection may send.
     ///
-    /// Browsers send this address the cookies of all ports, hence so many.
+    /// Browsers send the cookies of all ports on 127.0.0.1, so requests can be long.
     var requestBytes = 16384
-    /// The time for a complete request and for reading its response.
+    /// The time limit for a complete request and for reading its response.
     var requestTimeout = TimeAmount.seconds(5)
-    /// The time without an event stream, after there was one, until the page counts as closed.
+    /// The time after the last event stream has ended until the page counts as closed.
     var reconnectTimeout = TimeAmount.seconds(3)
-    /// The time for reading the last event.
+    /// The time limit for reading the last event.
     var closeTimeout = TimeAmount.seconds(1)
 }
 
-/// A reason of the page for which its ceremony must end.
+/// A reason why the ceremony must end, reported by the page.
 public enum PageAbandonment: Equatable, Sendable {
     /// The page was closed.
     case closed
@@ -253,11 +258,11 @@ public enum PageAbandonment: Equatable, Sendable {
     case openedTwice
 }
 
-/// A reason for which there is no page.
+/// A reason why the page cannot be served.
 public struct PageError: ExplainedFailure, Hashable {
     /// Cause and remedy.
     public let sentence: String
-    /// The cause for programs.
+    /// The identifier of the cause, for programs.
     public let code = ExitStatus.unavailable.name
     /// The exit status of a command that ends with this error.
     public let status = ExitStatus.unavailable

@@ -3,23 +3,25 @@
 private import Glibc
 internal import NIOCore
 
-/// The owner of the socket at the other end of a connection on 127.0.0.1.
+/// A lookup of the user who owns the other end of a connection on 127.0.0.1.
 ///
-/// The page's address is part of the browser's command line. Other users of this computer can read it there, and can
-/// connect to 127.0.0.1. The kernel lists the owner of each socket in `/proc/net/tcp` (and in `tcp6` for IPv6 sockets
-/// that are connected to IPv4 addresses).
+/// The page's address is part of the browser's command line. Other users of this computer can read the command line and
+/// connect to 127.0.0.1, so the owner must be checked. The kernel lists the owner of each socket in `/proc/net/tcp`, or
+/// in `/proc/net/tcp6` for IPv6 sockets that are connected to IPv4 addresses.
 enum SocketOwner {
     /// The two ports of a connection on 127.0.0.1.
     typealias Connection = (client: Int, server: Int)
 
     private static let (table, table6) = ("/proc/net/tcp", "/proc/net/tcp6")
-    /// The greatest number of bytes read; a busy system has some thousand sockets of about 150 bytes each.
+    /// The maximum number of bytes to read; a busy system lists a few thousand sockets with about 150 bytes each.
     private static let maximumBytes = 64 << 20
 
-    /// True if the system lists owners.
+    /// True if the system lists the owners of sockets.
     static var isAvailable: Bool { access(table, R_OK) == 0 }
 
-    /// Returns the user ID; `nil` for a socket that is closed, is not of 127.0.0.1, or can't be looked up.
+    /// Returns the ID of the user who owns the client's socket.
+    ///
+    /// - Returns: `nil` if the socket is closed, is not on 127.0.0.1, or cannot be looked up.
     static func user(of client: SocketAddress, connectedTo server: SocketAddress) -> UInt32? {
         guard client.ipAddress == "127.0.0.1", server.ipAddress == "127.0.0.1", let clientPort = client.port,
             let serverPort = server.port
@@ -48,7 +50,7 @@ enum SocketOwner {
         return nil
     }
 
-    /// Returns the user ID of an established connection, from complete lines of a table.
+    /// Returns the user ID of an established connection from complete lines of a table; `nil` if it is not listed.
     static func user(of connection: Connection, in table: some Collection<UInt8>) -> UInt32? {
         for line in table.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 8)
@@ -60,7 +62,9 @@ enum SocketOwner {
         return nil
     }
 
-    /// Returns true if a field names 127.0.0.1 and the port: addresses in host byte order, ports in network byte order.
+    /// Returns true if a field of the table names 127.0.0.1 and this port.
+    ///
+    /// The kernel prints addresses as words in host byte order, and ports as plain numbers.
     private static func isLoopback(_ field: some Collection<UInt8>, port: Int) -> Bool {
         let address = hexadecimal(UInt32(bigEndian: 0x7F00_0001), digits: 8)
         let mapped = "0000000000000000" + hexadecimal(UInt32(bigEndian: 0x0000_FFFF), digits: 8) + address

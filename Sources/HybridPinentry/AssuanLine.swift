@@ -9,7 +9,7 @@ enum AssuanLine {
 
     /// Kinds of lines from the program.
     ///
-    /// Data is not included because it is secret.
+    /// The content of data lines is not included, because it is secret.
     enum Reply: Equatable {
         case ok
         case error(code: Int)
@@ -33,7 +33,7 @@ enum AssuanLine {
     static func parse(_ line: UnsafeRawBufferPointer) -> Reply {
         let word = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = line.dropFirst(word.count + 1)
-        // Compared by bytes: for Swift, texts that Unicode calls equivalent are equal, such as K and the kelvin sign.
+        // Compared by bytes: Swift treats canonically equivalent strings as equal, such as K and the kelvin sign.
         func isWord(_ text: StaticString) -> Bool { text.withUTF8Buffer { word.elementsEqual($0) } }
         if word.isEmpty || word.first == UInt8(ascii: "#") { return .comment }
         if isWord("OK") { return .ok }
@@ -46,9 +46,9 @@ enum AssuanLine {
         return .error(code: Int(number & 0xFFFF))
     }
 
-    /// Returns a command with its escaped text; `nil` if the line would be too long.
+    /// Returns the line of a command with its escaped text; `nil` if the line would be too long.
     ///
-    /// Line feeds become `%0A`; other control characters are dropped, even if the caller did not remove them.
+    /// Line feeds become `%0A`. Other control characters are dropped, in case the caller did not remove them.
     static func command(_ command: String, _ text: String? = nil) -> [UInt8]? {
         var line = Array(command.utf8)
         if let text {

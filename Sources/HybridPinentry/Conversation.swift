@@ -15,9 +15,9 @@ final class Conversation {
     struct Response {
         /// The gpg-error code (low 16 bits), 0 for `OK`.
         var code = 0
-        /// The data.
+        /// The data of the response, which may be secret.
         var secret = PinentrySecret()
-        /// True if the program itself asked twice and compared.
+        /// True if the program itself asked twice and compared the inputs.
         var wasRepeated = false
 
         /// Returns the user's answer to a prompt.
@@ -58,7 +58,7 @@ final class Conversation {
     /// Closes the prompt by ending the program.
     func abort() { process.terminate() }
 
-    /// Sends a setting; ignores the error of a program that does not know it.
+    /// Sends a setting if there is one; ignores the error of a program that does not know it.
     func set(_ command: String, _ text: String?) throws(PinentryError) {
         guard let text else { return }
         _ = try send(command, text, within: limits.reply)
@@ -92,7 +92,7 @@ final class Conversation {
                 return response
             case .status(let word): if word == "PIN_REPEATED" { response.wasRepeated = true }
             case .data, .comment: break
-            // Inquiries are always cancelled: the program gets no data besides the commands.
+            // Inquiries are always canceled: the program gets no data other than the commands.
             case .inquiry: if let line = AssuanLine.command("CAN") { try send(line) }
             case .invalid: throw .protocolViolation
             }
@@ -120,7 +120,7 @@ final class Conversation {
         while true {
             let left = deadline - ContinuousClock.now
             guard left > .zero else { throw .timedOut }
-            // At most a minute at a time, so that the milliseconds fit.
+            // At most a minute at a time, so that the milliseconds fit into 32 bits.
             let milliseconds = Int32(min(left, .seconds(60)) / .milliseconds(1)) + 1
             var descriptors = [
                 pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0),
@@ -146,43 +146,5 @@ final class Conversation {
             guard count > 0 else { throw closed }
             rest = rest.dropFirst(count)
         }
-    }
-}
-
-/// Reads lines from the program into memory that is wiped, because any line may contain the PIN.
-final class LineReader {
-    private let storage = SecretBytes(count: AssuanLine.maximumReceived + 1)
-    private var count = 0
-
-    /// Calls `body` with the next complete line, without its line end, and removes the line.
-    ///
-    /// - Returns: The result of `body`; `nil` if more bytes must be read first.
-    /// - Throws: ``PinentryError/protocolViolation`` if the line is too long.
-    func next<Value>(_ body: (UnsafeRawBufferPointer) -> Value) throws(PinentryError) -> Value? {
-        let buffer = storage.memory
-        guard let end = buffer[..<count].firstIndex(of: UInt8(ascii: "\n")) else {
-            if count > AssuanLine.maximumReceived { throw .protocolViolation }
-            return nil
-        }
-        let hasReturn = end > 0 && buffer[end - 1] == UInt8(ascii: "\r")
-        let value = body(UnsafeRawBufferPointer(rebasing: buffer[..<(hasReturn ? end - 1 : end)]))
-        let rest = count - end - 1
-        if let base = buffer.baseAddress { memmove(base, base + end + 1, rest) }
-        SecretBytes.wipe(UnsafeMutableRawBufferPointer(rebasing: buffer[rest..<count]))
-        count = rest
-        return value
-    }
-
-    /// Reads the available bytes; call it when `poll` reports the descriptor as readable.
-    ///
-    /// - Returns: False at the end of the output.
-    func fill(from descriptor: CInt) throws(PinentryError) -> Bool {
-        let room = storage.memory[count...]
-        guard !room.isEmpty else { throw .protocolViolation }
-        let length = read(descriptor, UnsafeMutableRawBufferPointer(rebasing: room).baseAddress, room.count)
-        if length < 0, errno == EINTR || errno == EAGAIN { return true }
-        guard length > 0 else { return false }
-        count += length
-        return true
     }
 }

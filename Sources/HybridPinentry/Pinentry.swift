@@ -3,19 +3,19 @@
 private import Glibc
 internal import HybridThreads
 
-/// Prompts for the user through a pinentry program, as gpg does.
+/// Prompts for the user, shown by a pinentry program as in GnuPG.
 ///
 /// The *program* (pinentry-curses, -gtk, -qt, -gnome3 or a script) controls the terminal or window and is trusted to
-/// report the user's input. Untrusted parts of the texts are ``SafeText``.
+/// report the user's input. Untrusted parts of the texts must be ``SafeText``.
 ///
 /// 1. Each prompt starts the program, without a shell, and waits for its greeting.
 /// 2. Commands set the terminal, the time limit and the texts (Assuan, one escaped line each).
 /// 3. `GETPIN` or `CONFIRM` waits for the user. The response is limited in length, number of lines and time.
 /// 4. `BYE` ends the program. The call returns after its exit, so that the terminal is free again.
 ///
-/// If the calling task is cancelled, the program is ended (SIGTERM, then SIGKILL) and reaped, the terminal's settings are
-/// restored, and the call throws ``PinentryError/interrupted``. The external password cache is never allowed and no key
-/// information is sent, so the desktop does not store the input.
+/// If the calling task is canceled, the program is ended (SIGTERM, then SIGKILL) and reaped. The terminal's settings
+/// are restored, and the call throws ``PinentryError/interrupted``. The external password cache is never allowed and no
+/// key information is sent, so the desktop does not store the input.
 public struct Pinentry: Sendable {
     /// Time limits of the program.
     struct Limits: Sendable {
@@ -23,7 +23,7 @@ public struct Pinentry: Sendable {
         var greeting: Duration = .seconds(10)
         /// Time for the response to each setting.
         var reply: Duration = .seconds(10)
-        /// Time beyond the prompt's own limit, in which the program closes its window.
+        /// Time after the prompt's own limit for the program to close its window.
         var grace: Duration = .seconds(5)
     }
 
@@ -35,7 +35,7 @@ public struct Pinentry: Sendable {
     private let environment: [String: String]
     private let limits: Limits
 
-    /// Creates prompts of the given program.
+    /// Creates prompts that are shown by the given program.
     ///
     /// - Parameters:
     ///   - program: A path, a name to look up in `PATH`, or `nil` for the first of `pinentry`, `pinentry-curses` and
@@ -84,13 +84,13 @@ public struct Pinentry: Sendable {
 
     /// Asks for a new PIN twice, until both inputs are equal and `complaint` returns `nil`, at most five times.
     ///
-    /// Some programs ask for the repetition themselves; with others, a second prompt does.
+    /// Some programs ask for the repetition themselves; with others, a second prompt asks for it.
     ///
     /// - Parameters:
     ///   - description: Purpose of the PIN.
     ///   - texts: Labels and the complaint about unequal inputs.
     ///   - complaint: Returns the complaint about an input, or `nil` to accept it.
-    /// - Throws: ``PinentryError``; ``PinentryError/tooManyTries`` after the fifth.
+    /// - Throws: ``PinentryError``; ``PinentryError/tooManyTries`` after five attempts.
     public func getNewPIN(
         description: String,
         texts: NewPINTexts = .pin,
@@ -140,9 +140,9 @@ public struct Pinentry: Sendable {
         }
     }
 
-    /// Shows a message with one button and waits for the button.
+    /// Shows a message with one button and waits until the user presses it.
     ///
-    /// - Throws: ``PinentryError``; closing the window is no error.
+    /// - Throws: ``PinentryError``; closing the window is not an error.
     public func message(description: String) async throws(PinentryError) {
         try await run(description) { conversation, description throws(PinentryError) in
             try conversation.setRequired("SETDESC", description)
@@ -158,10 +158,10 @@ public struct Pinentry: Sendable {
         return response
     }
 
-    /// Runs one conversation on a dedicated thread and ends it when the task is cancelled.
+    /// Runs one conversation on a dedicated thread and ends it when the task is canceled.
     ///
-    /// If the terminal cannot show a letter of the description, some programs show nothing at all. An untrusted name must
-    /// not prevent the prompt, so the letters that are not ASCII become question marks in a second attempt.
+    /// If the terminal cannot show a character of the description, some programs show nothing at all. An untrusted name
+    /// must not prevent the prompt, so a second attempt replaces characters beyond ASCII with question marks.
     private func run<Value: Sendable>(
         _ description: String,
         _ body: @escaping @Sendable (Conversation, String) throws(PinentryError) -> Value
@@ -226,7 +226,7 @@ public struct Pinentry: Sendable {
 public enum ConfirmAnswer: Hashable, Sendable {
     /// The button that consents.
     case yes
-    /// The button that does not consent, of three; or the second of two, if the program reports no difference.
+    /// The button that is neither consent nor cancel, or the cancel button of a program that reports no difference.
     case no
     /// The cancel button, or a closed window.
     case cancelled

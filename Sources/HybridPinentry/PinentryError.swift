@@ -8,7 +8,7 @@ public struct PinentryError: ExplainedFailure, Hashable {
     public let sentence: String
     /// Exit status of a command that ends with this failure.
     public let status: ExitStatus
-    /// Cause for programs: the name of the status.
+    /// Machine-readable cause: the name of the status.
     public var code: String { status.name }
 
     private init(_ sentence: String, status: ExitStatus = .unavailable) {
@@ -16,9 +16,9 @@ public struct PinentryError: ExplainedFailure, Hashable {
         self.status = status
     }
 
-    /// No such program, with the names that were looked for.
+    /// No program was found under the given names.
     public static func notFound(_ name: String) -> PinentryError {
-        PinentryError("there is no pinentry (\(name)); install pinentry-curses or name another with --pinentry")
+        PinentryError("there is no pinentry (\(name)); install pinentry-curses or choose another with --pinentry")
     }
 
     /// A path that cannot be run, such as a directory or a file without execute permission.
@@ -28,15 +28,17 @@ public struct PinentryError: ExplainedFailure, Hashable {
 
     /// The program sent no greeting.
     public static func didNotStart(_ name: String) -> PinentryError {
-        PinentryError("\(name) did not start; name another with --pinentry")
+        PinentryError("\(name) did not start; choose another with --pinentry")
     }
 
     /// The program's output is not Assuan or exceeds a limit.
     public static let protocolViolation = PinentryError(
-        "the pinentry program does not speak Assuan; name another with --pinentry"
+        "the pinentry program does not speak Assuan; choose another with --pinentry"
     )
 
-    /// The program could not show the prompt, usually without terminal and display; with its gpg-error code.
+    /// The program could not show the prompt, usually because there is no terminal or display.
+    ///
+    /// - Parameter code: The gpg-error code from the program.
     public static func promptFailed(code: Int) -> PinentryError {
         PinentryError(
             "pinentry could not show the prompt (gpg-error \(code)), probably because there is no terminal or display; "
@@ -47,7 +49,7 @@ public struct PinentryError: ExplainedFailure, Hashable {
     /// A text is longer than a line of the protocol (1,000 bytes).
     public static let textTooLong = PinentryError("the question is too long for pinentry; nothing was asked")
 
-    /// The user cancelled.
+    /// The user canceled the prompt.
     public static let cancelled = PinentryError("the question was cancelled", status: .notPermitted)
 
     /// The user did not answer in time.
@@ -56,7 +58,7 @@ public struct PinentryError: ExplainedFailure, Hashable {
         status: .temporary
     )
 
-    /// A new PIN was rejected too often.
+    /// Each new PIN was rejected, up to the maximum number of attempts.
     public static let tooManyTries = PinentryError(
         "no PIN was chosen after several tries; try again",
         status: .notPermitted
@@ -64,10 +66,10 @@ public struct PinentryError: ExplainedFailure, Hashable {
 
     /// The program exited while the prompt was open.
     public static let exited = PinentryError(
-        "pinentry ended in the middle of a question; try again or name another with --pinentry"
+        "pinentry exited during a prompt; try again or choose another with --pinentry"
     )
 
-    /// The calling task was cancelled, or SIGINT, SIGHUP or SIGTERM ended the program.
+    /// The calling task was canceled, or SIGINT, SIGHUP or SIGTERM ended the program.
     ///
     /// Ctrl-C may reach the program before it reaches this process.
     public static let interrupted = PinentryError("the question was interrupted", status: .interrupted)

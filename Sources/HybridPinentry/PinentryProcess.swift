@@ -7,14 +7,14 @@ internal import HybridThreads
 ///
 /// Its methods block the calling thread.
 final class PinentryProcess {
-    /// Our end of the program's standard input and output.
+    /// This process's end of the socket, which is the program's standard input and output.
     let descriptor: CInt
     private let process: ChildProcess
 
-    /// Starts a program with no descriptors but its standard streams: a prompt must not be able to use, or keep open, a
-    /// connection of this process.
+    /// Starts a program with its standard streams as the only descriptors.
     ///
-    /// Standard error is discarded, so that it does not mix with ours.
+    /// It can therefore neither use nor keep open a connection of this process. Its standard error is discarded, so
+    /// that it does not mix with that of this process.
     init(program: String) throws(PinentryError) {
         guard let (ours, its) = SocketPair.make() else { throw .didNotStart(program) }
         defer { close(its) }
@@ -34,7 +34,7 @@ final class PinentryProcess {
 
     /// True if a signal such as that of Ctrl-C, which the terminal sends to all its programs, ended the program.
     ///
-    /// For a program that has closed its end of the socket; its exit follows within moments.
+    /// Use it only after the program has closed its end of the socket. It waits up to half a second for the exit.
     var wasInterrupted: Bool {
         guard case .signaled(let signal) = process.waitBlocking(atMost: .milliseconds(500)) else { return false }
         return [SIGINT, SIGHUP, SIGTERM].contains(signal)
@@ -55,7 +55,7 @@ final class PinentryProcess {
     }
 }
 
-/// Search for the pinentry program.
+/// A search for the pinentry program.
 enum PinentryProgram {
     /// Names to look for if none is given.
     static let candidates = ["pinentry", "pinentry-curses", "pinentry-tty"]

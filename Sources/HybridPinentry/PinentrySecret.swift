@@ -27,7 +27,7 @@ public final class PinentrySecret: SecretMaterial, @unchecked Sendable {
         munlock(storage.memory.baseAddress, storage.memory.count)
     }
 
-    /// Calls `body` with the bytes; they must not be copied to memory that is not wiped.
+    /// Calls `body` with the bytes, which must not be copied to memory that is not wiped.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -4,9 +4,9 @@
 ///
 /// The sender of a request may try to imitate a line of the prompt, change the text direction, hide letters or insert
 /// markup. Therefore the name appears in quotation marks, with at most 64 characters (Unicode scalars) and 192 bytes:
-/// - Characters that are not visible are dropped: control, format, bidirectional, zero-width and other ignorable
-///   characters, line ends, and private and unassigned characters. So are `<`, `>` and `&`.
-/// - A character that resembles a quotation mark becomes an apostrophe.
+/// - Invisible characters are dropped: control, format, bidirectional, zero-width and other ignorable characters, line
+///   ends, and private and unassigned characters. Enclosing marks and `<`, `>` and `&` are dropped, too.
+/// - A quotation mark or a character that resembles one becomes an apostrophe.
 /// - A run of spaces becomes one space.
 /// - A combining mark is dropped if it would apply to the opening quotation mark or is the fourth on one letter.
 /// - A shortened name ends with an ellipsis.

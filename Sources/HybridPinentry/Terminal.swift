@@ -2,7 +2,7 @@
 
 private import Glibc
 
-/// The terminal for a pinentry without a display.
+/// The terminal that a pinentry program uses if there is no display.
 struct Terminal {
     /// Path of the terminal, for `OPTION ttyname`.
     let name: String?
@@ -11,8 +11,8 @@ struct Terminal {
     /// Character set, for `OPTION lc-ctype`.
     let characters: String?
 
-    /// Creates the description of `GPG_TTY`, the terminal of standard input or error, or the controlling terminal, in
-    /// this order.
+    /// Creates the description of the first that exists: `GPG_TTY`, the terminal of standard input or error, or the
+    /// controlling terminal.
     init(environment: [String: String]) {
         func value(_ names: String...) -> String? {
             names.compactMap { environment[$0] }.first { !$0.isEmpty }
@@ -44,7 +44,7 @@ struct TerminalSettings: ~Copyable {
     private let descriptor: Int32
     private var settings = termios()
 
-    /// Saves the settings; `nil` without a terminal or without access to it.
+    /// Saves the settings of a terminal; `nil` if there is none or it cannot be accessed.
     init?(name: String?) {
         guard let name else { return nil }
         let descriptor = open(name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)

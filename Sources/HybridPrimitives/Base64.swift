@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base64 with padding (RFC 4648 §4), as HTTP header fields use it.
+/// Base64 with padding (RFC 4648 §4), as used in HTTP header fields.
 public enum Base64 {
     @usableFromInline static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
     )
 
-    /// Returns the ASCII text of `bytes` as bytes, so that the text of a secret can be wiped.
+    /// Returns the encoded `bytes` as ASCII in an array, not a `String`, so that an encoded secret can be wiped.
     @inlinable public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
-        // With room for all of it, the array never moves and leaves no copy behind.
+        // Enough capacity avoids a reallocation, which would leave a copy behind.
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         SextetCoding.encode(bytes, alphabet) { text.append($0) }
         while !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
@@ -17,42 +17,43 @@ public enum Base64 {
     }
 }
 
-/// Base64url without padding (RFC 4648 §5), as WebAuthn and the Credential Exchange Format write bytes in JSON.
+/// Base64url without padding (RFC 4648 §5), used for bytes in the JSON of WebAuthn and the Credential Exchange Format.
 public enum Base64URL {
     @usableFromInline static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
     )
 
-    /// Returns the text of `bytes`.
+    /// Returns `bytes` in base64url.
     @inlinable public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the ASCII text of `bytes` to a buffer that its owner can wipe.
+    /// Appends the encoded `bytes` as ASCII to a buffer, which its owner can wipe.
     @inlinable public static func append(_ bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
         SextetCoding.encode(bytes, alphabet) { text.append($0) }
     }
 
-    /// Reads a text without padding.
+    /// Decodes text without padding.
     ///
     /// - Parameters:
     ///   - text: ASCII characters.
-    ///   - maximumLength: The most bytes that are returned.
-    /// - Returns: The bytes, or `nil` for padding, other characters, an impossible length, stray bits at the end, or
-    ///   more than `maximumLength` bytes.
+    ///   - maximumLength: The maximum number of bytes to return.
+    /// - Returns: The bytes, or `nil` for padding, other characters, an impossible length, nonzero unused bits, or more
+    ///   than `maximumLength` bytes.
     @inlinable public static func decode(_ text: some StringProtocol, maximumLength: Int = .max) -> [UInt8]? {
         SextetCoding.decode(text.utf8[...], maximumLength: maximumLength, value)
     }
 
-    /// Reads a text without padding or with the right amount of it, as some exporters write it.
+    /// Decodes text without padding or with correct padding, as some exporters write it.
     ///
     /// - Parameters:
     ///   - text: ASCII characters.
-    ///   - maximumLength: The most bytes that are returned.
+    ///   - maximumLength: The maximum number of bytes to return.
+    /// - Returns: The bytes, or `nil` if the text is malformed or has more than `maximumLength` bytes.
     @inlinable public static func decodePadded(_ text: String, maximumLength: Int) -> [UInt8]? {
-        // One digit more than allowed is enough to refuse the text; the rest of a huge one is never copied.
+        // One character more than allowed is enough to reject the text, so the rest of a huge text is never copied.
         var digits = Array(text.utf8.prefix((maximumLength + 2) / 3 * 4 + 1))[...]
         if digits.count.isMultiple(of: 4) {
             let padding = digits.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -73,7 +74,7 @@ public enum Base64URL {
     }
 }
 
-/// Groups of six bits, the part that both alphabets share.
+/// The conversion between bytes and groups of six bits, for both alphabets.
 @usableFromInline
 enum SextetCoding {
     @inlinable static func encode(_ bytes: some Sequence<UInt8>, _ alphabet: [UInt8], _ emit: (UInt8) -> Void) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Takes elements from the front of DER (X.690): definite lengths below 16 MiB, each in its shortest form.
+/// A reader that takes elements from the front of DER data (X.690).
+///
+/// Lengths must be definite, below 16 MiB, and encoded in the shortest form.
 package struct DERReader {
-    /// Identifier octet of an element.
+    /// The identifier octet of an element.
     package struct Tag: RawRepresentable, Hashable, Sendable {
         /// The octet.
         package let rawValue: UInt8
@@ -21,7 +23,7 @@ package struct DERReader {
         package static let sequence = Tag(rawValue: 0x30)
         /// SET.
         package static let set = Tag(rawValue: 0x31)
-        /// Returns the tag of a constructed element of the context-specific class, such as `[0]`; 0 to 30.
+        /// Returns the tag of a constructed, context-specific element such as `[0]`; `number` is 0 to 30.
         package static func context(_ number: UInt8) -> Tag { Tag(rawValue: 0xA0 | number & 0x1F) }
     }
 
@@ -30,7 +32,7 @@ package struct DERReader {
     /// Creates a reader of `bytes`.
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    /// Tag of the next element; `nil` at the end.
+    /// The tag of the next element; `nil` at the end.
     package var nextTag: Tag? { rest.first.map(Tag.init) }
 
     /// True if nothing is left.
@@ -38,16 +40,18 @@ package struct DERReader {
 
     /// Takes the next element if it has `tag`.
     ///
-    /// - Returns: The element's contents. Otherwise `nil`, and nothing is taken.
+    /// - Returns: The element's contents, or `nil` if nothing was taken.
     package mutating func take(_ tag: Tag) -> ArraySlice<UInt8>? {
         guard nextTag == tag else { return nil }
         return takeContents()
     }
 
-    /// Takes the next element if it has `tag`, and returns a reader of its contents.
+    /// Takes the next element if it has `tag`, and returns a reader of its contents; otherwise returns `nil`.
     package mutating func enter(_ tag: Tag) -> DERReader? { take(tag).map(DERReader.init) }
 
-    /// Takes the next element if it is a UTF8String, PrintableString, IA5String, TeletexString or BMPString.
+    /// Takes the next element and returns its text.
+    ///
+    /// - Returns: `nil` if the element is not a UTF8String, PrintableString, IA5String, TeletexString or BMPString.
     package mutating func takeText() -> String? {
         guard let tag = rest.first, let bytes = takeContents() else { return nil }
         switch tag {

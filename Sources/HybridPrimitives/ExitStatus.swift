@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Exit codes of the programs, with the meanings of BSD's `sysexits.h` where it has one.
+/// Exit codes of the programs, with the meanings from BSD's `sysexits.h` where it defines them.
 ///
-/// Scripts of other people rely on them: add codes, never change one.
+/// Users' scripts rely on these codes, so codes may be added but never changed.
 public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
-    /// Done.
+    /// The command succeeded.
     case done = 0
     /// The command line is malformed or incomplete.
     case usage = 64
-    /// Data from outside is malformed: a QR code, a request, a frame, a rolled-back vault.
+    /// External data is malformed or unacceptable: a QR code, a request, a frame, or a rolled-back vault.
     case dataError = 65
     /// A file or vault is missing or unreadable.
     case noInput = 66
-    /// A service is unavailable: bus, Bluetooth, DNS, relay, a trusted certificate, a free address to listen on.
+    /// A service or resource is unavailable: D-Bus, Bluetooth, DNS, relay, trusted certificate, or address to listen
+    /// on.
     case unavailable = 69
     /// An internal error.
     case software = 70
     /// The vault cannot be written.
     case ioError = 74
-    /// Timed out, or the other end disappeared; a retry may help.
+    /// The operation timed out, or the other end disconnected; a retry may help.
     case temporary = 75
-    /// Declined, wrong PIN, no such passkey, or the vault is locked.
+    /// The user declined, the PIN is wrong, the passkey does not exist, or the vault is locked.
     case notPermitted = 77
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     case configuration = 78
-    /// Interrupted by a signal.
+    /// The command was interrupted by a signal.
     case interrupted = 130
 
-    /// Machine-readable name of the status, used if the cause has none.
+    /// The machine-readable name of the status, used if the cause has no code of its own.
     public var name: String {
         switch self {
         case .done: "done"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A failure that a user can read: one sentence with cause and remedy, and what programs need.
+/// A failure with a sentence for users, which states cause and remedy, and with a code for programs.
 public protocol ExplainedFailure: Error {
-    /// The cause for programs: lower-case words joined by hyphens. It never changes.
+    /// The identifier of the cause for programs: lower-case words joined by hyphens.
+    ///
+    /// It is stable across versions.
     var code: String { get }
-    /// Cause and remedy on one line, without a full stop; the remedy follows the first semicolon.
+    /// The cause and the remedy on one line, without a final period; the remedy follows the first semicolon.
     var sentence: String { get }
     /// The exit status of a command that ends with this failure.
     var status: ExitStatus { get }

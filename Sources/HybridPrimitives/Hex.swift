@@ -15,13 +15,13 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads exactly `2 × length` ASCII digits.
+    /// Decodes exactly `2 × length` ASCII digits.
     ///
     /// - Parameters:
     ///   - text: ASCII digits.
-    ///   - length: Number of bytes.
-    ///   - lowercaseOnly: True where each value must have one spelling, such as in file names.
-    /// - Returns: `length` bytes, or `nil` if the text has another form.
+    ///   - length: The number of bytes to return.
+    ///   - lowercaseOnly: True to reject upper-case digits, so that each value has only one spelling, as in file names.
+    /// - Returns: `length` bytes, or `nil` if the text is malformed.
     @inlinable public static func decode(
         _ text: some Collection<UInt8>,
         length: Int,
@@ -43,7 +43,7 @@ public enum Hex {
         return bytes
     }
 
-    /// Reads exactly `2 × length` digits of a string; see ``decode(_:length:lowercaseOnly:)``.
+    /// Decodes exactly `2 × length` digits of a string; see ``decode(_:length:lowercaseOnly:)``.
     @inlinable public static func decode(
         _ text: some StringProtocol,
         length: Int,
@@ -52,7 +52,7 @@ public enum Hex {
         decode(Array(text.utf8), length: length, lowercaseOnly: lowercaseOnly)
     }
 
-    /// Reads 1 to 16 ASCII digits of either case as one number, most significant digit first.
+    /// Returns the number that 1 to 16 ASCII digits of either case represent; `nil` for other text.
     @inlinable public static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         guard !digits.isEmpty, digits.count <= 16 else { return nil }
         var number: UInt64 = 0
@@ -63,7 +63,7 @@ public enum Hex {
         return number
     }
 
-    /// Returns the value of one ASCII digit of either case.
+    /// Returns the value of one ASCII digit of either case; `nil` for other characters.
     @inlinable public static func value(of character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")

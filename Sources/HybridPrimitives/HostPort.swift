@@ -10,12 +10,14 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     /// Creates a value from its parts.
     package init(host: String, port: Int?) { (self.host, self.port) = (host, port) }
 
-    /// Reads a host and an optional port; only the brackets of an IPv6 address are checked, not the characters of
-    /// names.
+    /// Creates a value from `HOST[:PORT]`; `nil` if the text is malformed.
+    ///
+    /// An address in brackets must be a valid IPv6 address. The characters of other hosts are not checked.
     ///
     /// - Parameters:
-    ///   - ports: Ports that are accepted; servers take 0 for any free port.
-    ///   - allowsZone: True if an IPv6 address may carry the zone of a local interface, as in `[fe80::1%eth0]`.
+    ///   - text: The text to parse.
+    ///   - ports: The accepted ports; for a server, they may include 0, which stands for any free port.
+    ///   - allowsZone: True if an IPv6 address may have the zone of a local interface, as in `[fe80::1%eth0]`.
     package init?(_ text: some StringProtocol, ports: ClosedRange<UInt16> = 1...65_535, allowsZone: Bool = false) {
         var rest = Substring(text)
         let isBracketed = rest.first == "["
@@ -32,13 +34,15 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The text that ``init(_:ports:allowsZone:)`` reads.
+    /// The value in the form that ``init(_:ports:allowsZone:)`` parses.
     package var description: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port.map { "\(name):\($0)" } ?? name
     }
 
-    /// Takes the text in brackets, or all up to the next colon; `nil` if a bracket is not closed.
+    /// Takes the host from the front: the text in brackets, or everything up to the next colon.
+    ///
+    /// - Returns: The host without brackets, or `nil` if the closing bracket is missing.
     fileprivate static func takeHost(from rest: inout Substring) -> Substring? {
         guard rest.first == "[" else {
             defer { rest = rest.drop { $0 != ":" } }
@@ -56,16 +60,17 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// `HOST:PORT:HOST2:PORT2` of curl's `--connect-to`: connections meant for the first go to the second.
+/// The value `HOST1:PORT1:HOST2:PORT2` of curl's `--connect-to`, which redirects connections from the first to the
+/// second.
 ///
-/// An empty part means *any* on the left and *the same* on the right.
+/// An empty `HOST1` or `PORT1` matches any host or port. An empty `HOST2` or `PORT2` leaves the host or port unchanged.
 public struct ConnectTo: Hashable, Sendable {
     package let fromHost: String?
     package let fromPort: Int?
     package let toHost: String?
     package let toPort: Int?
 
-    /// Reads curl's form, with IPv6 addresses in brackets; `nil` if the text has another form.
+    /// Creates an override from curl's syntax, with IPv6 addresses in brackets; `nil` if the text is malformed.
     public init?(_ text: String) {
         var rest = text[...]
         var parts: [Substring] = []
@@ -82,6 +87,8 @@ public struct ConnectTo: Hashable, Sendable {
     }
 
     /// Returns the host and port to connect to in place of those given; `nil` if the override does not apply to them.
+    ///
+    /// `host` must be in lower case.
     package func target(for host: String, port: Int) -> (host: String, port: Int)? {
         guard fromHost ?? host == host, fromPort ?? port == port else { return nil }
         return (toHost ?? host, toPort ?? port)

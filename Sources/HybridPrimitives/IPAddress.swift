@@ -2,23 +2,24 @@
 
 /// An IPv4 or IPv6 address without a zone.
 package struct IPAddress: Hashable, Sendable {
-    /// 4 or 16 bytes in network order.
+    /// The 4 or 16 bytes of the address, in network byte order.
     package let bytes: [UInt8]
 
-    /// Creates an address from its 4 or 16 bytes; `nil` for another number.
+    /// Creates an address from its 4 or 16 bytes; `nil` for any other count.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads `192.0.2.1` or a form of RFC 4291 §2.2, as inet_pton(3) does.
+    /// Reads an IPv4 address such as `192.0.2.1`, or an IPv6 address (RFC 4291 §2.2), as inet_pton(3) does.
     ///
-    /// - Returns: `nil` for brackets, zones, leading zeros and short forms of IPv4 addresses, and other text.
+    /// - Returns: `nil` for other text, which includes brackets, zones, and leading zeros or missing parts in an IPv4
+    ///   address.
     package init?(_ text: some StringProtocol) { self.init(Array(text.utf8)) }
 
     /// Reads an address from ASCII text.
     package init?(_ text: some Collection<UInt8>) {
-        // 45 characters are an IPv6 address that ends in an IPv4 address.
+        // The longest text, 45 characters, is an IPv6 address that ends in an IPv4 address.
         guard text.count <= 45, let bytes = Self.ipv4(text) ?? Self.ipv6(Array(text)) else { return nil }
         self.bytes = bytes
     }
@@ -46,7 +47,7 @@ package struct IPAddress: Hashable, Sendable {
         guard let head = groups(text[..<gap.lowerBound], mayEndInIPv4: false),
             let tail = groups(text[gap.upperBound...], mayEndInIPv4: true)
         else { return nil }
-        // The gap stands for one group or more.
+        // "::" stands for at least one group of two bytes.
         let missing = 16 - head.count - tail.count
         return missing >= 2 ? head + [UInt8](repeating: 0, count: missing) + tail : nil
     }
@@ -81,7 +82,7 @@ package struct IPAddress: Hashable, Sendable {
         return IPAddress(bytes: Array(bytes[12...])) ?? self
     }
 
-    /// Returns the address with all bits behind the first `count` cleared.
+    /// Returns the address with all bits after the first `count` cleared.
     package func masked(bits count: Int) -> IPAddress {
         let masked = bytes.enumerated().map { index, byte in
             byte & UInt8(truncatingIfNeeded: 0xFF00 >> max(0, min(8, count - index * 8)))
@@ -89,7 +90,7 @@ package struct IPAddress: Hashable, Sendable {
         return IPAddress(bytes: masked) ?? self
     }
 
-    /// Returns true if the first `count` bits are those of `network`, an address of the same family.
+    /// Returns true if `network` is of the same family and has the same first `count` bits.
     package func hasPrefix(_ network: IPAddress, bits count: Int) -> Bool {
         bytes.count == network.bytes.count && (0...bytes.count * 8).contains(count)
             && masked(bits: count) == network.masked(bits: count)
@@ -97,11 +98,11 @@ package struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The text of inet_ntop(3), which is RFC 5952's.
+    /// The address in the format of inet_ntop(3) and RFC 5952.
     package var description: String {
         guard isIPv6 else { return Self.dotted(bytes[...]) }
         let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
-        // The longest run of at least two zero groups, the first of several, is written as "::".
+        // The longest run of at least two zero groups is written as "::"; if several are equally long, the first one.
         var gap = 0..<0
         for start in groups.indices {
             let length = groups[start...].prefix { $0 == 0 }.count
@@ -122,18 +123,18 @@ extension IPAddress: CustomStringConvertible {
 extension IPAddress {
     private typealias Block = (network: IPAddress, bits: Int)
 
-    /// A Boolean value that indicates whether the address means the same host from everywhere.
+    /// True if the address identifies the same host from every network.
     ///
-    /// It does not if the address is loopback, private, link-local, shared (RFC 6598), multicast, for documentation or
-    /// reserved, or an IPv6 address that carries such an IPv4 address. Source: IANA's registries of special-purpose
-    /// addresses (RFC 6890) of 2025; addresses that they do not list count as not global.
+    /// This is false for loopback, private, link-local, shared (RFC 6598), multicast, documentation and reserved
+    /// addresses, and for IPv6 addresses that embed such an IPv4 address. The source is IANA's registries of
+    /// special-purpose addresses (RFC 6890) as of 2025. IPv6 addresses outside 2000::/3 count as not global.
     package var isGlobal: Bool {
         guard isIPv6 else { return !isIn(Self.special4) }
-        // IPv4-mapped, and the form in which an IPv6-only network translates IPv4 addresses (RFC 6052).
+        // IPv4-mapped addresses, and those with the well-known prefix for translation between IPv4 and IPv6 (RFC 6052).
         if isIn(Self.carriers) {
             return IPAddress(bytes: Array(bytes[12...]))?.isGlobal ?? false
         }
-        // 6to4.
+        // A 6to4 address (RFC 3056) embeds an IPv4 address.
         if bytes[0] == 0x20, bytes[1] == 0x02 { return IPAddress(bytes: Array(bytes[2..<6]))?.isGlobal ?? false }
         return bytes[0] & 0xE0 == 0x20 && !isIn(Self.special6)
     }
@@ -153,6 +154,6 @@ extension IPAddress {
         ("198.18.0.0", 15), ("198.51.100.0", 24), ("203.0.113.0", 24), ("224.0.0.0", 4), ("240.0.0.0", 4),
     ])
 
-    /// Exceptions within 2000::/3.
+    /// Blocks within 2000::/3 that are not global.
     private static let special6 = blocks([("2001::", 23), ("2001:db8::", 32), ("3fff::", 20)])
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value to be written, with the members of objects in the order given.
+/// A JSON value for output; the members of an object keep their order.
 package indirect enum JSONText: Sendable, CustomStringConvertible {
     /// `null`.
     case null
@@ -8,7 +8,7 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
     case boolean(Bool)
     /// An integer.
     case number(Int)
-    /// A decimal number; infinity and not-a-number, which JSON lacks, become `null`.
+    /// A floating-point number; infinity and NaN, which JSON lacks, become `null`.
     case decimal(Double)
     /// A string.
     case string(String)
@@ -17,11 +17,12 @@ package indirect enum JSONText: Sendable, CustomStringConvertible {
     /// An object.
     case object([(String, JSONText)])
 
-    /// A rule for the characters of strings; both give valid JSON.
+    /// Rules for escaping the characters of strings; each results in valid JSON.
     package enum Escaping: Sendable {
-        /// Also escapes what a terminal interprets or what breaks lines, for standard output and logs.
+        /// Escapes all characters that a terminal interprets or that break lines, for standard output and logs.
         case terminalSafe
-        /// Escapes as *CCDToString* of WebAuthn Level 3 §5.8.1.1 does: servers may compare client data byte for byte.
+        /// Escapes as *CCDToString* does (WebAuthn Level 3 §5.8.1.1), because servers may compare client data byte by
+        /// byte.
         case clientData
     }
 

@@ -4,18 +4,18 @@ private import Glibc
 
 /// Memory of a fixed size for a secret; wiped on release and never printed.
 ///
-/// The owner decides when it is written. An instance that was shared must not be written to any more.
+/// Only the owner writes to the memory. Once an instance has been shared, it must not be written to.
 package final class SecretBytes: SecretMaterial {
-    /// The memory.
+    /// The bytes of the secret.
     package let memory: UnsafeMutableRawBufferPointer
 
-    /// Allocates `count` zero bytes.
+    /// Creates memory of `count` zero bytes.
     package init(count: Int) {
         memory = .allocate(byteCount: count, alignment: 16)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
-    /// Copies `bytes`.
+    /// Creates a copy of `bytes`.
     package convenience init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count)
         memory.copyMemory(from: bytes)
@@ -26,18 +26,18 @@ package final class SecretBytes: SecretMaterial {
         memory.deallocate()
     }
 
-    /// Writes zeros that the compiler cannot leave out.
+    /// Overwrites memory with zeros in a way that the compiler cannot optimize away.
     package static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
     }
 
-    /// Writes zeros over an array's elements; copies of the array that still exist are not reached.
+    /// Overwrites an array's elements with zeros; other copies of the array are not affected.
     package static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { wipe($0) }
     }
 }
 
-/// Comparison whose time depends on the lengths alone.
+/// Comparison in a time that depends only on the lengths, not on the contents.
 package enum ConstantTime {
     /// Returns true if both sequences have the same length and the same bytes.
     package static func equal(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that never prints its secret: interpolation, `print`, `dump` and mirrors give its `description` only, which is
-/// the type's name unless the type has its own.
+/// A value whose secret is never printed.
+///
+/// Interpolation, `print`, `dump` and mirrors show only the `description`, by default the name of the type.
 public protocol SecretMaterial: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension SecretMaterial {
-    /// The type's name and no part of the value.
+    /// The type's name and `(hidden)`, without any part of the value.
     public var description: String { "\(Self.self)(hidden)" }
-    /// The type's name and no part of the value.
+    /// The same text as `description`.
     public var debugDescription: String { description }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -2,15 +2,15 @@
 
 private import Glibc
 
-/// The time of day in seconds since 1970; a value, so that tests can set it.
+/// A source of the current time; a value, so that tests can replace it.
 package struct WallClock: Sendable {
     /// Returns the current time in seconds since 1970.
     package let now: @Sendable () -> UInt64
 
-    /// Creates a clock from a function.
+    /// Creates a clock from a function that returns seconds since 1970.
     package init(now: @escaping @Sendable () -> UInt64) { self.now = now }
 
-    /// The system's clock, which users may set back.
+    /// The system clock, which users may set back.
     package static let realtime = WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -3,10 +3,10 @@
 private import CHybridPNG
 
 extension QRMatrix {
-    /// Minimum side of the image in pixels, large enough on a 4K screen for a phone at arm's length.
+    /// Minimum width and height of the image in pixels, large enough to scan from a 4K screen at arm's length.
     static let minimumSide = 512
 
-    /// Pixels per module in ``png()``, so that the image with its border has at least 512 pixels per side.
+    /// Width and height of a module in ``png()`` in pixels, so that the image including its border has at least 512.
     public var pixelsPerModule: Int {
         let side = size + 2 * Self.border
         return (Self.minimumSide + side - 1) / side
@@ -14,12 +14,13 @@ extension QRMatrix {
 
     /// Returns the code as a PNG in 8-bit grayscale, black on white with a border of 4 modules.
     ///
-    /// This uses libpng's simplified interface: the full one reports errors by `longjmp`, which must not cross Swift frames.
+    /// This method uses libpng's simplified interface. The full interface reports errors with `longjmp`, which must not
+    /// cross Swift frames.
     ///
     /// - Throws: ``QRCodeError/notDrawn`` if there is not enough memory.
     public func png() throws(QRCodeError) -> [UInt8] {
         let (side, pixels) = grayPixels()
-        // libpng keeps this address from one call to the next, so it must not move.
+        // libpng keeps the address of the image between calls, so the image must not move.
         let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
         defer { image.deallocate() }
         image.initialize(to: png_image())
@@ -27,7 +28,7 @@ extension QRMatrix {
         image.pointee.width = png_uint_32(side)
         image.pointee.height = png_uint_32(side)
         image.pointee.format = 0  // PNG_FORMAT_GRAY: no color, no alpha, one byte per pixel.
-        // Frees the image's resources, also after an error.
+        // Frees the image's resources, even after an error.
         defer { png_image_free(image) }
         // Without a buffer, libpng returns the required length.
         var length: png_alloc_size_t = 0
@@ -41,7 +42,7 @@ extension QRMatrix {
         return Array(file.prefix(Int(length)))
     }
 
-    /// Returns the pixels row by row, one byte each.
+    /// Returns the width of the image in pixels, and the pixels row by row, one byte each.
     private func grayPixels() -> (side: Int, pixels: [UInt8]) {
         let scale = pixelsPerModule
         let side = (size + 2 * Self.border) * scale

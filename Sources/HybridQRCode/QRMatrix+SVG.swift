@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QRMatrix {
-    /// Side of the view box of ``svg()`` and ``svgPath()``, including the border of 4 modules on both sides.
+    /// Width and height of the view box of ``svg()`` and ``svgPath()``, including a border of 4 modules on each side.
     public var svgSide: Int { size + 2 * Self.border }
 
-    /// Returns the attribute `d` of a path that fills the dark modules in a view box of ``svgSide``.
+    /// Returns the attribute `d` of a path that fills the dark modules in a view box with sides of ``svgSide``.
     public func svgPath() -> String {
         var path = ""
         for row in 0..<size {

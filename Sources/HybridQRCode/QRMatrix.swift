@@ -4,29 +4,29 @@ private import CHybridQREncode
 
 /// A QR code as a square of dark and light modules (ISO/IEC 18004).
 ///
-/// The text is a URL that ends in many digits. The part up to the last slash is encoded in alphanumeric mode, the digits
-/// in numeric mode with ten bits for three digits. This keeps the code small enough for a terminal of 24 rows: 168
-/// digits need version 5 (37 × 37 modules), while byte mode would need version 9.
+/// The text is a URL that ends in many digits. The part up to the last slash is encoded in alphanumeric mode. The
+/// digits are encoded in numeric mode with ten bits for three digits. For example, 168 digits need version 5 (37 × 37
+/// modules), which fits a terminal of 24 rows. Byte mode would need version 9.
 ///
-/// The code is always dark on light with a light border, so that phones find it with all colors of terminals and pages.
-/// It contains a secret and is never stored by this module.
+/// The code is always dark on light with a light border, so that phones recognize it with the colors of any terminal or
+/// page. The code contains a secret, so this module never stores it.
 public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Error correction level.
     public enum Level: Sendable {
-        /// About 7 percent.
+        /// Level L, which restores about 7 percent of the data.
         case low
-        /// About 15 percent.
+        /// Level M, which restores about 15 percent of the data.
         case medium
     }
 
-    /// The largest version that phones read from a small window.
+    /// The highest version that phones can read from a small window.
     public static let maximumVersion = 10
-    /// Light border around a code in modules (ISO/IEC 18004 §5.3.8).
+    /// Width in modules of the light border around a code (ISO/IEC 18004 §5.3.8).
     static let border = 4
-    /// The largest version that fits a terminal of 80 × 24 with its border; level M is used up to this version.
+    /// The highest version that fits a terminal of 80 × 24 with a border; level M is used up to this version.
     static let terminalVersion = 5
 
-    /// Version, which determines the size: 1 to ``maximumVersion``.
+    /// Version from 1 to ``maximumVersion``, which determines the size.
     public let version: Int
     /// Error correction level.
     public let level: Level
@@ -34,12 +34,12 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
     public let size: Int
     private let dark: [Bool]
 
-    /// Encodes a URL.
+    /// Creates the code of a URL.
     ///
-    /// Level M is used if the code then has version 5 or less; otherwise level L.
+    /// Level M is used if the code fits into version 5; otherwise level L is used.
     ///
-    /// - Parameter text: Digits, upper-case letters, `$%*+-./:` and spaces up to the last slash, followed by at least one
-    ///   digit.
+    /// - Parameter text: Digits, upper-case letters, `$%*+-./:` and spaces up to the last slash, followed by at least
+    ///   one digit.
     /// - Throws: ``QRCodeError``.
     public init(text: String) throws(QRCodeError) {
         let segments = try Segments(text)
@@ -50,7 +50,7 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
         self = code
     }
 
-    /// Encodes the segments; `nil` if they need a version above `limit`.
+    /// Creates the code of the segments; `nil` if they require a version above `limit`.
     private init?(_ segments: Segments, _ level: Level, upTo limit: Int) {
         guard let input = QRinput_new2(0, level == .low ? QR_ECLEVEL_L : QR_ECLEVEL_M) else { return nil }
         defer { QRinput_free(input) }
@@ -75,17 +75,17 @@ public struct QRMatrix: Equatable, Sendable, CustomStringConvertible, CustomRefl
         return dark[row * size + column]
     }
 
-    /// The version only, because the modules encode a secret.
+    /// A text with the version only, because the modules encode a secret.
     public var description: String { "QRMatrix(version \(version))" }
-    /// A mirror without children.
+    /// A mirror without children, because the modules encode a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A reason why a text cannot be encoded or drawn.
 public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no slash, or no digit after the last one.
+    /// There is no slash, or no digit after the last slash.
     public static let noDigits = QRCodeError("noDigits")
-    /// A character cannot be encoded in its part.
+    /// A character cannot be encoded in the mode of its part.
     public static let unsupportedCharacter = QRCodeError("unsupportedCharacter")
     /// The text requires a version above ``QRMatrix/maximumVersion``.
     public static let tooLong = QRCodeError("tooLong")
@@ -100,7 +100,7 @@ public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The two parts of a URL.
 private struct Segments {
-    /// More characters than version 10 can hold.
+    /// Maximum length in characters; version 10 holds fewer.
     static let maximumLength = 1024
 
     let prefix: [UInt8]

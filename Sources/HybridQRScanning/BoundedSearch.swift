@@ -9,14 +9,14 @@ extension CodeSearch {
         case picture(PictureError)
         /// The search timed out.
         case timedOut
-        /// The task was cancelled.
+        /// The task was canceled.
         case cancelled
     }
 
     /// Decodes a picture and searches it for codes on a dedicated thread, for at most `limit`.
     ///
-    /// Neither the decoders nor zbar can be interrupted. After a timeout or cancellation, the thread ends after its current
-    /// view, and its result is dropped.
+    /// Neither the decoders nor zbar can be interrupted. After a timeout or cancellation, the thread ends when its
+    /// current step is complete, and its result is dropped.
     public static func codes(
         inPicture bytes: [UInt8],
         limit: Duration,

@@ -4,21 +4,23 @@ private import CHybridZBar
 
 /// A search for QR codes in a picture.
 ///
-/// zbar finds codes that are large, dark on light, sharp and not too noisy. The search therefore tries several views of
-/// a picture: the whole picture, inverted, smoothed, reduced, and enlarged parts. It ends with the first view that shows
-/// a matching code.
+/// zbar finds only codes that are large, dark on light, sharp and not too noisy. The search therefore tries several
+/// views of a picture: the whole picture, inverted, smoothed and reduced versions of it, and enlarged parts. It ends
+/// with the first view that shows a matching code.
 public struct CodeSearch: ~Copyable {
     /// zbar's format Y800: one byte of gray per pixel.
     static let pixelFormat =
         UInt(UInt8(ascii: "Y")) | UInt(UInt8(ascii: "8")) << 8
         | UInt(UInt8(ascii: "0")) << 16 | UInt(UInt8(ascii: "0")) << 24
 
-    /// Maximum width and height for zbar, which multiplies two coordinates in quarter pixels as 32-bit integers.
+    /// Maximum width and height in pixels for zbar, which multiplies coordinates in quarter pixels as 32-bit integers.
     static let longestSide = 4096
 
     private let scanner: OpaquePointer
 
-    /// Creates a search; other symbologies are disabled because zbar falsely detects bar codes in text and stripes.
+    /// Creates a search for QR codes.
+    ///
+    /// Other symbologies are disabled, because zbar falsely detects bar codes in text and stripes.
     ///
     /// - Throws: ``PictureError/outOfMemory``.
     init() throws(PictureError) {
@@ -32,13 +34,13 @@ public struct CodeSearch: ~Copyable {
 
     /// The result of a search.
     public struct Finding: Sendable {
-        /// Matching codes, without repetition.
+        /// Matching codes, without duplicates.
         public let wanted: [ScannedText]
-        /// True if there were other QR codes.
+        /// True if the picture also shows QR codes that do not match.
         public let showsOthers: Bool
     }
 
-    /// Searches the whole picture only, for frames of a camera.
+    /// Searches the whole picture without other views, which is fast enough for the frames of a camera.
     func codesInWholePicture(
         in picture: GrayPicture,
         where isWanted: (ScannedText) -> Bool
@@ -71,7 +73,7 @@ public struct CodeSearch: ~Copyable {
         zbar_image_set_format(image, Self.pixelFormat)
         zbar_image_set_size(image, UInt32(picture.width), UInt32(picture.height))
         return picture.withPixels { pixels in
-            // No cleanup handler: the picture owns the pixels.
+            // There is no cleanup handler, because the picture owns the pixels.
             zbar_image_set_data(image, pixels.baseAddress, UInt(pixels.count), nil)
             defer { zbar_image_set_data(image, nil, 0, nil) }
             guard zbar_scan_image(scanner, image) > 0 else { return [] }

@@ -4,13 +4,13 @@
 struct PictureView: Hashable {
     /// The size relative to the original.
     enum Scale: Hashable {
-        /// Reduces each square with this side to one pixel.
+        /// Reduces each square with this side length in pixels to one pixel.
         case reduced(by: Int)
         /// Doubles width and height.
         case doubled
     }
 
-    /// A square part, identified by its upper left corner.
+    /// A square part of a picture, with its upper left corner and its side length in pixels.
     struct Part: Hashable {
         let x: Int
         let y: Int
@@ -20,9 +20,9 @@ struct PictureView: Hashable {
     /// The part; `nil` for the whole picture.
     var part: Part?
     var scale = Scale.reduced(by: 1)
-    /// Removes noise and JPEG artifacts, which look like edges.
+    /// True to remove noise and JPEG artifacts, which look like edges.
     var isSmoothed = false
-    /// Inverts the picture for codes in light on dark.
+    /// True to invert the picture, for codes that are light on dark.
     var isNegative = false
 
     /// Returns the transformed picture.
@@ -44,7 +44,7 @@ struct PictureView: Hashable {
         return (longest + CodeSearch.longestSide - 1) / CodeSearch.longestSide
     }
 
-    /// Returns all views, ordered by cost and benefit.
+    /// Returns all views; those that are fast or likely to succeed are first.
     static func all(of picture: GrayPicture) -> [PictureView] {
         let fit = fit(picture)
         let base = PictureView(scale: .reduced(by: fit))
@@ -56,7 +56,7 @@ struct PictureView: Hashable {
         views.append(PictureView(scale: .reduced(by: fit * 3), isNegative: true))
         let parts = parts(of: picture, side: fit == 1 ? CodeSearch.longestSide / 2 : CodeSearch.longestSide)
         for part in parts {
-            // Parts of a picture that had to be reduced are not doubled.
+            // If the picture exceeds zbar's limit, its parts are already as large as zbar allows.
             let scale: Scale = fit == 1 ? .doubled : .reduced(by: 1)
             views.append(PictureView(part: part, scale: scale))
             views.append(PictureView(part: part, scale: scale, isSmoothed: true))
@@ -65,7 +65,7 @@ struct PictureView: Hashable {
         return views
     }
 
-    /// Returns parts that overlap by a quarter, so that a code on the edge of one is inside another.
+    /// Returns parts that overlap by a quarter, so that a code on the edge of one part is inside another.
     private static func parts(of picture: GrayPicture, side: Int) -> [Part] {
         func starts(_ length: Int) -> [Int] {
             guard length > side else { return [0] }

@@ -4,15 +4,15 @@ public import HybridPrimitives
 
 /// The text of a QR code.
 ///
-/// It may be secret, so it is wiped on release and never printed.
+/// The text may be secret, so it is wiped on release and never printed.
 public final class ScannedText: SecretMaterial, @unchecked Sendable {
-    // SAFETY of @unchecked: `storage` is written by `init` only.
+    // SAFETY of @unchecked: only `init` writes to `storage`.
     private let storage: SecretBytes
 
-    /// Copies the bytes.
+    /// Creates a text by copying the bytes.
     init(_ bytes: UnsafeRawBufferPointer) { storage = SecretBytes(copying: bytes) }
 
-    /// Calls `body` with the bytes, which are usually UTF-8; copies of them are not wiped.
+    /// Calls `body` with the bytes, which are usually UTF-8; copies that `body` makes are not wiped.
     public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(UnsafeRawBufferPointer(storage.memory))
     }
@@ -26,7 +26,7 @@ public final class ScannedText: SecretMaterial, @unchecked Sendable {
         }
     }
 
-    /// Returns true if both texts are the same; takes constant time for texts of the same length.
+    /// Returns true if both texts are equal; for texts of the same length, the comparison takes constant time.
     public func matches(_ other: ScannedText) -> Bool {
         withBytes { mine in other.withBytes { ConstantTime.equal(mine, $0) } }
     }

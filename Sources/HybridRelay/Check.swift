@@ -76,7 +76,7 @@ struct Check: AsyncParsableCommand {
         func write(_ line: String) {
             guard outputFailure == nil else { return }
             do throws(CommandFailure) {
-                // Text of the relay must not control the terminal.
+                // Text from the relay must not control the terminal.
                 try StandardOutput.writeLine(StandardError.oneLine(line))
             } catch {
                 outputFailure = error

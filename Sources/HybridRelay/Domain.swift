@@ -14,7 +14,7 @@ struct Domain: ParsableCommand {
         defaultSubcommand: Show.self
     )
 
-    /// `domain [show] ID|HOST`.
+    /// `domain [show] ID|HOST`: prints the number and host of a tunnel domain.
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Print the number and host of a tunnel domain.")
 
@@ -122,14 +122,14 @@ struct Domain: ParsableCommand {
                       (certbot's plugin for your DNS provider can write the record and renew automatically)
                 4. Run the relay as a user who can read the key, on a free port 443; it reloads a renewed certificate by itself:
                        hybrid-relay serve --listen '[::]:443' \(files)
-                5. Check it from another machine:
+                5. Check it from another computer:
                        hybrid-relay check wss://\(host)
                 6. Use it:
                        hybrid-auth scan --tunnel-domain \(domain.id) -
                 """
         }
 
-        /// Returns the domain to register; every tunnel host is `cable.` and such a domain.
+        /// Returns the domain to register; every tunnel host is `cable.` followed by such a domain.
         private static func registered(_ domain: TunnelDomain) -> String {
             domain.host.split(separator: ".").dropFirst().joined(separator: ".")
         }

@@ -6,7 +6,7 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridRelayCore
 
-/// `hybrid-relay new-token`: creates a token with which a phone may open tunnels.
+/// `hybrid-relay new-token`: creates a token with which a phone can open tunnels.
 struct NewToken: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create a token for phones and add it to the file of serve --new-token-file.",
@@ -36,7 +36,7 @@ struct NewToken: ParsableCommand {
             guard error == .missing else { throw CommandFailure("\(file): \(error.sentence)", status: .noInput) }
             before = []
         }
-        // Other errors in the file show when it is parsed with the new line.
+        // Other errors in the file are reported when it is parsed with the new line.
         if let tokens = try? TunnelTokens(parsing: before), tokens.names.contains(name) {
             throw CommandFailure(
                 "\(file) already has a token for \(name); remove that line or choose another name",
@@ -52,7 +52,7 @@ struct NewToken: ParsableCommand {
         }
         // If stdout were closed, the token file would take descriptor 1 and the token would be written into it.
         try StandardOutput.requireOpen()
-        // Appended by one write, so that existing lines are never touched.
+        // The line is appended by one write, so that existing lines never change.
         let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw writeFailure }
         defer { close(descriptor) }

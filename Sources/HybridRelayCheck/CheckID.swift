@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All checks in the order in which they are made; `docs/relay-check.md` gives the reasons.
+/// All checks in the order in which they are made; `docs/relay-check.md` gives the reasons for them.
 ///
-/// Scripts of other people rely on the raw values: add some, never change one.
+/// Users' scripts rely on the raw values, so values may be added but never changed.
 public enum CheckID: String, CaseIterable, Sendable {
     case tlsCertificate = "tls-certificate"
     case tlsVersion = "tls-version"
@@ -42,7 +42,7 @@ public enum CheckID: String, CaseIterable, Sendable {
     case slowHead = "slow-head"
     case token = "token"
 
-    /// Importance of the check.
+    /// The importance of the check.
     public var level: CheckLevel {
         switch self {
         case .roundTrip, .wrongRoutingID, .malformedIDStatus, .noUpgrade, .notGet, .noDeflate, .tunnelTwice,
@@ -52,7 +52,7 @@ public enum CheckID: String, CaseIterable, Sendable {
         }
     }
 
-    /// Expected behavior in a few words.
+    /// The expected behavior in a few words.
     public var expected: String {
         switch self {
         case .tlsCertificate: "a trusted certificate for the host"
@@ -96,9 +96,9 @@ public enum CheckID: String, CaseIterable, Sendable {
     }
 }
 
-/// Importance of a check.
+/// The importance of a check.
 public enum CheckLevel: String, Sendable {
-    /// Ceremonies fail, or clients lose something, if it differs.
+    /// If the behavior differs, ceremonies fail, or clients lose data such as a linked phone.
     case required
     /// A matter of conformance, robustness or speed.
     case advisory

@@ -7,21 +7,22 @@ public import HybridPrimitives
 public struct CheckOptions: Sendable {
     /// Time limit of each check.
     public var timeout: Duration = .seconds(10)
-    /// Time that a check waits for a reaction that a faulty relay never shows, if it differs from ``timeout``.
+    /// Times that checks wait for a reaction, if they differ from ``timeout``; a faulty relay may never react.
     ///
-    /// A client whose authenticator has disappeared must learn it within ten seconds, however slow the relay may
-    /// otherwise be.
+    /// If an authenticator disconnects, its client must learn that within ten seconds, even if the relay is otherwise
+    /// allowed to be slower.
     public var reactionTimeouts: [CheckID: Duration] = [.cutByClient: .seconds(10), .cutByPhone: .seconds(10)]
-    /// True to wait until the relay times out half a request.
+    /// True to wait until the relay times out an incomplete request.
     public var isSlow = false
-    /// True if the relay serves linked authenticators, so that 410 is its answer about one it does not know.
+    /// True if the relay serves linked authenticators, so that 410 is the correct status for an unknown one.
     public var offersContact = false
-    /// A file of certificates (PEM) trusted instead of the system's, as curl's `--cacert`.
+    /// Path of a PEM file of certificates to trust instead of the system's, like curl's `--cacert`.
     public var trustedCertificates: String?
     /// The process environment, whose proxy variables apply to connections with TLS.
     public var environment: [String: String] = [:]
-    /// An override of the relay's address, as curl's `--connect-to`; `Host` and certificate checks keep the relay's
-    /// name.
+    /// An override of the relay's address, like curl's `--connect-to`.
+    ///
+    /// `Host` and the check of the certificate still use the relay's name.
     public var connectTo: ConnectTo?
     /// The token sent with each `/cable/new`, only over connections with a valid certificate.
     public var token: BearerToken?

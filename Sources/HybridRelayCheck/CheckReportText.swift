@@ -3,9 +3,9 @@
 internal import HybridPrimitives
 
 extension CheckResult {
-    /// One line for users.
+    /// The result as one line for users.
     ///
-    /// It may contain text of the relay's, so it must be made safe before it is shown.
+    /// It may contain text from the relay, so it must be made safe before a terminal shows it.
     public var line: String {
         let mark = id.level == .advisory ? " (advisory)" : ""
         let start = outcome.label.padded(to: 12) + id.rawValue.padded(to: 21)
@@ -18,7 +18,7 @@ extension CheckResult {
 }
 
 extension CheckReport {
-    /// The last line for users.
+    /// The last line for users, with the number of checks for each level and outcome.
     public var summary: String {
         [CheckLevel.required, .advisory].map { level in
             let outcomes = results.filter { $0.id.level == level }.map(\.outcome.label)
@@ -29,7 +29,7 @@ extension CheckReport {
         }.joined(separator: "; ") + "; \(connections) connections"
     }
 
-    /// One JSON object on one line.
+    /// The report as one JSON object on one line.
     public var json: String {
         let checks = results.map { result in
             JSONText.object([

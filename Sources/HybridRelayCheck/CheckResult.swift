@@ -2,7 +2,7 @@
 
 internal import HybridDataChannel
 
-/// Outcome of a check, with the observed behavior.
+/// The outcome of a check, with the observed behavior.
 public enum CheckOutcome: Hashable, Sendable {
     /// The behavior is as expected.
     case ok(String)
@@ -31,7 +31,7 @@ public enum CheckOutcome: Hashable, Sendable {
 }
 
 extension CheckOutcome {
-    /// Returns the outcome without a token that the relay may have repeated.
+    /// Returns the outcome with the token replaced, because the relay may have echoed it.
     func hiding(_ token: BearerToken?) -> CheckOutcome {
         guard let token else { return self }
         func hidden(_ text: String) -> String {
@@ -55,20 +55,20 @@ public struct CheckResult: Hashable, Sendable {
     public let outcome: CheckOutcome
 }
 
-/// Results of all checks of one run.
+/// The results of all checks of one run.
 public struct CheckReport: Sendable {
     /// The relay as the user named it.
     public let relay: String
-    /// The address that all connections go to, once the first has found it.
+    /// The address that all connections use, as determined by the first.
     public let address: String
-    /// Results in the order of `CheckID.allCases`.
+    /// The results in the order of `CheckID.allCases`.
     public let results: [CheckResult]
     /// Number of connections made.
     public let connections: Int
     /// True if the relay requires a token, or another one.
     public let requiresToken: Bool
 
-    /// Overall result of a run.
+    /// The overall result of a run.
     public enum Verdict: String, Sendable {
         /// All required checks that apply have the expected outcome.
         case conforms
@@ -78,7 +78,7 @@ public struct CheckReport: Sendable {
         case incomplete
     }
 
-    /// Overall result of the run.
+    /// The overall result of the run.
     public var verdict: Verdict {
         let required = results.filter { $0.id.level == .required }.map(\.outcome)
         if required.contains(where: { if case .differs = $0 { true } else { false } }) { return .differs }

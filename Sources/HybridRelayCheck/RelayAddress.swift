@@ -12,14 +12,14 @@ public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
     /// The port.
     public let port: Int
 
-    /// The reason why a text is no relay's address; the description is a sentence for users.
+    /// The reason why a text is not the address of a relay.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// A sentence for users, with a full stop.
+        /// A sentence for users, with a final period.
         public let description: String
 
-        /// Not `wss://HOST[:PORT]`.
+        /// The text does not have the form `wss://HOST[:PORT]`.
         public static let malformed = Self(description: "A relay is named wss://HOST[:PORT].")
-        /// `ws://` to another computer.
+        /// The text has the scheme `ws://` but names another computer.
         ///
         /// Authenticators and clients use TLS, so the result would say nothing about them.
         public static let plaintextElsewhere = Self(
@@ -27,7 +27,7 @@ public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Reads `wss://HOST[:PORT]` or `ws://HOST[:PORT]`, with an IPv6 address in brackets.
+    /// Parses `wss://HOST[:PORT]` or `ws://HOST[:PORT]`, with an IPv6 address in brackets.
     public init(_ text: String) throws(ParseError) {
         let lower = text.lowercased()
         guard let scheme = ["wss://", "ws://"].first(where: { lower.hasPrefix($0) }) else { throw .malformed }

@@ -4,11 +4,12 @@ internal import HybridCaBLE
 public import HybridDataChannel
 internal import NIOCore
 
-/// Checks a relay from outside, as an authenticator and a client, and also with behavior that is forbidden to both.
+/// A checker that tests a relay from outside, as an authenticator and as a client.
 ///
-/// The checks run one after the other and do not depend on each other's outcomes. Each opens the tunnels it needs,
-/// except that checks which only transfer messages share one while it works. The number of connections, the time and
-/// the amount of data are limited, so that a run does no harm to other people's relays.
+/// It also shows behavior that is forbidden to both. The checks run one after the other and do not depend on each
+/// other's outcomes. Each opens the tunnels that it needs, but checks that only transfer messages share one as long as
+/// it works. The number of connections, the time and the amount of data are limited, so that a run does no harm to
+/// other operators' relays.
 public struct RelayChecker: Sendable {
     private let relay: RelayAddress
     private let options: CheckOptions

@@ -4,19 +4,19 @@ private import Glibc
 
 /// The address of a bus.
 ///
-/// Only on the system's own bus does a received advert prove that a phone is near. The check must not depend on the
-/// spelling of a variable. Therefore a path that leads to the system's socket is replaced by that socket's own path
-/// before connecting, and the peer is verified after connecting (``BusOrigin``).
+/// A received advert proves that a phone is nearby only on the system bus. The check for the system bus must not depend
+/// on the spelling of an environment variable. Therefore a path that resolves to the system's socket is replaced by the
+/// standard path before connecting. After connecting, the peer is verified (``BusOrigin``).
 public struct BusAddress: Hashable, Sendable {
     /// The address in D-Bus notation, such as `unix:path=/run/dbus/system_bus_socket`.
     public let text: String
-    /// True if the address names the system's own socket.
+    /// True if the address names the socket of the system bus.
     public let namesSystemSocket: Bool
 
-    /// The paths of the system's socket in the various distributions.
+    /// The paths of the system bus's socket in various distributions.
     static let systemPaths = ["/run/dbus/system_bus_socket", "/var/run/dbus/system_bus_socket"]
 
-    /// The bus that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's own.
+    /// The bus that `DBUS_SYSTEM_BUS_ADDRESS` names; by default the system bus.
     public static var system: BusAddress {
         guard let variable = getenv("DBUS_SYSTEM_BUS_ADDRESS") else { return BusAddress("") }
         return BusAddress(String(cString: variable))
@@ -24,7 +24,7 @@ public struct BusAddress: Hashable, Sendable {
 
     /// Creates an address from D-Bus notation.
     ///
-    /// The empty string stands for the system's own bus.
+    /// The empty string stands for the system bus.
     public init(_ text: String) {
         if text.isEmpty || Self.leadsToSystemSocket(text) {
             self.text = "unix:path=" + Self.existingSystemPath
@@ -42,7 +42,7 @@ public struct BusAddress: Hashable, Sendable {
 
     private static func leadsToSystemSocket(_ text: String) -> Bool {
         let prefix = "unix:path="
-        // Lists of addresses, further keys and escapes are legal, but not needed to name this socket.
+        // Address lists, additional keys and escape sequences are valid, but not needed to name this socket.
         guard text.hasPrefix(prefix), !text.utf8.contains(where: { ";,%".utf8.contains($0) }) else { return false }
         let path = String(text.dropFirst(prefix.count))
         if systemPaths.contains(path) { return true }
@@ -56,7 +56,7 @@ public struct BusAddress: Hashable, Sendable {
         return String(cString: resolved)
     }
 
-    /// Returns true if the socket `descriptor` is connected to one of the system's paths.
+    /// Returns true if the socket `descriptor` is connected to one of ``systemPaths``.
     static func peerIsSystemSocket(_ descriptor: CInt) -> Bool {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -2,17 +2,16 @@
 
 /// A connection to a D-Bus message bus.
 ///
-/// Four parties are involved: the tasks of this program; one thread for each connection, which alone uses sd-bus,
-/// because an sd-bus connection must not be used by two threads; the bus daemon; and the other programs on the bus,
-/// none of which is trusted except for the unique names that the daemon assigns.
+/// Each connection has a dedicated thread, because an sd-bus connection must not be used by two threads. The other
+/// programs on the bus are not trusted. Only the unique names are reliable, because the bus daemon assigns them.
 ///
-/// A call is posted to an inbox. The thread sends it and stores the continuation under the message's serial number. The
-/// reply, the deadline, a cancellation or the end of the connection resumes it. Method calls from others go to the
-/// handler given to `connect`, signals to every observer. Both run on the thread and must return at once. Closing ends
-/// the thread, closes its descriptors and resumes all pending calls.
+/// A call is posted to an inbox. The thread sends it and stores its continuation under the message's serial number. The
+/// continuation is resumed by the reply, the deadline, a cancellation or the end of the connection. Method calls from
+/// others are passed to the handler given to `connect`, and signals are passed to every observer. Both run on the
+/// thread and must not block. Closing ends the thread, closes its descriptors and resumes all pending calls.
 ///
-/// `BusLimits` bounds texts and sizes from the bus. A signal that is addressed to this connection arrives whatever it
-/// has subscribed to. Observers must therefore compare `BusMessage.sender` with the unique name that they expect.
+/// `BusLimits` limits the size of messages from the bus. Any program can send a signal to this connection, even if no
+/// match rule matches it. Observers must therefore compare `BusMessage.sender` with the unique name that they expect.
 public final class BusConnection: Sendable {
     /// A closure that answers a method call.
     ///
@@ -23,7 +22,7 @@ public final class BusConnection: Sendable {
     public enum Event: Sendable {
         /// A signal was received.
         case signal(BusMessage)
-        /// The connection has ended. No event follows.
+        /// The connection has ended; this is the last event.
         case disconnected
     }
 
@@ -37,7 +36,7 @@ public final class BusConnection: Sendable {
     public let uniqueName: String
     /// The origin of the bus.
     public let origin: BusOrigin
-    /// True if the bus is the system's own.
+    /// True if the connection leads to the system bus.
     public var isSystemBus: Bool { origin == .system }
 
     private let inbox: BusInbox
@@ -55,10 +54,10 @@ public final class BusConnection: Sendable {
     /// Connects to `address` and waits until the bus assigns a unique name.
     ///
     /// - Parameters:
-    ///   - address: The bus; by default the one that `DBUS_SYSTEM_BUS_ADDRESS` names, or the system's.
+    ///   - address: The address of the bus; the default is ``BusAddress/system``.
     ///   - timeout: The maximum time to wait for the bus.
     ///   - selection: The dictionary entries to read from signals.
-    ///   - handler: The closure that answers method calls from others; by default there is no object.
+    ///   - handler: The closure that answers method calls from others; by default, it exports no objects.
     /// - Throws: `BusError.notReachable`, `.timedOut` or `.cancelled`.
     public static func connect(
         to address: BusAddress = .system,
@@ -90,13 +89,13 @@ public final class BusConnection: Sendable {
     ///
     /// - Parameters:
     ///   - destination: The well-known or unique name of the called program.
-    ///   - path: The object.
+    ///   - path: The path of the object.
     ///   - interface: The method's interface.
-    ///   - member: The method.
+    ///   - member: The name of the method.
     ///   - arguments: The method's arguments.
     ///   - selection: The dictionary entries to read from the reply.
     ///   - timeout: The maximum time to wait for the reply.
-    ///   - cancellable: True if cancelling the task ends the wait. False is for clean-up calls.
+    ///   - cancellable: True if canceling the task ends the wait; false for clean-up calls.
     public func call(
         _ destination: String,
         _ path: String,
@@ -135,7 +134,7 @@ public final class BusConnection: Sendable {
 
     /// Broadcasts a signal.
     ///
-    /// It is lost if the connection has ended.
+    /// The signal is lost if the connection has ended.
     public func emit(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]) {
         let target = BusTarget(destination: nil, path: path, interface: interface, member: member)
         inbox.post(.emit(target, arguments))
@@ -157,7 +156,7 @@ public final class BusConnection: Sendable {
 
     /// Answers a method call for which the handler returned `.later`.
     ///
-    /// Further replies are dropped.
+    /// Additional replies to the same call are dropped.
     public func reply(to message: BusMessage, with reply: BusReply) {
         inbox.post(.reply(to: message.replyToken, reply))
     }
@@ -166,8 +165,8 @@ public final class BusConnection: Sendable {
     ///
     /// - Parameters:
     ///   - rules: Match rules in D-Bus notation; see the D-Bus Specification, "Match Rules".
-    ///   - observer: The closure that receives all signals of the connection, including those of other observers'
-    ///     rules.
+    ///   - observer: The closure that receives all signals of the connection, including signals that match only the
+    ///     rules of other observers.
     public func observe(
         _ rules: [String],
         _ observer: @escaping @Sendable (Event) -> Void
@@ -186,7 +185,7 @@ public final class BusConnection: Sendable {
 
     /// Ends a subscription.
     ///
-    /// Once this has returned, the observer is not called again, except for a call in progress.
+    /// After this method has returned, the observer is not called again; a call in progress may still be running.
     public func stopObserving(_ observation: Observation) {
         inbox.removeObserver(observation.number)
         for rule in observation.rules {
@@ -196,7 +195,7 @@ public final class BusConnection: Sendable {
 
     /// Requests a well-known name without queueing for it.
     ///
-    /// Returns `false` if another program owns it.
+    /// - Returns: `false` if another program owns the name.
     public func requestName(_ name: String) async throws(BusError) -> Bool {
         let doNotQueue: UInt32 = 4
         let answer = try await callBus("RequestName", [.string(name), .uint32(doNotQueue)])
@@ -221,7 +220,7 @@ public final class BusConnection: Sendable {
 
     /// Ends the connection and waits until its thread has ended and its descriptors are closed.
     ///
-    /// Idempotent.
+    /// This method is idempotent.
     public func close() async {
         inbox.post(.close)
         await inbox.ended.waitIgnoringCancellation()

@@ -16,22 +16,22 @@ struct BusTarget: Sendable {
 
 /// The cancellation of a call, which also identifies the call.
 ///
-/// It can overtake the call on its way to the thread.
+/// A call can be canceled before its command reaches the thread.
 typealias CallCancellation = OneShot<Void>
 
-/// A call that is to be sent, or waits for its reply.
+/// A call that waits to be sent or waits for its reply.
 struct PendingCall: Sendable {
     let target: BusTarget
     let arguments: [BusValue]
     /// The dictionary entries to read from the reply.
     let selection: BusSelection
-    /// The deadline in microseconds of the monotonic clock.
+    /// The deadline on the monotonic clock, in microseconds.
     let deadline: UInt64
     let cancellation: CallCancellation
     let continuation: CheckedContinuation<Result<[BusValue], BusError>, Never>
 }
 
-/// The queue through which tasks reach the connection's thread, with an eventfd that wakes the thread.
+/// The queue in which tasks place commands for the connection's thread; an eventfd wakes the thread.
 final class BusInbox: Sendable {
     enum Command: Sendable {
         case call(PendingCall)
@@ -49,9 +49,7 @@ final class BusInbox: Sendable {
     }
 
     private let state = Locked(State())
-    /// The eventfd, which is readable while commands wait.
-    ///
-    /// It is closed with the inbox.
+    /// The eventfd, which is readable while commands wait and is closed together with the inbox.
     let descriptor: CInt
     /// Set when the thread has released all resources.
     let ended = OneShot<Bool>()
@@ -63,7 +61,7 @@ final class BusInbox: Sendable {
 
     /// Passes a command to the thread.
     ///
-    /// A call on an ended connection fails at once.
+    /// A call fails immediately if the connection has ended.
     func post(_ command: Command) {
         let accepted = state.withLock { state in
             guard state.isOpen else { return false }
@@ -87,7 +85,7 @@ final class BusInbox: Sendable {
         }
     }
 
-    /// Stops accepting commands, closes the eventfd and returns the commands that still wait.
+    /// Stops accepting commands, closes the eventfd and returns the commands that are still waiting.
     func close() -> [Command] {
         state.withLock { state in
             guard state.isOpen else { return [] }

@@ -12,7 +12,7 @@ public struct BusMessage: Sendable {
         case signal
     }
 
-    /// Method call or signal.
+    /// The message type: method call or signal.
     public let kind: Kind
     /// The sender's unique name, which the bus guarantees.
     public let sender: String
@@ -25,10 +25,10 @@ public struct BusMessage: Sendable {
     /// The arguments.
     public let body: [BusValue]
 
-    /// The identity of a call whose reply is outstanding; 0 for a signal.
+    /// The number by which a deferred reply identifies its call; 0 for a signal.
     let replyToken: UInt64
 
-    /// Reads `message` without taking ownership.
+    /// Creates a message from an sd-bus message, without taking ownership of it.
     init(
         _ message: OpaquePointer,
         kind: Kind,
@@ -56,11 +56,11 @@ public struct BusMessage: Sendable {
 
 /// A reply to a method call.
 public enum BusReply: Sendable {
-    /// Success, with the values returned.
+    /// Success, with the returned values.
     case values([BusValue])
     /// A D-Bus error with its name and message.
     case error(name: String, message: String)
-    /// The reply follows through `BusConnection.reply(to:with:)`.
+    /// The reply will be sent later with `BusConnection.reply(to:with:)`.
     case later
 
     /// The called object does not exist.

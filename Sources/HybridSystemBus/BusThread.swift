@@ -6,8 +6,8 @@ internal import HybridThreads
 
 /// The thread of a connection, with all state that only this thread may access.
 ///
-/// No sd-bus callback is used: `sd_bus_process` returns every message that sd-bus does not answer itself. It is the
-/// reply to a pending call, a method call or a signal.
+/// No sd-bus callbacks are used. `sd_bus_process` returns every message that sd-bus does not handle itself: a reply to
+/// a pending call, a method call or a signal.
 final class BusThread {
     /// The result of connecting.
     typealias Greeting = (uniqueName: String, origin: BusOrigin)
@@ -33,7 +33,7 @@ final class BusThread {
 
     /// Starts the thread.
     ///
-    /// It resumes `configuration.connected` once, and ends on `.close` or when the bus disconnects.
+    /// The thread resumes `configuration.connected` once, and ends on `.close` or when the bus disconnects.
     static func start(_ configuration: Configuration) {
         guard !DedicatedThread.start({ BusThread(configuration).run() }) else { return }
         _ = configuration.inbox.close()
@@ -56,8 +56,8 @@ final class BusThread {
 
     /// Connects to the bus.
     ///
-    /// - Parameter anonymously: True to authenticate without a user ID. A private bus for users who are not in the user
-    ///   database accepts only that.
+    /// - Parameter anonymously: True to authenticate without a user ID. A private bus accepts only that method from
+    ///   users who are not in the user database.
     private func connect(anonymously: Bool = false) -> BusError? {
         guard sd_bus_new(&bus) >= 0, let bus,
             sd_bus_set_address(bus, configuration.address.text) >= 0,
@@ -69,7 +69,7 @@ final class BusThread {
         return nil
     }
 
-    /// Handles all commands, messages and deadlines that are due, then sleeps until there are more.
+    /// Handles all pending commands, messages and deadlines, then waits until there are more.
     private func runOnce() -> BusError? {
         for command in configuration.inbox.takeCommands() {
             perform(command)
@@ -87,7 +87,7 @@ final class BusThread {
             let result = sd_bus_process(bus, &message)
             guard result >= 0 else {
                 if isConnected { return .disconnected }
-                // The bus has rejected the user ID. The system's own bus accepts no anonymous clients.
+                // The bus has rejected the user ID. The system bus accepts no anonymous clients.
                 guard result == -EPERM, !isAnonymous, !configuration.address.namesSystemSocket else {
                     return unreachable
                 }
@@ -327,7 +327,7 @@ enum BusClock {
     }
 
     static func deadline(after duration: Duration) -> UInt64 {
-        // A year stands for "never" and keeps the sum far from overflow.
+        // Durations are limited to a year, so that the sum cannot overflow.
         now + UInt64(max(.zero, min(duration, .seconds(31_536_000))) / .microseconds(1))
     }
 }

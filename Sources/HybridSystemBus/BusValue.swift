@@ -30,9 +30,9 @@ public enum BusValue: Hashable, Sendable {
     case signature(String)
     /// An array of bytes, `ay`. The reader never returns it as `array`.
     case bytes([UInt8])
-    /// An array whose elements have the named signature, `a…`.
+    /// An array, `a…`, with the signature of its elements.
     case array(String, [BusValue])
-    /// A dictionary with the named signatures of key and value, `a{……}`, in order.
+    /// A dictionary, `a{……}`, with the signatures of keys and values; the entries are in order.
     case dictionary(String, String, [BusEntry])
     /// A struct, `(…)`.
     case structure([BusValue])
@@ -65,7 +65,7 @@ public enum BusValue: Hashable, Sendable {
 
 /// One entry of a D-Bus dictionary.
 public struct BusEntry: Hashable, Sendable {
-    /// The key, of a basic type.
+    /// The key, which has a basic type.
     public let key: BusValue
     /// The value.
     public let value: BusValue
@@ -92,14 +92,14 @@ extension BusValue {
         .array("s", strings.map { .string($0) })
     }
 
-    /// The value without the variants around it.
+    /// The innermost value if this is a variant; otherwise this value.
     public var unwrapped: BusValue {
         var value = self
         while case .variant(let inner) = value { value = inner }
         return value
     }
 
-    /// The text of a string or an object path.
+    /// The text of a string or an object path; `nil` for other types.
     public var text: String? {
         switch unwrapped {
         case .string(let text), .objectPath(let text): text
@@ -107,15 +107,15 @@ extension BusValue {
         }
     }
 
-    /// The value of a boolean.
+    /// The value of a Boolean; `nil` for other types.
     public var flag: Bool? { if case .bool(let flag) = unwrapped { flag } else { nil } }
 
-    /// The bytes of an `ay`.
+    /// The bytes of a byte array, `ay`; `nil` for other types.
     public var octets: [UInt8]? { if case .bytes(let bytes) = unwrapped { bytes } else { nil } }
 
     /// The entries of a dictionary whose keys are strings or object paths, with the values unwrapped.
     ///
-    /// The first of equal keys counts.
+    /// If a key is repeated, its first value is used.
     public var fields: [String: BusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var fields: [String: BusValue] = [:]

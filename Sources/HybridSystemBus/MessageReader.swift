@@ -3,7 +3,7 @@
 internal import CHybridSystemd
 private import Glibc
 
-/// A reader of message bodies, within `BusLimits`.
+/// A reader of message bodies, which enforces `BusLimits`.
 struct MessageReader {
     private let message: OpaquePointer
     private let selection: BusSelection
@@ -113,7 +113,7 @@ struct MessageReader {
         return .dictionary(key, value, entries)
     }
 
-    /// Returns the entered entry, whose key is a string, or `nil` if it is not selected.
+    /// Returns the dictionary entry being read, whose key is a string; `nil` if it is not selected.
     private mutating func selected(value signature: String, depth: Int) throws(BusError) -> BusEntry? {
         var pointer: UnsafePointer<CChar>?
         guard sd_bus_message_read_basic(message, CChar(UInt8(ascii: "s")), &pointer) > 0, let pointer else {
@@ -160,25 +160,22 @@ struct MessageReader {
 
 /// The dictionary entries to read from a message.
 ///
-/// The others are skipped and do not count toward `BusLimits`.
-///
-/// bluetoothd sends some fifteen properties for every device, and there may be thousands of devices. A program that
-/// needs two of the properties should neither wait for the rest nor exceed a limit because of them. Only string keys
-/// are compared: the paths and numbers of other dictionaries are data.
+/// All other entries are skipped and do not count toward `BusLimits`. bluetoothd sends about 15 properties for every
+/// device, and there may be thousands of devices. A program that needs only two of the properties should neither wait
+/// for the rest nor exceed a limit because of them. Only string keys are compared; entries with other keys are always
+/// read.
 public struct BusSelection: Sendable {
     /// All entries.
     public static let everything = BusSelection(keys: nil)
 
-    /// The keys, each with a final NUL; `nil` for all.
+    /// The keys, each with a terminating NUL; `nil` selects all entries.
     private let keys: [[CChar]]?
 
     private init(keys: [[CChar]]?) {
         self.keys = keys
     }
 
-    /// Creates a selection of the entries with these keys in any dictionary.
-    ///
-    /// Case is ignored.
+    /// Creates a selection of the entries with these keys in any dictionary; the case of keys is ignored.
     public init(_ keys: [String]) {
         self.init(keys: keys.map { Array($0.utf8CString) })
     }
@@ -190,18 +187,18 @@ public struct BusSelection: Sendable {
     }
 }
 
-/// Bounds on messages from the bus, to which every program on the computer can send.
+/// Limits for messages from the bus, to which every program on the computer can connect.
 public enum BusLimits {
-    /// The maximum nesting of containers.
+    /// The maximum nesting depth of containers.
     ///
     /// D-Bus itself allows 64.
     public static let depth = 32
-    /// The maximum number of values plus bytes of text and byte arrays in one message.
+    /// The maximum weight of a message: its number of values plus the number of bytes in texts and byte arrays.
     ///
     /// On a computer with 500 known Bluetooth devices, the reply to GetManagedObjects has about 400,000.
     public static let weight = 4 << 20
-    /// The maximum number of method calls from others that wait for our reply.
+    /// The maximum number of received method calls that wait for a deferred reply.
     public static let deferredReplies = 1024
-    /// The maximum number of our own calls that wait for a reply.
+    /// The maximum number of sent method calls that wait for a reply.
     public static let pendingCalls = 4096
 }

@@ -55,7 +55,7 @@ struct MessageWriter {
     }
 
     private func text(_ type: Unicode.Scalar, _ text: String) throws(BusError) {
-        // A C string ends at the first NUL: the rest would be lost silently.
+        // A C string ends at the first NUL, so the rest would be lost without an error.
         guard !text.utf8.contains(0) else { throw .malformed("text with a NUL") }
         try check(text.withCString { sd_bus_message_append_basic(message, CChar(truncatingIfNeeded: type.value), $0) })
     }

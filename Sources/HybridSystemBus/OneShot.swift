@@ -12,6 +12,8 @@ package final class OneShot<Value: Sendable>: Sendable {
     /// Sets the value and resumes all waiting tasks.
     ///
     /// Only the first call has an effect.
+    ///
+    /// - Returns: True if this was the first call.
     @discardableResult
     package func set(_ value: Value) -> Bool {
         state.change { current in
@@ -28,15 +30,15 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     /// Waits for the value.
     ///
-    /// Returns `nil` if the waiting task is cancelled first.
+    /// - Returns: `nil` if the waiting task is canceled first.
     package func wait() async -> Value? {
         await state.wait { $0 != nil }
         return current
     }
 
-    /// Waits for the value, even if the waiting task is cancelled.
+    /// Waits for the value, even if the waiting task is canceled.
     package func waitIgnoringCancellation() async {
-        // A task of its own is not cancelled with this one.
+        // An unstructured task is not canceled together with the current one.
         _ = await Task { await wait() }.value
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State under a lock that tasks can await changes of.
+/// Lock-protected state whose changes tasks can await.
 ///
-/// A change only wakes waiting tasks, which then read the state. So all data passes under the lock, and a canceled task
-/// has taken nothing.
+/// A change only wakes the waiting tasks, which then read the state themselves. So all data is passed under the lock,
+/// and cancellation loses none of it.
 package final class AwaitableState<State: Sendable>: Sendable {
     private struct Guarded {
         var state: State
@@ -32,7 +32,9 @@ package final class AwaitableState<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits for a change or for cancellation; returns at once if `isReady` holds already.
+    /// Waits for a change or for cancellation; returns immediately if `isReady` already returns true.
+    ///
+    /// Any change ends the wait, so callers check the state again.
     package func wait(unless isReady: @Sendable (State) -> Bool) async {
         let id = guarded.withLock { guarded in
             guarded.nextID += 1

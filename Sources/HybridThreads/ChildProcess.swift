@@ -4,9 +4,8 @@ package import Glibc
 
 /// A program started by this process.
 ///
-/// No shell is involved.
-///
-/// The child starts with no signal blocked. Threads that run tasks may block signals, and a child would inherit that.
+/// The program is started without a shell and with no signal blocked. Threads that run tasks may block signals, and a
+/// child would inherit their signal mask.
 package final class ChildProcess: Sendable {
     /// The way in which a process ended.
     package enum Termination: Hashable, Sendable {
@@ -41,7 +40,7 @@ package final class ChildProcess: Sendable {
         package var reason: String { String(cString: strerror(code)) }
     }
 
-    /// The origin of one of the child's three standard streams.
+    /// The source or destination of one of the child's three standard streams.
     package enum Stream: Sendable {
         case inherited
         /// `/dev/null`.
@@ -52,23 +51,24 @@ package final class ChildProcess: Sendable {
         case file(String)
     }
 
-    /// The relation of a child to this process.
+    /// The kind of child, which decides what it inherits from this process.
     package enum Role: Sendable {
-        /// A user's command. It keeps the process group, the ignored signals and all descriptors that are not
+        /// A user's command, which inherits the process group, the ignored signals and all descriptors that are not
         /// close-on-exec.
         case command
-        /// A program in the same process group, with default signal actions and no descriptors above 2. A child that
-        /// held a socket of this process would keep its connection open.
+        /// A program in the same process group, with default signal actions and no descriptors above 2.
+        ///
+        /// A child that inherited a socket of this process would keep the connection open.
         case helper
-        /// A helper that leads a process group: Ctrl-C at the terminal does not reach it.
+        /// A helper that leads its own process group, so Ctrl-C at the terminal does not reach it.
         case service
-        /// A helper that leads a session without a terminal and may outlive this process.
+        /// A helper that leads its own session, without a terminal, and may outlive this process.
         case detached
     }
 
     /// The process ID.
     ///
-    /// It may belong to another process once this one has been reaped.
+    /// Once the child has been reaped, its ID may belong to another process.
     package let id: pid_t
     private let termination = Locked<Termination?>(nil)
 
@@ -82,7 +82,7 @@ package final class ChildProcess: Sendable {
     ///   - input: The standard input.
     ///   - output: The standard output.
     ///   - error: The standard error.
-    ///   - role: The relation to this process, which decides what else is inherited.
+    ///   - role: The kind of child, which decides what else it inherits.
     package static func spawn(
         _ arguments: [String],
         variables: [String: String] = [:],
@@ -104,7 +104,7 @@ package final class ChildProcess: Sendable {
             }
         }
         if role != .command {
-            // glibc's addclosefrom_np is not visible to Swift. Descriptors that are not open do no harm here.
+            // glibc's addclosefrom_np is not visible to Swift. Closing a descriptor that is not open does no harm here.
             for descriptor: CInt in 3..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
         var attributes = posix_spawnattr_t()
@@ -134,7 +134,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until the process ends, even if the calling task is cancelled.
+    /// Waits until the process ends, even if the calling task is canceled.
     package func wait() async -> Termination {
         await DedicatedThread.run { self.waitBlocking() }
     }
@@ -150,7 +150,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Blocks the calling thread until the process ends or `limit` has passed.
+    /// Blocks the calling thread until the process ends or `limit` has passed; in the latter case, returns `nil`.
     package func waitBlocking(atMost limit: Duration) -> Termination? {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -188,9 +188,9 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, flags)
     }
 
-    /// Lends the environment with additional or replaced variables.
+    /// Calls `body` with the environment of this process, in which `variables` are added or replaced.
     ///
-    /// Inherited entries keep their bytes, which need not be UTF-8.
+    /// Inherited entries are passed on byte by byte, because they may not be UTF-8.
     private static func withEnvironment<R>(
         _ variables: [String: String],
         _ body: ([UnsafeMutablePointer<CChar>?]) -> R

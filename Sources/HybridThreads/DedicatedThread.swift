@@ -2,15 +2,15 @@
 
 private import Glibc
 
-/// A thread for work that blocks or computes for long, so that it does not hold up the few threads that run tasks.
+/// A thread for work that blocks or computes for a long time and would hold up the few threads that run tasks.
 ///
-/// Each call starts a thread, which ends with its work. Nothing interrupts the work, not even cancellation: a caller
-/// that wants to stop it early gives it a flag to check or a descriptor to poll. The thread has the system's default
-/// stack size (usually 8 MiB) and the signal mask of the thread that starts it.
+/// Each call starts a thread, which ends when its work is done. Nothing interrupts the work, not even cancellation. If
+/// a caller may want to stop it early, the work needs a flag to check or a descriptor to poll. The thread has the
+/// system's default stack size (usually 8 MiB) and the signal mask of the thread that starts it.
 public enum DedicatedThread {
-    /// Starts `body` on a thread and does not wait for it.
+    /// Starts `body` on a new thread and does not wait for it.
     ///
-    /// - Returns: False if no thread can be created. `body` is dropped then.
+    /// - Returns: False if no thread can be created. In that case, `body` is not called.
     public static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let work = Unmanaged.passRetained(Work(body))
         var thread = pthread_t()
@@ -31,17 +31,17 @@ public enum DedicatedThread {
         return true
     }
 
-    /// Starts `body` on a thread and does not wait for it.
+    /// Starts `body` on a new thread and does not wait for it.
     ///
-    /// If no thread can be created, runs `body` on the current one: to block a shared thread is better than to drop the
-    /// work.
+    /// If no thread can be created, `body` runs on the current one, because blocking a shared thread is better than not
+    /// doing the work.
     public static func startOrRunHere(_ body: @escaping @Sendable () -> Void) {
         if !start(body) { body() }
     }
 
-    /// Runs `body` on a thread to completion, even if the calling task is cancelled.
+    /// Runs `body` to completion on a new thread, even if the calling task is canceled.
     ///
-    /// If no thread can be created, runs `body` on the current one.
+    /// If no thread can be created, `body` runs on the current one.
     ///
     /// - Throws: The error that `body` throws.
     public static func run<Value: Sendable, Failure: Error>(
@@ -53,7 +53,7 @@ public enum DedicatedThread {
         return try result.get()
     }
 
-    /// Runs `body` on a thread to completion, even if the calling task is cancelled.
+    /// Runs `body` to completion on a new thread, even if the calling task is canceled.
     ///
     /// For work that must never block the current thread.
     ///
@@ -68,7 +68,7 @@ public enum DedicatedThread {
         }
     }
 
-    /// A closure on its way through `pthread_create`.
+    /// A closure in an object, which `pthread_create` can pass to the thread as a pointer.
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -2,10 +2,10 @@
 
 public import Glibc
 
-/// A value that one thread at a time can access.
+/// A value that only one thread at a time can access.
 ///
-/// This is the project's only lock. `Synchronization.Mutex` would do, but ThreadSanitizer does not see its locking on
-/// Linux and reports races where there are none. All of it is inlinable, because the relay locks on its hot path.
+/// This is the project's only lock. `Synchronization.Mutex` would suffice, but ThreadSanitizer does not see its locking
+/// on Linux and reports false races. All of this type is inlinable, because the relay locks on its hot path.
 public struct Locked<Value: Sendable>: Sendable {
     @usableFromInline let storage: Storage
 
@@ -26,7 +26,7 @@ public struct Locked<Value: Sendable>: Sendable {
     // SAFETY of @unchecked: `value` is accessed only while `mutex` is held.
     @usableFromInline
     final class Storage: @unchecked Sendable {
-        // A pointer: the mutex already guarantees what Swift would check at each access to a property.
+        // A pointer, because Swift would check each access to a property for exclusivity, which the mutex guarantees.
         @usableFromInline let value: UnsafeMutablePointer<Value>
         @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

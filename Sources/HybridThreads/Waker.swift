@@ -6,7 +6,7 @@ private import Glibc
 package final class Waker: Sendable {
     /// The descriptor to poll.
     ///
-    /// It is readable from `wake` until `reset`.
+    /// It becomes readable with `wake` and stays so until `reset`.
     package let descriptor: CInt
     private let other: CInt
 
@@ -34,11 +34,12 @@ package final class Waker: Sendable {
     }
 }
 
-/// Two connected sockets, close-on-exec.
+/// A pair of connected sockets that are close-on-exec.
 package enum SocketPair {
     /// Returns the two ends, or `nil` if the process has no descriptors left.
     ///
-    /// Unlike pipes, sockets become close-on-exec in one step, and a write can be made without raising SIGPIPE.
+    /// Unlike the ends of a pipe(2), they are close-on-exec from the start and can be written to without raising
+    /// SIGPIPE.
     package static func make() -> (CInt, CInt)? {
         var pair: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else { return nil }

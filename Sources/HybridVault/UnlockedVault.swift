@@ -6,12 +6,12 @@ public import HybridCTAP
 public import HybridPrimitives
 internal import HybridThreads
 
-/// A vault unlocked with the PIN, for one request; ``lock()`` drops the key.
+/// A vault that was unlocked with the PIN for one request; ``lock()`` discards the key.
 ///
-/// Every call reads and verifies the files again, so changes that a sync tool makes meanwhile are checked as strictly
-/// as the files that were there before.
+/// Every call reads and verifies the files again, so files that a sync tool has changed since then are checked as
+/// strictly as during unlocking.
 public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
-    /// Ignored files, and passkeys that this version cannot use.
+    /// Warnings about ignored files and about passkeys that this version cannot use.
     public nonisolated let warnings: [VaultWarning]
     /// True if the last backup contains the current revision of every passkey.
     public nonisolated var isBackedUp: Bool { backedUp.withLock { $0 } }
@@ -40,7 +40,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         }
     }
 
-    /// Adds a passkey; it is durable when this returns.
+    /// Adds a passkey, which is durable when this method returns.
     public func add(_ passkey: Passkey) async throws(StoreFailure) {
         setBackedUp(false)
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
@@ -56,7 +56,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
 
     /// Deletes passkeys of one relying party permanently on every device; those that no longer exist are skipped.
     ///
-    /// The relying party must match, because an import may bring the same credential ID for two of them.
+    /// The relying party must match, because imported passkeys of two relying parties may have the same credential ID.
     public func delete(_ credentials: [CredentialID], of relyingParty: RelyingPartyID) async throws(StoreFailure) {
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
             for credential in credentials {
@@ -81,7 +81,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         }
     }
 
-    /// Changes the names of a passkey's account and nothing else; members that this version does not know stay.
+    /// Changes only the names of a passkey's account; members that this version does not know are kept.
     ///
     /// - Throws: ``VaultError``.
     public func rename(_ record: RecordID, name: String, displayName: String) async throws(VaultError) {
@@ -106,17 +106,17 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         }
     }
 
-    /// Sets another PIN on this device.
+    /// Changes the PIN of this device.
     ///
     /// - Throws: ``VaultError``; the PIN is then unchanged.
     public func changePIN(to pin: PIN) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in try files.changePIN(key: key, to: pin) }
     }
 
-    /// Drops the key; every later call throws.
+    /// Discards the key; every later call throws an error.
     public func lock() { key = nil }
 
-    /// Continues with a new vault key.
+    /// Replaces the key after a rekey.
     func replaceKey(_ new: SymmetricKey) { key = new }
 
     /// Sets ``isBackedUp``.
@@ -133,7 +133,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
         }
     }
 
-    /// Runs blocking work and maps its failures: damage is always reported as damage, a failed write as `failure`.
+    /// Runs blocking work and maps its errors: damage is always reported as damage, a failed write as `failure`.
     func performForStore<Value: Sendable>(
         orThrow failure: @Sendable (String, (any Error)?) -> StoreFailure,
         _ body: @escaping @Sendable (SymmetricKey, VaultFiles) throws(VaultError) -> Value
@@ -154,7 +154,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
 
 /// A passkey without its private key, for lists.
 public struct PasskeySummary: Sendable, Equatable {
-    /// ID of its record.
+    /// ID of the passkey's record.
     public let record: RecordID
     /// Credential ID; `nil` if this version cannot read it.
     public let credential: CredentialID?
@@ -164,11 +164,11 @@ public struct PasskeySummary: Sendable, Equatable {
     public let user: UserEntity?
     /// Time of creation in seconds since 1970, by the clock of the device that created it.
     public let created: UInt64
-    /// True if the passkey is offered to clients that do not name it.
+    /// True if a client can use the passkey without knowing its ID; false if this version cannot use it.
     public let isDiscoverable: Bool
-    /// True if the passkey supports the `prf` extension.
+    /// True if the passkey supports the `prf` extension; false if this version cannot use it.
     public let hasPRFSecret: Bool
-    /// True if this version can sign with it.
+    /// True if this version can sign with the passkey.
     public let isUsable: Bool
 
     init(record: RecordID, body: PasskeyListing) {
@@ -185,9 +185,9 @@ public struct PasskeySummary: Sendable, Equatable {
 
 /// A warning about an ignored file in the vault directory, or about an unusable passkey.
 public struct VaultWarning: Hashable, Sendable {
-    /// Path inside the vault, with unprintable characters replaced.
+    /// Path inside the vault: at most 200 characters, with those that are not printable ASCII replaced by `?`.
     public let path: String
-    /// Reason why the file was not used.
+    /// The reason why the file or passkey is not used.
     public let reason: String
 
     /// Creates a warning; `path` may come from a hostile sync server.

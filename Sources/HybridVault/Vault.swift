@@ -4,30 +4,30 @@ internal import Crypto
 public import HybridAuthenticator
 internal import HybridThreads
 
-/// A directory of encrypted, never-modified files that holds passkeys; it opens with a PIN.
+/// An encrypted directory of passkeys that opens with a PIN.
 ///
-/// Three parts take part in a vault. The **user** knows a PIN. The **device** keeps a secret, the wrapped vault key
-/// and a record of the revisions it has seen, in a local state directory that never leaves it. The **vault directory**
+/// The **user** knows the PIN. The **device** keeps a secret, the wrapped vault key and a record of the revisions that
+/// it has seen. They are in a local state directory, which is never copied to other devices. The **vault directory**
 /// may be copied by any file sync tool through any server. That server is assumed to be hostile: it may read, change,
 /// swap, withhold or restore every file.
 ///
-/// 1. ``open(at:virtualRadio:)`` inspects the directory without a key: its owner, its permissions, and that
-///    `vault.json` names a vault that this device knows.
-/// 2. ``unlock(with:)`` counts the attempt, derives a key from the PIN with scrypt and from the device's secret, and
+/// 1. ``open(at:virtualRadio:)`` checks the directory without a key: its owner, its permissions, and that `vault.json`
+///    names a vault that this device knows.
+/// 2. ``unlock(with:)`` counts the attempt, derives a key from the PIN (with scrypt) and the device's secret, and
 ///    unwraps the vault key. It then opens every record. A file that is not authentic is set aside with a warning,
-///    unless this device has seen its revision, which is ``VaultError/damaged(_:)``. A record that is older than this
-///    device has seen is ``VaultError/rolledBack``. In both cases nothing is changed.
-/// 3. ``UnlockedVault`` serves one request. A new revision is a new file; no file is written twice. Any union of two
-///    copies of the directory is therefore a valid vault: the highest revision of a record is current, and a deletion
-///    always wins.
-/// 4. ``UnlockedVault/lock()`` drops the key.
+///    unless this device has seen its revision, which causes ``VaultError/damaged(_:)``. A record that is older than
+///    this device has seen causes ``VaultError/rolledBack``. In both cases nothing is changed.
+/// 3. ``UnlockedVault`` serves one request. Each revision of a record is a new file, which is never modified. The union
+///    of two copies of the directory is therefore a valid vault. The highest revision of a record is current, but a
+///    deletion always wins.
+/// 4. ``UnlockedVault/lock()`` discards the key.
 ///
 /// On another device, or if the PIN is forgotten, a ``Passphrase`` or a ``RecoveryCode`` opens a slot in the vault
-/// directory, and ``join(at:secret:pin:comparedAs:resettingRollbackState:)`` sets a new PIN on that device.
+/// directory. ``join(at:secret:pin:comparedAs:resettingRollbackState:)`` then sets a new PIN on that device.
 /// ``UnlockedVault/rekey(pin:passphrase:recoveryCode:)`` replaces the vault key. A ``VaultBackup`` is the whole vault
-/// in one file. With ``UnlockedVault/accept(expecting:)`` the user confirms that the present state is intended.
+/// in one file. With ``UnlockedVault/accept(expecting:)``, the user confirms that the current state is intended.
 ///
-/// `docs/vault.md` describes every byte.
+/// `docs/vault.md` describes the file format in full.
 public final class Vault: CredentialStore, Sendable {
     let files: VaultFiles
 
@@ -53,20 +53,20 @@ public final class Vault: CredentialStore, Sendable {
         }
         let state = try LocalState(stateDirectory: location.stateDirectory, identity: identity)
         _ = try state.pinSlot()
-        // A moved vault is known at its new path from now on. If the state directory cannot be written, unlocking
-        // fails with a better sentence.
+        // Records the path of a moved vault. If the state directory cannot be written, unlocking fails later with a
+        // better message.
         try? KnownPaths(stateDirectory: location.stateDirectory).remember(identity, at: location.directory)
         return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
     }
 
-    /// Tries one PIN; slow by design.
+    /// Unlocks the vault if the PIN is correct; slow by design.
     ///
     /// - Throws: `UnlockFailure`, with a ``VaultError`` as underlying error if the vault cannot be used.
     public func unlock(with pin: PIN) async throws(UnlockFailure) -> any UnlockedCredentialStore {
         try await open(with: pin)
     }
 
-    /// Tries one PIN like ``unlock(with:)``, for callers that need more than a credential store.
+    /// Unlocks the vault like ``unlock(with:)``, for callers that need more than a credential store.
     ///
     /// - Parameters:
     ///   - pin: The PIN.

@@ -4,27 +4,27 @@ public import HybridPrimitives
 
 /// A failure to create, open or change a vault.
 ///
-/// Later versions may add cases; handle those that you do not know with `default`.
+/// Later versions may add cases, so handle unknown ones with `default`.
 public enum VaultError: ExplainedFailure, Hashable {
-    /// There is no vault at the path and never was one. A new one may be created.
+    /// There is no vault at the path, and this device has not seen one there; a new one may be created.
     case doesNotExist(path: String)
-    /// A vault was at the path before; now the directory is missing or empty.
+    /// There was a vault at the path; now the directory is missing or holds no vault.
     case wasHereButIsEmpty(path: String)
-    /// The directory has records or slots but no `vault.json`.
+    /// The directory has other files of a vault but no `vault.json`.
     case incomplete(path: String)
     /// The directory holds files that do not belong to a vault.
     case notAVault(path: String)
-    /// The directory holds another vault than before.
+    /// The directory holds a different vault than before.
     case anotherVault(path: String)
-    /// A new vault was requested where one exists.
+    /// A new vault was requested where one already exists.
     case alreadyExists(path: String)
     /// The path does not name a directory.
     case notADirectory(path: String)
-    /// The directory is accessible to other users; `mode` is its mode.
+    /// The directory is accessible to other users; `mode` contains its permission bits.
     case loosePermissions(path: String, mode: UInt32)
     /// The directory belongs to another user.
     case notOwned(path: String)
-    /// The directory cannot be opened for another reason, which is given.
+    /// The directory cannot be opened for another reason; the text says which.
     case cannotOpen(String)
     /// A file is damaged; the text says which and how.
     case damaged(String)
@@ -32,7 +32,7 @@ public enum VaultError: ExplainedFailure, Hashable {
     case testVaultNeedsVirtualRadio
     /// A real vault was opened with a virtual radio.
     case realVaultRefusesVirtualRadio
-    /// The vault has a later format.
+    /// The vault has this format, which only later versions support.
     case unsupportedFormat(Int)
     /// Records are missing or older than those that this device has seen.
     case rolledBack
@@ -52,13 +52,13 @@ public enum VaultError: ExplainedFailure, Hashable {
     case busy
     /// The record does not exist or is deleted.
     case noSuchRecord
-    /// The vault was locked again.
+    /// The vault is locked, or its key was replaced.
     case locked
     /// There is not enough memory to derive a key.
     case outOfMemory
     /// Another device replaced the vault key, and this device does not have the new one.
     case rekeyedElsewhere
-    /// A new passphrase is too weak.
+    /// A new passphrase is too weak; `bits` is its estimated strength.
     case passphraseTooWeak(bits: Int)
     /// The vault has no slot of this kind.
     case noSuchSlot
@@ -66,9 +66,9 @@ public enum VaultError: ExplainedFailure, Hashable {
     case wrongSecret
     /// A passphrase or recovery code opens no slot that was tried; this many were not, because there are too many.
     case slotsNotTried(Int)
-    /// A backup was requested of a vault that has neither passphrase nor recovery code.
+    /// The vault has neither a passphrase nor a recovery code, so a backup could not be opened.
     case noPortableSlot
-    /// The file to write exists.
+    /// The file to write already exists.
     case fileExists(path: String)
     /// A backup cannot be written; the text says where and why.
     case cannotWriteBackup(String)
@@ -76,7 +76,7 @@ public enum VaultError: ExplainedFailure, Hashable {
     case backupUnreadable(String)
     /// A backup is damaged; the text says where.
     case backupDamaged(String)
-    /// A backup belongs to another vault than the one at the path.
+    /// A backup belongs to a different vault than the one at the path.
     case backupOfAnotherVault(path: String)
     /// An export cannot be written; the text says where and why.
     case cannotWriteExport(String)
@@ -88,11 +88,11 @@ public enum VaultError: ExplainedFailure, Hashable {
     case importUnreadable(String)
     /// A file to import is not in the Credential Exchange Format; the text says why.
     case importInvalid(String)
-    /// The vault has a PIN on this device already.
+    /// The vault already has a PIN on this device.
     case hasPINHere(path: String)
     /// The record of revisions that this device has seen cannot be read.
     case rollbackStateUnreadable(path: String)
-    /// The vault changed after the user was asked.
+    /// The vault changed while the user was prompted.
     case changedMeanwhile
     /// The vault key is new to this device, and the user has not compared its fingerprint with another device.
     ///
@@ -103,25 +103,25 @@ public enum VaultError: ExplainedFailure, Hashable {
     /// A new passphrase opened this vault, or an earlier key of it, before.
     case passphraseUsedBefore
 
-    /// Name of the exit status: vault failures have no finer codes.
+    /// Name of the exit status; vault errors have no codes of their own.
     public var code: String { status.name }
     /// Exit status of a command that changes the vault.
     public var status: ExitStatus { explanation.0 }
-    /// Cause and remedy.
+    /// Cause and remedy on one line.
     public var sentence: String { explanation.1 }
 
-    /// Exit status of a command that only opens the vault: a limit then means excess files, not a failed write.
+    /// Exit status of a command that only opens the vault, where a limit means too many files, not a failed write.
     public var statusWhenOpening: ExitStatus {
         if case .tooLarge = self { return .notPermitted }
         return status
     }
 
-    /// The failed file and the reason if a write failed; otherwise the sentence.
+    /// If a write failed, the file and the reason; otherwise the sentence.
     var detail: String { if case .cannotWrite(let what) = self { what } else { sentence } }
 
     private var explanation: (ExitStatus, String) {
         switch self {
-        case .doesNotExist(let path): (.noInput, "there is no vault at \(path); the first scan makes it")
+        case .doesNotExist(let path): (.noInput, "there is no vault at \(path); the first scan creates it")
         case .wasHereButIsEmpty(let path):
             (.noInput, "the vault at \(path) is gone; mount its disk, let the file sync finish, or restore a backup")
         case .incomplete(let path):
@@ -148,7 +148,7 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .testVaultNeedsVirtualRadio:
             (
                 .notPermitted,
-                "this vault was made under a virtual radio and opens only there; make another one for real use"
+                "this vault was created with a virtual radio and opens only with one; create another vault for real use"
             )
         case .realVaultRefusesVirtualRadio:
             (
@@ -166,10 +166,10 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .noPINSlotHere(let path):
             (
                 .notPermitted,
-                "the vault has no PIN on this device (\(path)); give it one, with the passphrase or recovery code: "
+                "the vault has no PIN on this device (\(path)); set one with the passphrase or recovery code: "
                     + "hybrid-auth vault init"
             )
-        case .pinTooShort: (.notPermitted, "a PIN has at least 4 characters; choose a longer one")
+        case .pinTooShort: (.notPermitted, "the PIN is too short; choose one with at least 4 characters")
         case .cannotWrite(let what):
             (.ioError, "the vault can't be written (\(what)); free some space or allow writing")
         case .changeNotRecorded(let what):
@@ -186,7 +186,7 @@ public enum VaultError: ExplainedFailure, Hashable {
             )
         case .tooLarge(let what): (.ioError, "the vault is too large: \(what)")
         case .busy: (.temporary, "another program is using the vault; try again when it is done")
-        case .noSuchRecord: (.notPermitted, "there is no such passkey; list them to see what there is")
+        case .noSuchRecord: (.notPermitted, "there is no such passkey; run hybrid-auth passkeys list")
         case .locked: (.notPermitted, "the vault was locked again; open it with the PIN")
         case .rekeyedElsewhere:
             (

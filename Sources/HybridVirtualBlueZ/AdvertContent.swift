@@ -11,18 +11,16 @@ struct AdvertContent: Sendable {
 
     /// True if the advert is connectable.
     ///
-    /// It is sent from the controller's own address then.
+    /// A connectable advert is sent from the controller's own address.
     let isPeripheral: Bool
     private let serviceUUIDs: [String]
     private let serviceData: [(uuid: String, data: [UInt8])]
     private let manufacturerData: [BusEntry]
     private let localName: String?
 
-    /// Reads the object's properties.
+    /// Creates the content from the properties of the object; `nil` if bluetoothd cannot parse them.
     ///
-    /// Returns `nil` if bluetoothd cannot parse them.
-    ///
-    /// No property is required: an object that cannot be read at all makes an empty advert.
+    /// No property is required: an object that cannot be read results in an empty advert.
     init?(_ properties: ObjectTree.Properties) {
         let type = properties["Type"] ?? .string("broadcast")
         guard let type = type.text, ["broadcast", "peripheral"].contains(type) else { return nil }
@@ -45,7 +43,7 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Returns the 128-bit forms of a list of UUIDs; none without a list.
+    /// Returns the 128-bit forms of a list of UUIDs; empty if `value` is `nil`, and `nil` if it is malformed.
     static func uuids(_ value: BusValue?) -> [String]? {
         guard let value else { return [] }
         guard case .array("s", let elements) = value else { return nil }
@@ -53,7 +51,7 @@ struct AdvertContent: Sendable {
         return texts.allSatisfy(isUUID) ? texts.map(fullUUID) : nil
     }
 
-    /// Each field must fit by itself: length, type, UUID and data.
+    /// Returns the service data sorted by UUID; `nil` if it is malformed or a single field exceeds ``maximumLength``.
     private static func services(_ value: BusValue?) -> [(uuid: String, data: [UInt8])]? {
         guard let value else { return [] }
         guard let fields = value.fields else { return nil }
@@ -67,7 +65,7 @@ struct AdvertContent: Sendable {
         return services
     }
 
-    /// Only peripherals can be discoverable: a broadcast has no flags.
+    /// Returns true if the property is valid; only peripherals can be discoverable, because a broadcast has no flags.
     private static func mayBeDiscoverable(_ value: BusValue?, _ type: String) -> Bool {
         switch value {
         case nil, .bool(false)?: true
@@ -76,9 +74,7 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Checks the minimum and maximum interval in milliseconds.
-    ///
-    /// Either both are set or neither.
+    /// Returns true if the minimum and maximum interval in milliseconds are valid, or if both are absent.
     private static func areIntervals(_ properties: ObjectTree.Properties) -> Bool {
         switch (properties["MinInterval"], properties["MaxInterval"]) {
         case (nil, nil): true
@@ -109,13 +105,13 @@ struct AdvertContent: Sendable {
         }
     }
 
-    /// Returns the number of bytes that a UUID takes in an advert.
+    /// Returns the number of bytes that a UUID occupies in an advert.
     private static func length(_ uuid: String) -> Int {
         guard uuid.hasSuffix(baseSuffix) else { return 16 }
         return uuid.hasPrefix("0000") ? 2 : 4
     }
 
-    /// The length of the PDU's payload in bytes.
+    /// The length of the advertising PDU's payload in bytes.
     var length: Int {
         var sum = 0
         for size in [2, 4, 16] {
@@ -135,7 +131,7 @@ struct AdvertContent: Sendable {
     /// The UUIDs in the advert's lists, by which scanners can filter.
     var listed: Set<String> { Set(serviceUUIDs) }
 
-    /// The properties of the Device1 object that stands for the sender.
+    /// The properties of the Device1 object that represents the sender.
     var deviceProperties: ObjectTree.Properties {
         let others = serviceData.map(\.uuid).filter { !serviceUUIDs.contains($0) }
         var properties: ObjectTree.Properties = ["UUIDs": .strings(serviceUUIDs + others)]

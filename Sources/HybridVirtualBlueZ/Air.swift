@@ -4,10 +4,11 @@ internal import HybridSystemBus
 
 /// The radio medium between the adapters: the adverts being sent, and the devices that scanning adapters see.
 ///
-/// An advert becomes a device on every adapter that scans and receives it. The device appears after `firstSeen` and is
-/// updated every `refresh`, as far as a scanning client wants that. It disappears `linger` after the end of the advert,
-/// or when the scan ends. Besides these, an adapter can receive a ``Flood``. A pure state machine: time comes in, changes
-/// go to the object tree.
+/// For every adapter that scans and receives an advert, the object tree contains a device. The device appears after
+/// `firstSeen` and is updated every `refresh`, if the filters of the scanning clients request that. It disappears
+/// `linger` after the end of the advert, or when the scan ends. In addition, an adapter can receive a ``Flood``.
+///
+/// This type is a state machine without a clock: callers pass the time, and changes are made in the object tree.
 struct Air: Sendable {
     /// The identity of an advert: its owner and object path, or the handle of an injected one.
     struct Key: Hashable, Sendable {
@@ -47,7 +48,9 @@ struct Air: Sendable {
         self.settings = settings
     }
 
-    /// Starts sending an advert of an adapter: a broadcast from a new random address, a peripheral's from its own.
+    /// Starts sending an advert of an adapter.
+    ///
+    /// A broadcast has a new random address. The advert of a peripheral has the address of the adapter.
     mutating func put(_ key: Key, from adapter: String, of ownAddress: String, _ content: AdvertContent) {
         adverts[key] = Advert(
             adapter: adapter,
@@ -64,9 +67,7 @@ struct Air: Sendable {
         adverts[key] = Advert(adapter: nil, device: .random(), properties: properties, listed: listed)
     }
 
-    /// Stops sending an advert.
-    ///
-    /// Its devices linger.
+    /// Stops sending an advert, whose devices remain in the object tree for the time `linger`.
     mutating func remove(_ key: Key, now: ContinuousClock.Instant) {
         adverts[key] = nil
         for (sighting, state) in sightings where sighting.advert == key {
@@ -75,7 +76,7 @@ struct Air: Sendable {
         }
     }
 
-    /// Starts a flood that an adapter receives, in place of an earlier one, whose devices are removed.
+    /// Starts a flood that an adapter receives; it replaces an earlier flood, whose devices are removed.
     mutating func start(_ flood: Flood, on adapter: String, _ tree: inout ObjectTree) {
         for device in floods[adapter]?.devices ?? [] {
             tree.remove(device)
@@ -83,14 +84,16 @@ struct Air: Sendable {
         floods[adapter] = flood
     }
 
-    /// Lets a new scan on `adapter` receive what earlier scans there have received.
+    /// Schedules devices that earlier scans on `adapter` have received to be reported to a new scan.
     mutating func scanStarted(on adapter: String, now: ContinuousClock.Instant) {
         for sighting in sightings.keys where sighting.adapter == adapter {
             sightings[sighting]?.due = now + settings.firstSeen
         }
     }
 
-    /// Removes the devices of an adapter after its last scan has ended: first their signal strength, then the objects.
+    /// Removes the devices of an adapter after its last scan has ended.
+    ///
+    /// Like bluetoothd, this first removes the signal strength of all devices, and then the objects.
     mutating func scanEnded(on adapter: String, _ tree: inout ObjectTree) {
         let devices =
             sightings.filter { $0.key.adapter == adapter && $0.value.isVisible }.map(\.value.device)
@@ -106,9 +109,7 @@ struct Air: Sendable {
         }
     }
 
-    /// Forgets a device, as RemoveDevice does.
-    ///
-    /// It can be received again.
+    /// Forgets a device, as RemoveDevice does; the device can be received again.
     mutating func forget(_ device: String) {
         sightings = sightings.filter { $0.value.device != device }
         expirations.removeAll { $0.device == device }
@@ -118,10 +119,10 @@ struct Air: Sendable {
     ///
     /// - Parameters:
     ///   - now: The current time.
-    ///   - scanning: The filters of the scanning clients, by the paths of the adapters that are on and scan.
+    ///   - scanning: The filters of the scanning clients, keyed by the paths of the adapters that are on and scanning.
     ///   - powered: The paths of the adapters that are on.
-    ///   - isTick: True on timer ticks. Floods advance on these only, so that calls never wait for all adverts that are
-    ///     due.
+    ///   - isTick: True on timer ticks. Floods advance only on ticks, so that method calls do not have to wait for all
+    ///     adverts that are due.
     ///   - tree: The tree in which devices appear, change and disappear.
     mutating func advance(
         to now: ContinuousClock.Instant,
@@ -134,7 +135,7 @@ struct Air: Sendable {
             tree.remove(expiration.device)
         }
         expirations.removeAll { $0.at <= now }
-        // An advert that was about to appear in a scan that has ended does not appear.
+        // If a scan has ended, devices that have not yet appeared in it are dropped.
         sightings = sightings.filter { $0.value.isVisible || scanning[$0.key.adapter] != nil }
         for (adapter, filters) in scanning {
             for (key, advert) in adverts where isReceived(advert, by: adapter, powered) {
@@ -192,9 +193,9 @@ extension Air.Key {
 public struct AirSettings: Sendable {
     /// The number of adapters, 1 to 16.
     ///
-    /// They are named hci0, hci1 and so on.
+    /// Their names are hci0, hci1 and so on.
     public var adapters: Int
-    /// True if an adapter receives its own adverts, which a real one does not.
+    /// True if an adapter receives its own adverts, unlike a real adapter.
     public var loopback: Bool
     /// The number of adverts that an adapter can send at the same time.
     public var slots: UInt8
@@ -202,13 +203,13 @@ public struct AirSettings: Sendable {
     public var firstSeen: Duration
     /// The time between two updates of a device.
     public var refresh: Duration
-    /// The time that a device stays known after its last advert while a scan goes on.
+    /// The time after its last advert for which a device remains known during a scan.
     public var linger: Duration
 
     /// Creates settings.
     ///
-    /// By default, two adapters receive themselves and each other, about as fast as a real radio, and devices stay
-    /// known for as long as bluetoothd's TemporaryTimeout.
+    /// By default, there are two adapters. They receive their own and each other's adverts about as fast as a real
+    /// radio, and devices remain known for bluetoothd's TemporaryTimeout.
     public init(
         adapters: Int = 2,
         loopback: Bool = true,

@@ -2,7 +2,7 @@
 
 package import HybridSystemBus
 
-/// A client of the lab's control object, for tests.
+/// A client of the control object `org.hybrid.Lab`, with which tests control the virtual radio.
 package struct AirControl: Sendable {
     static let name = "org.hybrid.Lab"
     static let path = "/org/hybrid/lab/air"
@@ -10,7 +10,7 @@ package struct AirControl: Sendable {
 
     /// The timeout of a call.
     ///
-    /// On a busy computer the reply may take a long time.
+    /// It is long, because replies can be slow on a busy computer.
     private static let timeout = Duration.seconds(60)
 
     private let connection: BusConnection
@@ -20,7 +20,7 @@ package struct AirControl: Sendable {
         self.connection = connection
     }
 
-    /// Starts sending service data that belongs to no adapter, and returns a handle for `remove`.
+    /// Starts sending service data from a sender that is not an adapter, and returns a handle for `remove`.
     ///
     /// - Parameters:
     ///   - data: The bytes, of any length.
@@ -29,25 +29,25 @@ package struct AirControl: Sendable {
         try await call("Inject", [.string(uuid), .bytes(data)]).first?.text ?? ""
     }
 
-    /// Adds a device with exactly these properties, however unusual, and returns a handle for `remove`.
+    /// Adds a device with exactly these properties, which are not validated, and returns a handle for `remove`.
     package func inject(properties: [String: BusValue]) async throws(BusError) -> String {
         try await call("InjectProperties", [.properties(properties)]).first?.text ?? ""
     }
 
-    /// Floods an adapter, such as `hci0`, with adverts of unrelated devices, each with another address and other bytes.
+    /// Floods an adapter, such as `hci0`, with adverts of unrelated devices, each with its own address and data.
     ///
-    /// The rate is kept even under load: adverts that could not be sent in time follow at once. The call returns when
-    /// the flood has begun, and ends an earlier flood of the adapter.
+    /// The average rate is kept even under load, because adverts that are late are sent as soon as possible. The call
+    /// returns when the flood has started, and ends an earlier flood of the adapter.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter that receives the adverts whenever it scans.
+    ///   - adapter: The adapter that receives the adverts while it is scanning.
     ///   - rate: The number of adverts per second, at most 4,000.
-    ///   - seconds: The duration, at most an hour.
+    ///   - seconds: The duration in seconds, at most 3,600.
     package func flood(_ adapter: String, rate: UInt32, seconds: UInt32) async throws(BusError) {
         _ = try await call("Flood", [.string(adapter), .uint32(rate), .uint32(seconds)])
     }
 
-    /// Returns the number of adverts that an adapter's flood has sent, and of those that a scan has received.
+    /// Returns the numbers of adverts of an adapter's flood that were sent and that a scan has received.
     package func floodCount(_ adapter: String) async throws(BusError) -> (sent: Int, received: Int) {
         guard case .structure(let counts)? = try await call("FloodCount", [.string(adapter)]).first, counts.count == 2,
             case .uint32(let sent) = counts[0], case .uint32(let received) = counts[1]
@@ -67,7 +67,7 @@ package struct AirControl: Sendable {
         _ = try await call("SetPowered", [.string(adapter), .bool(isOn)])
     }
 
-    /// Blocks an adapter as rfkill does, which turns it off, or unblocks it, which leaves it off.
+    /// Blocks or unblocks an adapter as rfkill does; in both cases the adapter is then off.
     package func setBlocked(_ adapter: String, _ isBlocked: Bool) async throws(BusError) {
         _ = try await call("SetBlocked", [.string(adapter), .bool(isBlocked)])
     }

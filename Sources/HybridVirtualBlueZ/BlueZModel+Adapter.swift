@@ -56,7 +56,7 @@ extension BlueZModel {
 
     /// Turns an adapter on or off.
     ///
-    /// Off ends every scan there; adverts are suspended until it is on again.
+    /// Turning it off ends its scans and suspends its adverts until the adapter is on again.
     mutating func setPowered(_ adapter: String, _ isOn: Bool) {
         guard isPowered(adapter) != isOn else { return }
         tree.set(adapter, BlueZNames.adapter, ["PowerState": .string(isOn ? "off-enabling" : "on-disabling")])
@@ -73,9 +73,7 @@ extension BlueZModel {
         }
     }
 
-    /// Blocks an adapter as rfkill does, or unblocks it.
-    ///
-    /// Both leave it off.
+    /// Blocks or unblocks an adapter as rfkill does; in both cases the adapter is then off.
     mutating func setBlocked(_ adapter: String, _ isBlocked: Bool) {
         setPowered(adapter, false)
         tree.set(adapter, BlueZNames.adapter, ["PowerState": .string(isBlocked ? "off-blocked" : "off")])
@@ -94,7 +92,7 @@ extension BlueZModel {
             let new = call.body[2].unwrapped
             guard new.typeSignature == old.typeSignature else { return .wrongType(name) }
             if name == "Powered", let isOn = new.flag {
-                // The kernel's reply to SET_POWERED of the mgmt API, which bluetoothd passes on.
+                // bluetoothd returns the kernel's reply to SET_POWERED of the mgmt API.
                 if isOn, tree.get(call.path, interface, "PowerState") == .string("off-blocked") { return .blocked }
                 setPowered(call.path, isOn)
             } else if new != old {

@@ -23,14 +23,14 @@ extension BlueZModel {
         }
     }
 
-    /// Completes a registration after `later`.
+    /// Completes a registration whose reply was deferred with `later`.
     ///
     /// - Parameter properties: The object's properties; empty if it could not be read.
     mutating func finishRegistering(_ key: Air.Key, _ properties: ObjectTree.Properties) -> BusReply {
         guard let adapter = registering.removeValue(forKey: key), let content = AdvertContent(properties) else {
             return .unreadableAdvert
         }
-        // The kernel rejects these.
+        // The kernel rejects an advert that is too long, and any advert of an adapter that is off.
         guard isPowered(adapter), content.length <= AdvertContent.maximumLength else { return .notRegistered }
         advertObjects[key] = properties
         put(key, from: adapter, content)
@@ -44,9 +44,7 @@ extension BlueZModel {
         air.put(key, from: adapter, of: address, content)
     }
 
-    /// Restarts an advert whose object has reported changed properties.
-    ///
-    /// A broadcast gets a new address.
+    /// Restarts an advert whose object has reported changed properties; a broadcast is sent from a new address.
     ///
     /// - Returns: True if the changed advert is being sent.
     mutating func advertChanged(_ signal: BusMessage, now: ContinuousClock.Instant) -> Bool {

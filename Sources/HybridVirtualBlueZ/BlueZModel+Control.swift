@@ -3,11 +3,9 @@
 internal import HybridPrimitives
 internal import HybridSystemBus
 
-// The control object of the lab, by which tests make the radio misbehave. The shipped programs never use it.
+// The control object, with which tests simulate failures of the radio. The shipped programs never use it.
 extension BlueZModel {
-    /// The owner of injected adverts.
-    ///
-    /// No unique bus name looks like it.
+    /// The owner of injected adverts, which is not a valid unique bus name.
     private static let injector = "injected"
 
     mutating func control(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
@@ -66,7 +64,7 @@ extension BlueZModel {
         return data.map(Hex.encode).sorted()
     }
 
-    /// Starts sending an advert that belongs to no adapter, and returns its handle.
+    /// Starts sending an advert from a sender that is not an adapter, and returns its handle.
     private mutating func inject(_ properties: ObjectTree.Properties) -> BusReply {
         lastInjected += 1
         let handle = "injected\(lastInjected)"
@@ -74,7 +72,7 @@ extension BlueZModel {
         return .values([.string(handle)])
     }
 
-    /// Returns the path of the adapter with a name such as `hci0`.
+    /// Returns the path of the adapter with a name such as `hci0`; `nil` if there is no such adapter.
     private func adapter(named name: BusValue) -> String? {
         let path = "/org/bluez/" + (name.text ?? "")
         return tree.objects[path]?[BlueZNames.adapter] == nil ? nil : path

@@ -3,21 +3,22 @@
 internal import HybridPrimitives
 internal import HybridSystemBus
 
-/// A state machine that behaves like bluetoothd: calls and time go in, replies and signals come out.
+/// A state machine that behaves like bluetoothd: callers pass method calls and the time, and get replies and signals.
 struct BlueZModel: Sendable {
     var tree = ObjectTree()
     var air: Air
     var slots: [String: UInt8] = [:]
-    /// The clients that scan, by the adapter's path, and the filter of each client of an adapter.
+    /// The unique names of the scanning clients, keyed by the adapter's path.
     var scanners: [String: Set<String>] = [:]
+    /// The filters of the clients, keyed by the adapter's path and the client's unique name.
     var filters: [String: [String: DiscoveryFilter]] = [:]
     /// The adverts whose objects are being read, and their adapters.
     var registering: [Air.Key: String] = [:]
     /// The last known properties of the adverts' objects.
     var advertObjects: [Air.Key: ObjectTree.Properties] = [:]
-    /// The errors for the next call of each method.
+    /// The errors with which the next call of a method fails, keyed by method.
     var failures: [String: BusReply] = [:]
-    /// The methods whose next call gets no reply.
+    /// The methods whose next call takes effect without a reply.
     var swallowed: Set<String> = []
     var lastInjected = 0
     private(set) var isPresent = true
@@ -31,7 +32,8 @@ struct BlueZModel: Sendable {
 
     /// Handles a method call.
     ///
-    /// Returns `later` if an advert's object must be read first; `finishRegistering` then returns the reply.
+    /// - Returns: The reply, or `later` if an advert's object must be read first; `finishRegistering` then returns the
+    ///   reply.
     mutating func answer(_ call: BusMessage, now: ContinuousClock.Instant) -> BusReply {
         if call.path == AirControl.path, call.interface == AirControl.interface { return control(call, now: now) }
         guard isPresent else { return .notServed }
@@ -70,7 +72,7 @@ struct BlueZModel: Sendable {
 
     /// Advances the time and returns the signals that are due.
     ///
-    /// Floods advance on timer ticks only.
+    /// Floods advance only on timer ticks.
     mutating func advance(to now: ContinuousClock.Instant, isTick: Bool) -> [ObjectTree.Signal] {
         if isPresent {
             let powered = Set(slots.keys.filter(isPowered))
@@ -127,7 +129,7 @@ struct BlueZModel: Sendable {
                 "Class": .uint32(0), "Powered": .bool(true), "PowerState": .string("on"),
                 "Connectable": .bool(false), "Discoverable": .bool(false), "DiscoverableTimeout": .uint32(180),
                 "Pairable": .bool(false), "PairableTimeout": .uint32(0), "Discovering": .bool(false),
-                // The version is that of the recorded bluetoothd, 5.82. The manufacturer is none.
+                // The version is 5.82, the bluetoothd whose behavior was recorded. The manufacturer ID is not assigned.
                 "UUIDs": .strings([]), "Modalias": .string("usb:v1D6Bp0246d0552"),
                 "Manufacturer": .uint16(0xFFFF), "Version": .byte(0x0B),
                 "Roles": .strings(["central", "peripheral"]),

@@ -4,7 +4,7 @@ internal import HybridSystemBus
 
 /// The names of BlueZ's interfaces and objects.
 ///
-/// `HybridBLEAdvert` has its own list: if one of them is wrong, the two do not understand each other and a test fails.
+/// `HybridBLEAdvert` has its own list. If one of the lists is wrong, they differ and a test fails.
 enum BlueZNames {
     static let bluez = "org.bluez"
     static let adapter = "org.bluez.Adapter1"
@@ -23,7 +23,7 @@ enum BlueZNames {
     static func adapterPath(_ number: Int) -> String { "/org/bluez/hci\(number)" }
 }
 
-/// Replies with the exact names and texts of bluetoothd 5.66 and 5.82, as recorded (Tests/Vectors/bluez).
+/// Replies with the names and texts that were recorded from bluetoothd 5.66 and 5.82 (Tests/Vectors/bluez).
 extension BusReply {
     static let done = BusReply.values([])
     static let notReady = bluez("NotReady", "Resource Not Ready")

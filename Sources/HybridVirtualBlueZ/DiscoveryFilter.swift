@@ -2,10 +2,10 @@
 
 internal import HybridSystemBus
 
-/// The filter of a scanning client, as SetDiscoveryFilter takes it.
+/// The filter that a scanning client has set with SetDiscoveryFilter.
 ///
-/// bluetoothd creates a device for any advert that at least one of an adapter's clients wants, and reports it to all of
-/// them. A filter by UUID passes only adverts that list the UUID: service data under it is not enough.
+/// If an advert passes the filter of at least one client of an adapter, bluetoothd creates a device and reports it to
+/// all clients. A UUID filter passes only adverts that list the UUID; service data with that UUID is not enough.
 struct DiscoveryFilter: Sendable {
     /// The filter of a client that has set none.
     static let none = DiscoveryFilter()
@@ -17,11 +17,9 @@ struct DiscoveryFilter: Sendable {
 
     private init() {}
 
-    /// Reads the argument of SetDiscoveryFilter.
-    ///
-    /// Returns `nil` if bluetoothd would reject it.
+    /// Creates a filter from the argument of SetDiscoveryFilter; `nil` if bluetoothd would reject it.
     init?(_ fields: [String: BusValue]) {
-        // bluetoothd rejects two measures of the distance.
+        // bluetoothd rejects a filter with both RSSI and Pathloss.
         guard fields["RSSI"] == nil || fields["Pathloss"] == nil else { return nil }
         for (name, value) in fields {
             switch (name, value) {
@@ -35,7 +33,7 @@ struct DiscoveryFilter: Sendable {
             case ("RSSI", .int16(let strength)):
                 guard (-127...20).contains(strength) else { return nil }
                 weakest = strength
-            // The virtual adverts contain neither a transmission power nor a name to search for.
+            // These are only validated: virtual adverts contain no transmission power, and patterns have no effect.
             case ("Pathloss", .uint16(let loss)): guard loss <= 137 else { return nil }
             case ("Discoverable", .bool), ("Pattern", .string): break
             default: return nil
@@ -43,7 +41,7 @@ struct DiscoveryFilter: Sendable {
         }
     }
 
-    /// Returns true if the client wants an advert with these UUIDs in its lists.
+    /// Returns true if an advert that lists these UUIDs passes the filter.
     func passes(listing listed: Set<String>, strength: BusValue?) -> Bool {
         guard acceptsLowEnergy else { return false }
         if let weakest, case .int16(let strength)? = strength, strength < weakest { return false }

@@ -4,19 +4,17 @@ internal import HybridSystemBus
 
 /// A flood of adverts from thousands of unrelated devices, received by one adapter.
 ///
-/// Each advert has an address of its own.
-///
-/// Each is one more device, as it would be to bluetoothd. A device is removed after `linger`, and the oldest are
-/// removed earlier if there are more than `maximumKnown`. bluetoothd has no such bound, but the computer that runs the
-/// tests has.
+/// Each advert has its own address, so it creates a new device, as in bluetoothd. A device is removed after `linger`.
+/// If there are more than `maximumKnown` devices, the oldest are removed earlier. bluetoothd has no such limit, but the
+/// memory for tests is limited.
 struct Flood: Sendable {
     /// The maximum number of adverts per second.
     static let maximumRate = 4_000
     /// The maximum duration in seconds.
     static let maximumSeconds = 3_600
-    /// The maximum number of adverts per timer tick, so that calls are answered even if the computer cannot keep up.
+    /// The maximum number of adverts per timer tick, so that calls are answered even if the computer is too slow.
     static let maximumPerTick = 100
-    /// The maximum number of devices of a flood that are known at the same time.
+    /// The maximum number of devices of a flood that exist at the same time.
     static let maximumKnown = 512
 
     private let rate: Int
@@ -29,9 +27,7 @@ struct Flood: Sendable {
     /// The paths of the known devices and the times at which they are removed, oldest first.
     private var known: [(device: String, until: ContinuousClock.Instant)] = []
 
-    /// Creates a flood of `rate` adverts per second.
-    ///
-    /// Returns `nil` if a parameter is out of bounds.
+    /// Creates a flood of `rate` adverts per second; `nil` if `rate` or `seconds` is out of range.
     init?(rate: Int, seconds: Int, now: ContinuousClock.Instant) {
         guard (0...Self.maximumRate).contains(rate), (0...Self.maximumSeconds).contains(seconds) else { return nil }
         self.rate = rate
@@ -45,7 +41,7 @@ struct Flood: Sendable {
     /// Forgets the devices, which the caller removes.
     mutating func forgetDevices() { known = [] }
 
-    /// Sends the adverts that are due by now, including those that earlier ticks did not get to, up to a bound.
+    /// Sends the adverts that are due, including late ones of earlier ticks, up to ``maximumPerTick``.
     mutating func advance(
         to now: ContinuousClock.Instant,
         on adapter: String,
@@ -78,8 +74,9 @@ struct Flood: Sendable {
         known.append((device.path(on: adapter), until))
     }
 
-    /// Returns the service data of one device: mostly 20 bytes under FIDO's UUID, some under Google's, some with a
-    /// suffix.
+    /// Returns random service data of a device.
+    ///
+    /// Most devices send 20 bytes with FIDO's UUID. Some use Google's UUID, and some add a suffix.
     private static func randomServiceData() -> (uuid: String, data: [UInt8]) {
         var random = SystemRandomNumberGenerator()
         var random20: (UInt64, UInt64, UInt32) = (random.next(), random.next(), random.next())

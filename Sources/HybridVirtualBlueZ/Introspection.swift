@@ -2,9 +2,9 @@
 
 internal import HybridSystemBus
 
-/// The interfaces that are served: their XML descriptions, and the signatures that calls are checked against.
+/// The descriptions of the served interfaces, for XML introspection and for checking the signatures of calls.
 enum Introspection {
-    /// The methods of each interface: the types of the arguments, then `->` and the type of the result.
+    /// The methods of each interface with their types: those of the arguments, then `->` and that of the result.
     private static let methods: [String: [String: String]] = [
         BusNames.introspectable: ["Introspect": "-> s"],
         BusNames.objectManager: ["GetManagedObjects": "-> a{oa{sa{sv}}}"],
@@ -39,7 +39,7 @@ enum Introspection {
 
     /// Returns the XML description of the object at `path`: its interfaces and the names of the objects below it.
     ///
-    /// Returns `nil` if there is no object at `path` or below it.
+    /// - Returns: `nil` if there is no object at `path` or below it.
     static func xml(of path: String, in tree: ObjectTree) -> String? {
         let paths = tree.objects.keys + [AirControl.path]
         let prefix = path == "/" ? "/" : path + "/"
@@ -50,7 +50,7 @@ enum Introspection {
         if path == "/" { interfaces[BusNames.objectManager] = [:] }
         if path == AirControl.path { interfaces[AirControl.interface] = [:] }
         interfaces[BusNames.introspectable] = [:]
-        // bluetoothd describes this property, but adapters have it with experimental features only.
+        // bluetoothd describes this property, although adapters have it only with experimental features.
         interfaces[BlueZNames.adapter]?["ExperimentalFeatures"] = .strings([])
         let children = Set(below.compactMap { $0.dropFirst(prefix.count).split(separator: "/").first })
         let body =
@@ -80,7 +80,7 @@ enum Introspection {
         return "<interface name=\"\(interface)\">\((methods + signals + properties).joined())</interface>"
     }
 
-    /// Splits the text of a method or signal into the types of its arguments and that of its result.
+    /// Splits the description of a method or signal into the types of its arguments and the type of its result.
     private static func types(_ text: String) -> (arguments: [Substring], result: [Substring]) {
         let types = text.split(separator: " ")
         let arguments = types.prefix { $0 != "->" }

@@ -2,7 +2,7 @@
 
 internal import HybridSystemBus
 
-/// Objects with their interfaces and properties, and the signals that report their changes.
+/// A tree of D-Bus objects with interfaces and properties, and the signals that report changes.
 struct ObjectTree: Sendable {
     typealias Properties = [String: BusValue]
     typealias Interfaces = [String: Properties]
@@ -20,7 +20,7 @@ struct ObjectTree: Sendable {
     /// The number of signals to send before the reply to the call that is being handled.
     private var beforeReply = 0
 
-    /// Marks the place of the reply among the signals: it is sent after those caused so far.
+    /// Marks the position of the reply: it is sent after the signals that have been caused so far.
     mutating func replyHere() {
         beforeReply = signals.count
     }
@@ -34,20 +34,20 @@ struct ObjectTree: Sendable {
         return Array(signals.prefix(beforeReply))
     }
 
-    /// Adds an object and reports it.
+    /// Adds an object and reports its addition by a signal.
     mutating func add(_ path: String, _ interfaces: Interfaces) {
         objects[path] = interfaces
         report("InterfacesAdded", of: BusNames.objectManager, [.objectPath(path), Self.value(of: interfaces)])
     }
 
-    /// Removes an object and reports it, if it exists.
+    /// Removes an object and reports its removal, if it exists.
     mutating func remove(_ path: String) {
         guard let interfaces = objects.removeValue(forKey: path) else { return }
         let body: [BusValue] = [.objectPath(path), .strings(interfaces.keys.sorted())]
         report("InterfacesRemoved", of: BusNames.objectManager, body)
     }
 
-    /// Changes properties and reports them, if the object exists.
+    /// Changes properties and reports the changes, if the object has the interface.
     mutating func set(_ path: String, _ interface: String, _ changes: Properties) {
         guard objects[path]?[interface] != nil else { return }
         objects[path]?[interface]?.merge(changes) { $1 }
@@ -55,7 +55,7 @@ struct ObjectTree: Sendable {
         report("PropertiesChanged", of: BusNames.properties, at: path, body)
     }
 
-    /// Removes a property and reports it, if it exists.
+    /// Removes a property and reports its removal, if it exists.
     mutating func invalidate(_ path: String, _ interface: String, _ property: String) {
         guard objects[path]?[interface]?.removeValue(forKey: property) != nil else { return }
         let body: [BusValue] = [.string(interface), .properties([:]), .strings([property])]
@@ -71,7 +71,7 @@ struct ObjectTree: Sendable {
         objects[path]?[interface]?[property]
     }
 
-    /// Returns the signals that are due since the last call.
+    /// Returns the signals that were caused since the last call.
     mutating func takeSignals() -> [Signal] {
         defer {
             signals = []

@@ -5,7 +5,7 @@ internal import HybridPrimitives
 public import HybridSystemBus
 internal import HybridThreads
 
-/// The reason why a private bus did not start.
+/// The reason why a private bus could not be started.
 public struct PrivateBusError: Error, Hashable, Sendable {
     /// The cause and the remedy in one line.
     public let sentence: String
@@ -15,7 +15,7 @@ public struct PrivateBusError: Error, Hashable, Sendable {
         sentence: "dbus-daemon was not found; install the package dbus-daemon"
     )
 
-    /// The daemon did not start, or did not report that it is ready.
+    /// The daemon did not start, or did not report that it was ready.
     public static func notStarted(_ reason: String) -> PrivateBusError {
         PrivateBusError(sentence: "the private bus could not be started: \(reason)")
     }
@@ -23,16 +23,16 @@ public struct PrivateBusError: Error, Hashable, Sendable {
 
 /// A private message bus: dbus-daemon on a socket in a directory that only this user can enter.
 public struct PrivateBus: Sendable {
-    /// The address in D-Bus notation, for DBUS_SYSTEM_BUS_ADDRESS.
+    /// The address in D-Bus notation, for the environment variable `DBUS_SYSTEM_BUS_ADDRESS`.
     public let address: String
 
     private let directory: String
     private let daemon: ChildProcess
 
-    /// The time that dbus-daemon has to report that it listens, in milliseconds.
+    /// The time in milliseconds within which dbus-daemon must report that it is listening.
     private static let startTimeout: CInt = 60_000
 
-    /// Runs `body` with a private bus, which is removed whatever happens.
+    /// Runs `body` with a private bus, which is removed even if `body` throws.
     ///
     /// - Throws: ``PrivateBusError``, and the error that `body` throws.
     public static func run<Result: Sendable>(
@@ -47,7 +47,7 @@ public struct PrivateBus: Sendable {
         }
     }
 
-    /// Starts the daemon and returns when it listens.
+    /// Starts the daemon and returns when it is listening.
     public static func start() async throws(PrivateBusError) -> PrivateBus {
         let directory = try makeDirectory()
         do throws(PrivateBusError) {
@@ -66,14 +66,15 @@ public struct PrivateBus: Sendable {
 
     /// Stops the daemon and removes its directory.
     public func close() async {
-        // It has no state that an orderly exit would save.
+        // The daemon has no state that it would have to save before it exits.
         daemon.send(SIGKILL)
         _ = await daemon.wait()
         Self.removeDirectory(directory)
     }
 
     private static func makeDirectory() throws(PrivateBusError) -> String {
-        // A socket's path must be shorter than 108 bytes. With these characters only, the bus address needs no escapes.
+        // A socket's path must be shorter than 108 bytes. Only characters that need no escapes in a bus address are
+        // used.
         let wanted = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let isPlain = wanted.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || "/_.-".contains($0) }
         let parent = isPlain && wanted.hasPrefix("/") && wanted.utf8.count < 64 ? wanted : "/tmp"
@@ -104,7 +105,7 @@ public struct PrivateBus: Sendable {
     }
 
     private static func startDaemon(in directory: String) async throws(PrivateBusError) -> ChildProcess {
-        // Not a pipe: without close-on-exec from the start, another child could keep the writing end open.
+        // Not a pipe: it would lack close-on-exec at first, so another child could keep the writing end open.
         guard let (reader, writer) = SocketPair.make() else { throw .notStarted(String(cString: strerror(errno))) }
         defer { Glibc.close(reader) }
         let daemon: ChildProcess
@@ -114,9 +115,10 @@ public struct PrivateBus: Sendable {
                 ["dbus-daemon", "--config-file=\(directory)/bus.conf", "--nofork", "--nopidfile", "--print-address=1"],
                 input: .null,
                 output: .descriptor(writer),
-                // As root, dbus-daemon complains about limits that it cannot raise. The file is read if it fails to start.
+                // As root, dbus-daemon prints warnings about limits that it cannot raise. The file is read only if
+                // dbus-daemon fails to start.
                 error: .file(directory + "/errors"),
-                // Ctrl-C at the terminal is for the programs on the bus, which need the bus until they exit.
+                // Ctrl-C must not end the daemon, because the programs on the bus need it until they exit.
                 role: .service
             )
         } catch {
@@ -146,7 +148,7 @@ public struct PrivateBus: Sendable {
 
     /// True if this user is in the user database.
     ///
-    /// A container may run programs under a user ID without an entry.
+    /// In a container, programs may run under a user ID without an entry.
     private static var hasUserName: Bool {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -155,11 +157,10 @@ public struct PrivateBus: Sendable {
         return found != nil || result == ERANGE
     }
 
-    /// Returns a configuration by which only the user of the daemon and root can connect, and everything is allowed on
-    /// the bus.
+    /// Returns a configuration that allows all operations on the bus, to which only this user and root can connect.
     ///
-    /// dbus-daemon rejects a user ID that is not in the user database. In that case it does not check the ID, because
-    /// no other user can enter the directory anyway.
+    /// dbus-daemon rejects a user ID that is not in the user database. For such a user, anonymous connections are
+    /// allowed, because no other user can enter the directory.
     private static func configuration(_ socket: String) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

@@ -3,18 +3,18 @@
 internal import HybridPrimitives
 public import HybridSystemBus
 
-/// A bluetoothd without Bluetooth: `org.bluez` on a private bus, with adapters that receive each other's adverts.
+/// A simulated bluetoothd: `org.bluez` on a private bus, with virtual adapters that receive each other's adverts.
 ///
-/// Programs under test are unmodified and see no difference. They register adverts with LEAdvertisingManager1 on an
-/// object that is read as bluetoothd does, and scanners see Device1 objects appear, change and disappear. Errors have
-/// the names and texts of bluetoothd: for an advert over 31 bytes, for one more than there are slots, for an adapter
-/// that is off. A second name on the same bus, `org.hybrid.Lab`, makes it misbehave (`AirControl`).
+/// Programs under test are unmodified and see no difference. They register adverts with LEAdvertisingManager1, and
+/// their advert objects are read as bluetoothd reads them. Scanners see Device1 objects appear, change and disappear.
+/// Errors have the names and texts of bluetoothd, for example for an advert over 31 bytes, too many adverts, or an
+/// adapter that is off. With a second name on the same bus, `org.hybrid.Lab`, tests simulate failures (`AirControl`).
 ///
-/// It proves no proximity. Programs see that the bus is not the system's own and report it.
+/// A virtual radio does not prove proximity. Programs detect that the bus is not the system bus, and report this.
 public actor VirtualBlueZ {
     /// The time between two timer ticks.
     private static let tick = Duration.milliseconds(25)
-    /// The maximum number of messages that wait to be handled.
+    /// The maximum number of messages that are waiting to be handled.
     private static let backlog = 4096
 
     private let connection: BusConnection
@@ -72,7 +72,7 @@ public actor VirtualBlueZ {
         }
     }
 
-    /// Releases the owners' adverts, as bluetoothd does, and closes the connection.
+    /// Calls Release on all registered adverts, as bluetoothd does, and closes the connection.
     private func end() async {
         for (key, advert) in model.air.adverts where advert.adapter != nil {
             connection.send(key.owner, key.path, BlueZNames.advertisement, "Release")
@@ -154,7 +154,7 @@ public actor VirtualBlueZ {
 
     /// Reads the properties of an advert's object.
     ///
-    /// bluetoothd also requests the objects below it, and ignores the reply.
+    /// Like bluetoothd, this also requests the objects below the advert's object and ignores the reply.
     private func properties(of key: Air.Key) async -> ObjectTree.Properties {
         connection.send(key.owner, key.path, BusNames.objectManager, "GetManagedObjects")
         let arguments = [BusValue.string(BlueZNames.advertisement)]

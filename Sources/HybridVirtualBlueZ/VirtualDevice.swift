@@ -3,17 +3,17 @@
 internal import HybridPrimitives
 internal import HybridSystemBus
 
-/// A device that sends adverts: its address, and the object that bluetoothd creates for it.
+/// A device that sends adverts, with its address and the object that bluetoothd creates for it.
 struct VirtualDevice: Hashable, Sendable {
-    /// The address: six bytes in hexadecimal with colons.
+    /// The address: six hexadecimal bytes, separated by colons.
     let address: String
-    /// True if the address is the controller's public address, false if it is random.
+    /// True if the address is the controller's public address; false if it is a random address.
     var isPublic = false
 
     /// Returns a device with a new random address.
     static func random() -> VirtualDevice {
         var bytes = (0..<6).map { _ in UInt8.random(in: 0...255) }
-        // The two top bits mark a static random address. Source: Bluetooth Core 5.4, Vol 6 Part B §1.3.2.1.
+        // The two most significant bits mark a static random address (Bluetooth Core 5.4, Vol 6 Part B §1.3.2.1).
         bytes[0] |= 0xC0
         return VirtualDevice(address: bytes.map { Hex.encode([$0]).uppercased() }.joined(separator: ":"))
     }
@@ -27,7 +27,7 @@ struct VirtualDevice: Hashable, Sendable {
         adapter + "/dev_" + separated(by: "_")
     }
 
-    /// Returns the device's object with the received properties.
+    /// Returns the interfaces of the device's object with the received properties.
     func object(on adapter: String, _ received: ObjectTree.Properties) -> ObjectTree.Interfaces {
         var properties: ObjectTree.Properties = [
             "Address": .string(address), "AddressType": .string(isPublic ? "public" : "random"),

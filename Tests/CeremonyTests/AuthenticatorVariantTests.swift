@@ -54,7 +54,7 @@ struct AuthenticatorVariantTests {
         Variant("--end", "linger", end: "code 1000"), Variant("--update-after", "--end", "close", end: "closed"),
         // Responses.
         Variant("--more-members"), Variant("--transports-told"), Variant("--names"), Variant("--not-selected"),
-        Variant("--one-of-one"), Variant("--user-always", listed: true), Variant("--nobody", listed: true),
+        Variant("--one-of-one"), Variant("--user-always", listed: true), Variant("--empty-account", listed: true),
         Variant("--signed-extensions"), Variant("--device-bound"), Variant("--counter", "7"),
         Variant("--answer-bytes", "300000"),
         // Several at once. The largest response is a frame of 1 MiB, with type byte, padding and tag.

@@ -63,7 +63,7 @@ struct ClientSettingsTests {
             ),
             ("hybrid-auth", "", ["HYBRID_CACERT": "/none"], "HYBRID_CACERT in the environment: /none \(nothing)"),
             ("hybrid-auth", "HYBRID_CACERT=/", [:], "HYBRID_CACERT in FILE line 1: / can't be read as certificates"),
-            ("hybrid-client", "HYBRID_CACET=/x", [:], "HYBRID_CACET in FILE line 1 is no setting; HYBRID_CAC"),
+            ("hybrid-client", "HYBRID_CACET=/x", [:], "HYBRID_CACET in FILE line 1 is not a setting; HYBRID_CAC"),
             ("hybrid-client", "HYBRID_CACERT=\"", [:], "FILE line 1: "),
             ("hybrid-auth", "HYBRID_TUNNEL_DOMAIN=nowhere", [:], "HYBRID_TUNNEL_DOMAIN in FILE line 1: nowhere is no"),
             ("hybrid-auth", "", ["HYBRID_BLE_CHANNEL": "so"], "HYBRID_BLE_CHANNEL in the environment: \"so\" "),

@@ -231,7 +231,7 @@ struct DoctorTests {
             )
             withExtendedLifetime((bus, relay)) {}
             // Without the limit, the check of the bus would take ten seconds.
-            #expect(report.code == 75 && report["system-bus"]?.found == "was not done within 6 s")
+            #expect(report.code == 75 && report["system-bus"]?.found == "did not finish within 6 s")
             let radio = ["bluetooth-service", "adapter", "scanning", "hearing", "own-advert"]
             for check in radio {
                 #expect(report[check]?.state == "skipped" && report[check]?.found.contains("no time left") == true)

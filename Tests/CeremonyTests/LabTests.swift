@@ -215,7 +215,7 @@ final class LabTests {
         arguments: [
             ("FIDO", "this is not a sign-in code: its text does not begin with FIDO:/"),
             ("FIDO:/12", "the code is damaged or incomplete"),
-            ("FIDO:/000", "the code is not one this program can use ("),
+            ("FIDO:/000", "this program can't use the code ("),
         ]
     )
     func noCode(_ text: String, _ sentence: String) async throws {
@@ -295,8 +295,8 @@ final class LabTests {
         Case(script: "hang:introduction", ending: "left", client: 75, says: "was not confirmed", seconds: 20),
         Case(script: "hang:request,wait:1", ending: "left", client: 75, says: "was not confirmed", seconds: 20),
         Case(script: "corrupt:handshake", ending: "left", client: 65, says: "a device that did not scan"),
-        Case(script: "corrupt:introduction", ending: "left", client: 65, says: "broke the protocol"),
-        Case(script: "corrupt:answer", ending: "goodbye", statuses: [0], client: 65, says: "broke the protocol"),
+        Case(script: "corrupt:introduction", ending: "left", client: 65, says: "violated the protocol"),
+        Case(script: "corrupt:answer", ending: "goodbye", statuses: [0], client: 65, says: "violated the protocol"),
     ]
 
     @Test("a script has the expected result", arguments: cases)
@@ -339,15 +339,15 @@ final class LabTests {
     @Test(
         "an invalid script is reported",
         arguments: [
-            ("dance", #""dance" is no step"#), ("approve,deny", "one way only"), ("drop", "drop takes a value"),
+            ("dance", #""dance" is not a step"#), ("approve,deny", "one way only"), ("drop", "drop takes a value"),
             ("drop:lunch", "drop takes tunnel, advert"),
             ("corrupt:tunnel", "corrupt takes handshake, introduction, answer"),
             ("wait:-1", "wait takes 0 to 600 seconds"), ("wait:nan", "wait takes"), ("pick:0", "pick takes the number"),
             ("wait:1,wait:2", "wait appears twice"), ("drop:request,hang:request", "one of drop, vanish, hang and"),
             ("drop:request,vanish:request", "one of drop, vanish"), ("vanish", "vanish takes a value"),
             ("deny:1", "deny takes no value"), ("two-phones,drop:request", "two-phones can be combined"),
-            (",", "is no step"),
-            ("approve,", "is no step"),
+            (",", "is not a step"),
+            ("approve,", "is not a step"),
         ]
     )
     func mistakes(_ script: String, _ sentence: String) async throws {

@@ -119,7 +119,7 @@ struct NetworkTests {
                 ("http://127.0.0.1:1", Int32(69), "the proxy 127.0.0.1:1 refused the connection"),
                 ("http://proxy.invalid:3128", 69, "the proxy proxy.invalid:3128 has no address"),
                 ("socks5://127.0.0.1:1080", 78, "HTTPS_PROXY names a proxy of the kind socks5"),
-                ("http://se:cret@:0", 78, "HTTPS_PROXY names no proxy"),
+                ("http://se:cret@:0", 78, "HTTPS_PROXY does not name a proxy"),
             ] {
                 let variables = CeremonyEnvironment.briefLookups.merging(["HTTPS_PROXY": value]) { $1 }
                 let ending = try await Self.failure(environment, variables: variables)
@@ -260,7 +260,7 @@ struct NetworkTests {
                 ("http://elsewhere.example/", "without TLS"),
                 ("https://elsewhere.example:8443/", "a port other than 443"),
                 ("https://203.0.113.7/", "an IP address instead of a name"), ("https://2130706433/", "an IP address"),
-                ("https://user@elsewhere.example/", "no web address"), ("javascript:alert(1)", "without TLS"),
+                ("https://user@elsewhere.example/", "an invalid URL"), ("javascript:alert(1)", "without TLS"),
                 ("https://localhost/", "own network"), ("https://printer/", "own network"),
                 ("https://nas.local/x", "own network"),
                 ("https://elsewhere.example/", "another host through the proxy"),

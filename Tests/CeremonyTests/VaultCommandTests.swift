@@ -42,7 +42,7 @@ struct VaultCommandTests {
     @Test("five wrong PINs lock the vault, across restarts")
     func lockout() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
             let wrong = [String](repeating: "000000", count: 3)
             try await program(["change-pin"], typing: wrong).expect(77, errors: "the PIN was wrong")
             try await program(["change-pin"], typing: wrong).expect(77, errors: "too often")
@@ -55,7 +55,7 @@ struct VaultCommandTests {
     @Test("add-passphrase, recovery-code, backup, restore, init elsewhere, rekey, accept")
     func life() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
             let file = program.folder + "/backup"
             try await program(["backup", file]).expect(77, errors: "recovery-code")
             #expect(!FileManager.default.fileExists(atPath: file))
@@ -127,7 +127,7 @@ struct VaultCommandTests {
     @Test("a vault of a later version, another owner or another mode, and a full disk")
     func invalid() async throws {
         try await VaultProgram.run { program in
-            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "made")
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
             let files = FileManager.default
             let before = program.contents()
 

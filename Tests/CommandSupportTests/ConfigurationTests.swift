@@ -158,18 +158,18 @@ struct ConfigurationTests {
     private static let unknownNames = [
         Wrong(
             file: "HYBRID_IDLE_TIMOUT=5",
-            sentence: "HYBRID_IDLE_TIMOUT in /etc/x.env line 1 is no setting; HYBRID_IDLE_TIMEOUT is one"
+            sentence: "HYBRID_IDLE_TIMOUT in /etc/x.env line 1 is not a setting; HYBRID_IDLE_TIMEOUT is one"
         ),
-        Wrong(file: "HYBRID_COLOUR=5", sentence: "HYBRID_COLOUR in /etc/x.env line 1 is no setting"),
+        Wrong(file: "HYBRID_COLOUR=5", sentence: "HYBRID_COLOUR in /etc/x.env line 1 is not a setting"),
         Wrong(file: "\nPATH=/bin", sentence: "PATH in /etc/x.env line 2 does not begin with HYBRID_"),
         Wrong(file: "hybrid_open=1", sentence: "hybrid_open in /etc/x.env line 1 does not begin with HYBRID_"),
-        Wrong(file: "HYBRID_TEST_X=1", sentence: "HYBRID_TEST_X in /etc/x.env line 1 is no setting"),
+        Wrong(file: "HYBRID_TEST_X=1", sentence: "HYBRID_TEST_X in /etc/x.env line 1 is not a setting"),
         Wrong(
             environment: ["HYBRID_LISTN": "x"],
-            sentence: "HYBRID_LISTN in the environment is no setting; HYBRID_LISTEN is one"
+            sentence: "HYBRID_LISTN in the environment is not a setting; HYBRID_LISTEN is one"
         ),
-        Wrong(environment: ["HYBRID_OTHERS": "x"], sentence: "HYBRID_OTHERS in the environment is no setting"),
-        Wrong(flags: ["opn": ["x"]], sentence: "--opn is no setting; --open is one"),
+        Wrong(environment: ["HYBRID_OTHERS": "x"], sentence: "HYBRID_OTHERS in the environment is not a setting"),
+        Wrong(flags: ["opn": ["x"]], sentence: "--opn is not a setting; --open is one"),
     ]
 
     @Test("unknown names are errors in every source", arguments: unknownNames)

@@ -28,7 +28,7 @@ class Answers:
         answers.add_argument("--transports-told", action="store_true", help="include transports in the credential")
         answers.add_argument("--names", action="store_true", help="include the account's names instead of empty strings")
         answers.add_argument("--user-always", action="store_true", help="include the account even with an allow list")
-        answers.add_argument("--nobody", action="store_true", help="include an empty account even with an allow list")
+        answers.add_argument("--empty-account", action="store_true", help="include an empty account even with an allow list")
         answers.add_argument("--not-selected", action="store_true", help="omit userSelected")
         answers.add_argument("--one-of-one", action="store_true", help="include numberOfCredentials although it is 1")
         answers.add_argument("--prf-later", action="store_true", help="no prf results at creation, as older phones")
@@ -90,7 +90,7 @@ class Answers:
             members[4] = {"id": self.passkeys.user(identifier), **names}
             if not self.options.not_selected:
                 members[6] = True
-        elif self.options.nobody:
+        elif self.options.empty_account:
             members[4] = {"id": b"", **names}
         if self.options.one_of_one:
             members[5] = 1

@@ -4,7 +4,7 @@ internal import HybridCBOR
 
 /// A signature algorithm, identified by its number in the COSE registry.
 public struct COSEAlgorithm: RawRepresentable, Hashable, Sendable {
-    /// Number in the registry; signature algorithms have negative numbers.
+    /// Number in the COSE registry; numbers of signature algorithms are negative.
     public let rawValue: Int
 
     /// Creates an algorithm from its number.
@@ -19,7 +19,7 @@ public struct COSEAlgorithm: RawRepresentable, Hashable, Sendable {
 }
 
 extension [COSEAlgorithm] {
-    /// Reads a list of `{alg, type}`; entries of an unknown type are omitted.
+    /// Creates a list from maps `{alg, type}`; entries of an unknown type are omitted.
     init<Failure>(_ readers: [FieldReader<Failure>]) throws(Failure) {
         self = []
         for reader in readers {

@@ -5,18 +5,18 @@ public import HybridCBOR
 
 /// A credential's public key in authenticator data (RFC 9052 §7, WebAuthn Level 3 §6.5.1.1).
 ///
-/// An ES256 key must be a point of P-256. Keys for other algorithms are not validated and are passed on byte for byte.
+/// An ES256 key must be a point on P-256. Keys for other algorithms are not validated and are forwarded byte for byte.
 public struct COSEKey: Hashable, Sendable {
-    /// The CBOR as it was received, or canonical CBOR for a new key.
+    /// The CBOR as received, or canonical CBOR for a new key.
     public let encoded: [UInt8]
-    /// Parameters by number.
+    /// Parameters, keyed by their COSE numbers.
     public let parameters: CBORMap
     /// Signature algorithm.
     public let algorithm: COSEAlgorithm
     /// Uncompressed X9.63 point of an ES256 key (65 bytes); `nil` for other algorithms.
     public let x963Representation: [UInt8]?
 
-    /// Creates the key of an ES256 credential.
+    /// Creates a key for an ES256 credential.
     public init(_ publicKey: P256.Signing.PublicKey) {
         let point = Array(publicKey.x963Representation)
         parameters = [
@@ -31,7 +31,7 @@ public struct COSEKey: Hashable, Sendable {
         x963Representation = point
     }
 
-    /// Reads a key that fills the input.
+    /// Creates a key from its CBOR, which must span the entire input.
     public init(parsing bytes: some Sequence<UInt8>) throws(COSEKeyError) {
         let bytes = Array(bytes)
         let (key, length) = try Self.prefix(of: bytes)
@@ -39,7 +39,7 @@ public struct COSEKey: Hashable, Sendable {
         self = key
     }
 
-    /// Reads a key at the start of the input, and returns its length.
+    /// Returns the key at the start of the input and its length in bytes.
     static func prefix(of bytes: some Collection<UInt8>) throws(COSEKeyError) -> (key: COSEKey, length: Int) {
         let decoded = Result { () throws(CBORError) in try CBORDecoder.decodePrefix(bytes, mode: .lenient) }
         let (value, length) = try decoded.mapError(COSEKeyError.cbor).get()
@@ -70,7 +70,7 @@ public struct COSEKey: Hashable, Sendable {
         return Array(key.x963Representation)
     }
 
-    /// The key for verifying signatures, if it is an ES256 key.
+    /// The key for verifying signatures; `nil` if this is not an ES256 key.
     public var p256: P256.Signing.PublicKey? {
         x963Representation.flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
     }
@@ -92,9 +92,9 @@ public struct COSEKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notAMap = COSEKeyError("notAMap")
     /// The key type, the algorithm or a coordinate is missing or has the wrong type.
     public static let missingParameter = COSEKeyError("missingParameter")
-    /// An ES256 key has another type or curve than P-256.
+    /// An ES256 key is not of type EC2 or not on the curve P-256.
     public static let unsupportedCurve = COSEKeyError("unsupportedCurve")
-    /// The coordinates are not 32 bytes each, or not a point of the curve.
+    /// A coordinate is not 32 bytes long, or the point is not on the curve.
     public static let pointNotOnCurve = COSEKeyError("pointNotOnCurve")
 
     /// The error's name, with the cause in parentheses.

@@ -4,8 +4,8 @@ internal import HybridCBOR
 
 /// The description of an authenticator (response to `authenticatorGetInfo`, CTAP 2.2 §6.4).
 ///
-/// Over hybrid the authenticator sends it without a request, in the first message after the handshake, without a status
-/// byte.
+/// With the hybrid transport, the authenticator sends this description without a request: in the first message after
+/// the handshake, and without a status byte.
 public struct AuthenticatorInfo: Equatable, Sendable {
     /// CTAP versions, such as `FIDO_2_1`; there is no `FIDO_2_2`.
     public var versions: [String]
@@ -45,7 +45,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         self.attestationFormats = attestationFormats
     }
 
-    /// Reads the CBOR map; unknown members are ignored.
+    /// Creates a description from a CBOR map; unknown members are ignored.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         _ = try fields.required(1, "versions", as: \.array)
@@ -56,7 +56,7 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         maximumMessageSize = try fields.optional(5, "maxMsgSize", as: \.integer)
         transports = try fields.texts(9, "transports")
         algorithms = try [COSEAlgorithm](fields.maps(10, "algorithms"))
-        // This member is new and optional: treat another form as absent.
+        // This member is new and optional, so a malformed value counts as absent.
         attestationFormats = (try? fields.texts(22, "attestationFormats")) ?? []
     }
 

@@ -4,8 +4,8 @@ internal import HybridCBOR
 
 /// A command with its parameters, sent from a client to an authenticator (CTAP 2.2 §6).
 ///
-/// Client and authenticator speak CTAP once their encrypted channel is open. One request is answered by one
-/// ``CTAPResponse``:
+/// Client and authenticator exchange CTAP messages once their encrypted channel is open. The authenticator answers each
+/// request with one ``CTAPResponse``:
 ///
 /// 1. The authenticator describes itself with ``AuthenticatorInfo``.
 /// 2. The client sends ``MakeCredentialRequest`` to register or ``GetAssertionRequest`` to sign in. Both contain the
@@ -13,8 +13,8 @@ internal import HybridCBOR
 /// 3. The authenticator asks its user. It answers with ``MakeCredentialResponse`` or ``GetAssertionResponse``, which
 ///    contain ``AuthenticatorData``, or with a ``CTAPStatus`` that gives the reason for a failure.
 ///
-/// Neither side trusts the other's bytes. Output is always CTAP2 canonical, because some phones end the session if a
-/// key is out of order. Input may have map keys in any order and long forms of lengths. Duplicate keys, indefinite
+/// Output is always in CTAP2 canonical form, because some phones end the session if a key is out of order. Input is
+/// untrusted, but may have map keys in any order and long forms of integers and lengths. Duplicate keys, indefinite
 /// lengths and trailing bytes are rejected; unknown keys are ignored.
 public enum CTAPRequest: Equatable, Sendable {
     /// Registers a new credential.
@@ -26,9 +26,9 @@ public enum CTAPRequest: Equatable, Sendable {
     /// Lets the user select this authenticator.
     case selection
 
-    /// Reads a command byte and its parameters.
+    /// Creates a request from a command byte and its parameters.
     ///
-    /// - Throws: ``CTAPRequestError`` with the status for the response.
+    /// - Throws: ``CTAPRequestError`` with the status to send in the response.
     public init(parsing bytes: [UInt8]) throws(CTAPRequestError) {
         guard let first = bytes.first else { throw CTAPRequestError(status: .invalidLength, field: nil) }
         guard let command = CTAPCommand(rawValue: first) else {
@@ -64,7 +64,9 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
-    /// Bounds for credential lists that fill the largest message: a credential ID of 32 bytes takes 58 bytes and 5 items.
+    /// Limits that allow credential lists that fill the largest message.
+    ///
+    /// A list entry with a 32-byte credential ID takes 58 bytes and 5 items.
     private static let limits = CBORLimits(items: 1 << 17)
 
     private static func parameters(_ bytes: [UInt8]) throws(CTAPRequestError) -> CBORMap {
@@ -87,13 +89,13 @@ public enum CTAPCommand: UInt8, CaseIterable, Sendable {
     case getAssertion = 0x02
     /// `authenticatorGetInfo`. Phones send its response right after the handshake, without a request.
     case getInfo = 0x04
-    /// `authenticatorSelection`. Phones drop the connection on it, so a client never sends it.
+    /// `authenticatorSelection`. Phones close the connection when they receive it, so a client never sends it.
     case selection = 0x0B
 }
 
 /// A reason why a request cannot be carried out.
 public struct CTAPRequestError: Error, Equatable, Sendable {
-    /// Status of the response.
+    /// The status to send in the response.
     public let status: CTAPStatus
     /// Name of the invalid parameter, such as `rp.id`, if there is one.
     public let field: String?

@@ -15,13 +15,13 @@ public struct CTAPResponse: Equatable, Sendable {
         self.body = body
     }
 
-    /// Returns a response without a result.
+    /// Returns a response with this status and no body.
     public static func failure(_ status: CTAPStatus) -> CTAPResponse { CTAPResponse(status: status, body: []) }
 
-    /// Returns a response with a result.
+    /// Returns a response with the status `success` and this body.
     public static func success(_ body: [UInt8]) -> CTAPResponse { CTAPResponse(status: .success, body: body) }
 
-    /// Reads a status byte and a body.
+    /// Creates a response from a status byte and a body.
     ///
     /// - Throws: ``CTAPResponseError/empty``.
     public init(parsing bytes: [UInt8]) throws(CTAPResponseError) {
@@ -60,7 +60,7 @@ public struct CTAPResponseError: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension CBORMap {
-    /// Reads the body of a response, which must be a map.
+    /// Creates a map from the body of a response, which must contain a map.
     init(responseBody bytes: [UInt8]) throws(CTAPResponseError) {
         let decoded = Result { () throws(CBORError) in try CBORDecoder.decode(bytes, mode: .lenient) }
         guard let map = try decoded.mapError(CTAPResponseError.cbor).get().map else { throw .notAMap }

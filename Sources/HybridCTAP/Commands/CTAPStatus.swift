@@ -6,7 +6,7 @@
 public struct CTAPStatus: RawRepresentable, Hashable, Sendable {
     /// The byte.
     public let rawValue: UInt8
-    /// The meaning as part of a sentence for users, without a full stop.
+    /// The meaning as part of a sentence for users, without a period.
     public let meaning: String
 
     /// Creates a status from its byte.
@@ -55,7 +55,7 @@ public struct CTAPStatus: RawRepresentable, Hashable, Sendable {
     public static let fingerprintsFull = CTAPStatus(0x17, "there is no space for another fingerprint")
     /// Large blob storage is full.
     public static let largeBlobStorageFull = CTAPStatus(0x18, "there is no space for the website's data")
-    /// A credential of the exclude list already exists on the authenticator.
+    /// A credential in the exclude list already exists on the authenticator.
     public static let credentialExcluded = CTAPStatus(0x19, "it already has a passkey for this account")
     /// Processing continues.
     public static let processing = CTAPStatus(0x21, "it is still processing the request")
@@ -79,7 +79,7 @@ public struct CTAPStatus: RawRepresentable, Hashable, Sendable {
     public static let unsupportedOption = CTAPStatus(0x2B, "an option is not supported")
     /// An option has a value that is not allowed for this command.
     public static let invalidOption = CTAPStatus(0x2C, "an option is invalid")
-    /// The request was cancelled.
+    /// The request was canceled.
     public static let keepaliveCancel = CTAPStatus(0x2D, "it was cancelled")
     /// No credential matches the request.
     public static let noCredentials = CTAPStatus(0x2E, "there is no passkey for this site")
@@ -97,7 +97,7 @@ public struct CTAPStatus: RawRepresentable, Hashable, Sendable {
     public static let pinAuthBlocked = CTAPStatus(0x34, "the PIN is blocked until the phone restarts")
     /// No PIN is set.
     public static let pinNotSet = CTAPStatus(0x35, "no PIN is set")
-    /// User verification is required and was not requested.
+    /// The operation requires a PIN/UV token.
     public static let pinUvTokenRequired = CTAPStatus(0x36, "the user must be verified")
     /// The PIN violates a policy, such as the minimum length.
     public static let pinPolicyViolation = CTAPStatus(0x37, "the PIN is not allowed")

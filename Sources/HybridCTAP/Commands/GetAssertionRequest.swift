@@ -55,12 +55,12 @@ public struct GetAssertionRequest: Equatable, Sendable {
         if options["rk"] != nil { throw CTAPRequestError(status: .unsupportedOption, field: "options.rk") }
     }
 
-    /// Parameters by number.
+    /// The parameters, keyed by their CTAP numbers.
     var parameters: CBORMap {
         var map: CBORMap = [1: .text(relyingPartyID.text), 2: .bytes(clientDataHash.bytes)]
         if !allowList.isEmpty { map[3] = allowList.cbor }
         if let extensions { map[4] = .map(extensions) }
-        // Like browsers, omits options with CTAP's default value.
+        // Like browsers, omit options that have CTAP's default value.
         var options = CBORMap()
         if !userPresence { options["up"] = false }
         if userVerification { options["uv"] = true }

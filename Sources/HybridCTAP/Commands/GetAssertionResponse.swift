@@ -4,21 +4,21 @@ public import HybridCBOR
 
 /// A signature by a credential (response to `authenticatorGetAssertion`, CTAP 2.2 §6.2).
 public struct GetAssertionResponse: Equatable, Sendable {
-    /// The credential that signed.
+    /// The credential that created the signature.
     ///
     /// It may be absent if the allow list had exactly one entry.
     public var credential: CredentialDescriptor?
-    /// The signed data of the authenticator.
+    /// The authenticator data, which the signature covers.
     public var authenticatorData: AuthenticatorData
     /// Signature over authenticator data and client data hash.
     public var signature: [UInt8]
     /// The account, if the request left its choice to the authenticator.
     public var user: UserEntity?
-    /// Number of assertions; absent means one.
+    /// Number of credentials that match the request; `nil` means one.
     public var numberOfCredentials: Int?
     /// True if the user selected the account on the authenticator.
     public var userSelected: Bool
-    /// Extension outputs without a signature; `nil` if absent.
+    /// Extension outputs that the signature does not cover; `nil` if absent.
     public var unsignedExtensionOutputs: CBORMap?
 
     /// Creates a response from its parts.
@@ -40,13 +40,13 @@ public struct GetAssertionResponse: Equatable, Sendable {
         self.unsignedExtensionOutputs = unsignedExtensionOutputs
     }
 
-    /// Reads the body of a successful ``CTAPResponse``.
+    /// Creates a response from the body of a successful ``CTAPResponse``.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let map = try CBORMap(responseBody: body)
         let fields = FieldReader<CTAPResponseError>(map)
         credential = try fields.optionalNested(1, "credential").map(CredentialDescriptor.init)
         signature = try fields.required(3, "signature", as: \.bytes)
-        // Some authenticators send an empty handle where WebAuthn has none.
+        // Some authenticators send an empty user handle instead of omitting the user.
         let hasNoUser = map[4] == nil || map[4]?.map?["id"] == .bytes([])
         user = hasNoUser ? nil : try UserEntity(fields.nested(4, "user"))
         numberOfCredentials = try fields.optional(5, "numberOfCredentials", as: \.integer)

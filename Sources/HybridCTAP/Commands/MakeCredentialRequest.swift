@@ -4,8 +4,8 @@ public import HybridCBOR
 
 /// A request for a new credential (`authenticatorMakeCredential`, CTAP 2.3 §6.1).
 ///
-/// PIN/UV tokens and enterprise attestation are not available over hybrid. A request that uses them is rejected as CTAP
-/// requires from an authenticator without them.
+/// PIN/UV tokens and enterprise attestation are not available with the hybrid transport. A request that uses them is
+/// rejected with the status that CTAP specifies for authenticators without support for them.
 public struct MakeCredentialRequest: Equatable, Sendable {
     /// Hash of the client data.
     public var clientDataHash: ClientDataHash
@@ -73,14 +73,14 @@ public struct MakeCredentialRequest: Equatable, Sendable {
         if options["up"] == false { throw CTAPRequestError(status: .invalidOption, field: "options.up") }
     }
 
-    /// Parameters by number.
+    /// The parameters, keyed by their CTAP numbers.
     var parameters: CBORMap {
         var map: CBORMap = [
             1: .bytes(clientDataHash.bytes), 2: relyingParty.cbor, 3: user.cbor, 4: algorithms.cbor,
         ]
         if !excludeList.isEmpty { map[5] = excludeList.cbor }
         if let extensions { map[6] = .map(extensions) }
-        // Like browsers, omits options with the default value `false`.
+        // Like browsers, omit options that have the default value `false`.
         var options = CBORMap()
         if residentKey { options["rk"] = true }
         if userVerification { options["uv"] = true }
@@ -91,7 +91,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
 }
 
 extension CBORMap {
-    /// Rejects a PIN/UV token as CTAP 2.2 §6.1.2 and §6.2.2 require from an authenticator without tokens.
+    /// Throws the error that CTAP 2.2 §6.1.2 and §6.2.2 specify for a PIN/UV token that is not supported.
     func refusePINToken(parameter: CBORValue, protocol version: CBORValue) throws(CTAPRequestError) {
         guard self[parameter] != nil else { return }
         throw self[version] == nil

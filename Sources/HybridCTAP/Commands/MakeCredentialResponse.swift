@@ -6,16 +6,16 @@ public import HybridCBOR
 public struct MakeCredentialResponse: Equatable, Sendable {
     /// Name of the attestation format, such as `none` or `packed`.
     public var format: String
-    /// The signed data of the authenticator; it must contain the attested credential.
+    /// The authenticator data, which must contain the attested credential.
     public var authenticatorData: AuthenticatorData
     /// The attestation statement.
     public var attestationStatement: CBORMap
-    /// Extension outputs without a signature; `nil` if absent.
+    /// Extension outputs that no signature covers; `nil` if absent.
     public var unsignedExtensionOutputs: CBORMap?
 
     /// Creates a response from its parts.
     ///
-    /// The default is no attestation, as sent by passkey providers.
+    /// The default is a response without attestation, as sent by passkey providers.
     public init(
         format: String = AttestationObject.noneFormat,
         authenticatorData: AuthenticatorData,
@@ -37,7 +37,7 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         )
     }
 
-    /// Reads the body of a successful ``CTAPResponse``.
+    /// Creates a response from the body of a successful ``CTAPResponse``.
     public init(parsing body: [UInt8]) throws(CTAPResponseError) {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: body))
         format = try fields.required(1, "fmt", as: \.text)
@@ -55,21 +55,21 @@ public struct MakeCredentialResponse: Equatable, Sendable {
         return CBOREncoder.encode(map)
     }
 
-    /// Returns the attestation statement of a response's body byte for byte; `nil` if there is none.
+    /// Returns the original bytes of the attestation statement in a response's body; `nil` if there is none.
     ///
-    /// A statement that is encoded again could differ from the signed bytes.
+    /// A statement that is decoded and encoded again could differ from the signed bytes.
     public static func encodedStatement(in body: [UInt8]) -> [UInt8]? {
         CBORDecoder.encodedValue(of: 3, inMap: body)
     }
 
-    /// The response in the form for relying parties.
+    /// The response as an attestation object, which is sent to the relying party.
     public var attestationObject: AttestationObject {
         AttestationObject(format: format, statement: attestationStatement, authenticatorData: authenticatorData)
     }
 }
 
 extension FieldReader<CTAPResponseError> {
-    /// Returns the authenticator data in a response.
+    /// Returns the authenticator data in a response, which is a required member.
     func authenticatorData(_ key: CBORValue) throws(CTAPResponseError) -> AuthenticatorData {
         let bytes = try required(key, "authData", as: \.bytes)
         do throws(AuthenticatorDataError) {

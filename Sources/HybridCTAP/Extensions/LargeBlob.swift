@@ -2,22 +2,22 @@
 
 public import HybridCBOR
 
-/// Input of the `largeBlob` extension (WebAuthn Level 3 §10.1.5) in the form for phones.
+/// Input of the `largeBlob` extension (WebAuthn Level 3 §10.1.5) in the format for phones.
 ///
 /// Security keys store such data with `largeBlobKey` and separate commands. Phones receive the input in the request
-/// and return unsigned extension outputs. The form is Chromium's; iPhones list the extension.
+/// and return unsigned extension outputs. The format is that of Chromium. iPhones list the extension in getInfo.
 public enum LargeBlobInput: Equatable, Sendable {
-    /// In a creation: requires or prefers a passkey that can store data.
+    /// Requires or prefers a passkey that can store data (registration only).
     case support(isRequired: Bool)
-    /// In a sign-in: reads the stored data.
+    /// Reads the stored data (sign-in only).
     case read
-    /// In a sign-in: replaces the stored data.
+    /// Replaces the stored data (sign-in only).
     case write(CompressedBlob)
 
     /// Name of the extension.
     public static let extensionName = "largeBlob"
 
-    /// The member of a request's extensions.
+    /// The entry for the extensions map of a request.
     public var extensionInput: CBORMap {
         let members: CBORMap =
             switch self {
@@ -31,11 +31,11 @@ public enum LargeBlobInput: Equatable, Sendable {
 
 /// Output of the `largeBlob` extension.
 public struct LargeBlobOutput: Equatable, Sendable {
-    /// In a creation: true if the passkey can store data.
+    /// True if the new passkey can store data; `nil` in a sign-in.
     public var isSupported: Bool?
-    /// In a sign-in: the stored data.
+    /// The stored data; `nil` unless a sign-in has read it.
     public var blob: CompressedBlob?
-    /// In a sign-in: true if the data was written.
+    /// True if a sign-in has written the data; `nil` if no write was requested.
     public var isWritten: Bool?
 
     /// Creates an output from its parts.
@@ -45,7 +45,7 @@ public struct LargeBlobOutput: Equatable, Sendable {
         self.isWritten = isWritten
     }
 
-    /// Reads the member of unsigned extension outputs; `nil` if absent.
+    /// Creates an output from unsigned extension outputs; `nil` if they do not contain it.
     ///
     /// - Throws: ``CTAPResponseError`` if a member has the wrong type, or a blob has no size.
     public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
@@ -61,11 +61,11 @@ public struct LargeBlobOutput: Equatable, Sendable {
     }
 }
 
-/// A website's data in transit: raw DEFLATE (RFC 1951).
+/// A website's data, compressed with raw DEFLATE (RFC 1951).
 public struct CompressedBlob: Hashable, Sendable {
     /// The compressed bytes.
     public let bytes: [UInt8]
-    /// Length of the inflated data in bytes.
+    /// Length of the uncompressed data in bytes.
     public let originalSize: Int
 
     /// Creates a blob from its parts, without checking them.

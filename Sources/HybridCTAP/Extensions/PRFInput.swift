@@ -2,17 +2,17 @@
 
 public import HybridCBOR
 
-/// Input of the `prf` extension (WebAuthn Level 3 §10.1.4) in the form for phones.
+/// Input of the `prf` extension (WebAuthn Level 3 §10.1.4) in the format for phones.
 ///
-/// Security keys use `hmac-secret` instead, which encrypts the salts. The hybrid channel is encrypted, so the salts
-/// have no encryption of their own and use their WebAuthn names:
+/// Security keys use `hmac-secret` instead, which encrypts the salts. The hybrid channel is already encrypted, so the
+/// salts are sent as they are, under their WebAuthn names:
 ///
-/// - in a creation `{}` or `{eval: {first, second?}}`;
-/// - in a sign-in `{eval?: {first, second?}, evalByCredential?: {credential ID: {first, second?}}}`.
+/// - for a registration: `{}` or `{eval: {first, second?}}`
+/// - for a sign-in: `{eval?: {first, second?}, evalByCredential?: {credential ID: {first, second?}}}`
 ///
 /// The results are unsigned extension outputs.
 public struct PRFInput: Equatable, Sendable {
-    /// Name of the extension.
+    /// ``extensionName`` as a map key.
     static let name: CBORValue = "prf"
     /// Name of the extension in getInfo.
     public static let extensionName = "prf"
@@ -24,7 +24,7 @@ public struct PRFInput: Equatable, Sendable {
 
     /// Creates an input from its parts.
     ///
-    /// Without salts it only requests support of the extension.
+    /// An input without salts only requests support for the extension.
     public init(salts: PRFSalts? = nil, saltsByCredential: [CredentialID: PRFSalts] = [:]) {
         self.salts = salts
         self.saltsByCredential = saltsByCredential
@@ -33,7 +33,7 @@ public struct PRFInput: Equatable, Sendable {
     /// Returns the salts for a credential.
     public func salts(for credential: CredentialID) -> PRFSalts? { saltsByCredential[credential] ?? salts }
 
-    /// The member of a request's extensions.
+    /// The entry for the extensions map of a request.
     public var extensionInput: CBORMap {
         var members = CBORMap()
         if let salts { members["eval"] = salts.cbor }
@@ -44,7 +44,7 @@ public struct PRFInput: Equatable, Sendable {
         return [Self.name: .map(members)]
     }
 
-    /// Reads the member of a request's extensions; `nil` if absent.
+    /// Creates an input from the extensions of a request; `nil` if they do not contain it.
     init?(extensions: CBORMap?) throws(CTAPRequestError) {
         let fields = FieldReader<CTAPRequestError>(extensions ?? [:], path: "extensions")
         guard let prf = try fields.optionalNested(Self.name, "prf") else { return nil }

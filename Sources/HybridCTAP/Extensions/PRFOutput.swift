@@ -6,11 +6,11 @@ public import HybridPrimitives
 
 /// Output of the `prf` extension, part of the unsigned extension outputs.
 public struct PRFOutput: Equatable, Sendable, SecretMaterial {
-    /// A Boolean value that indicates whether the new credential supports `prf`; `nil` in a sign-in.
+    /// True if the new credential supports `prf`; `nil` in a sign-in.
     public var isEnabled: Bool?
     /// Result for the first salt; `nil` if no salt was given.
     public var first: PRFResult?
-    /// Result for the second salt.
+    /// Result for the second salt; `nil` if no second salt was given.
     public var second: PRFResult?
 
     /// Creates an output from its parts.
@@ -20,7 +20,7 @@ public struct PRFOutput: Equatable, Sendable, SecretMaterial {
         self.second = second
     }
 
-    /// Reads the member of unsigned extension outputs; `nil` if absent.
+    /// Creates an output from unsigned extension outputs; `nil` if they do not contain it.
     ///
     /// - Throws: ``CTAPResponseError`` if a member has the wrong type, or a result is not 32 bytes long.
     public init?(unsignedOutputs outputs: CBORMap?) throws(CTAPResponseError) {
@@ -47,7 +47,7 @@ public struct PRFOutput: Equatable, Sendable, SecretMaterial {
 
 /// Result for one salt: 32 secret bytes that websites use as a key.
 ///
-/// Wiped on release and compared in constant time.
+/// The bytes are wiped on release and compared in constant time.
 public struct PRFResult: Equatable, Sendable, SecretMaterial {
     /// Length in bytes.
     public static let length = 32

@@ -2,7 +2,7 @@
 
 public import HybridCBOR
 
-/// A new credential in the form for relying parties: `{fmt, attStmt, authData}` (WebAuthn Level 3 §6.5.4).
+/// A new credential as relying parties receive it: `{fmt, attStmt, authData}` (WebAuthn Level 3 §6.5.4).
 public struct AttestationObject: Hashable, Sendable {
     /// The format without attestation.
     public static let noneFormat = "none"
@@ -13,7 +13,7 @@ public struct AttestationObject: Hashable, Sendable {
     public var format: String
     /// The attestation statement.
     public var statement: CBORMap
-    /// The signed data of the authenticator.
+    /// The authenticator data, which contains the new credential.
     public var authenticatorData: AuthenticatorData
 
     /// Creates an attestation object from its parts.
@@ -23,7 +23,7 @@ public struct AttestationObject: Hashable, Sendable {
         self.authenticatorData = authenticatorData
     }
 
-    /// Reads the CBOR.
+    /// Creates an attestation object from its CBOR.
     public init(parsing bytes: [UInt8]) throws(CTAPResponseError) {
         let fields = FieldReader<CTAPResponseError>(try CBORMap(responseBody: bytes))
         format = try fields.required("fmt", "fmt", as: \.text)
@@ -34,7 +34,7 @@ public struct AttestationObject: Hashable, Sendable {
     /// The canonical CBOR.
     public var encoded: [UInt8] { encoded(statement: CBOREncoder.encode(statement)) }
 
-    /// Returns the canonical CBOR with an attestation statement that keeps its original bytes.
+    /// Returns the CBOR with `bytes` as the encoded attestation statement; the rest is canonical.
     public func encoded(statement bytes: [UInt8]) -> [UInt8] {
         func text(_ text: String) -> [UInt8] { CBOREncoder.encode(.text(text)) }
         return [0xA3] + text("fmt") + text(format) + text("attStmt") + bytes

@@ -2,7 +2,8 @@
 
 /// A new credential in authenticator data (WebAuthn Level 3 §6.5.1).
 ///
-/// 16 bytes AAGUID ‖ 2 bytes length, big-endian ‖ credential ID ‖ COSE public key, whose CBOR determines its length.
+/// The encoding is 16 bytes AAGUID ‖ 2 bytes length of the ID, big-endian ‖ credential ID ‖ COSE public key. The length
+/// of the key follows from its CBOR.
 public struct AttestedCredential: Hashable, Sendable {
     /// Model of the authenticator or passkey provider.
     public let aaguid: AAGUID
@@ -24,7 +25,7 @@ public struct AttestedCredential: Hashable, Sendable {
         return aaguid.bytes + [UInt8(length >> 8), UInt8(length & 0xFF)] + id.bytes + publicKey.encoded
     }
 
-    /// Reads a credential at the start of the input, and returns its length.
+    /// Returns the credential at the start of the input and its length in bytes.
     static func prefix(
         of bytes: ArraySlice<UInt8>
     ) throws(AuthenticatorDataError) -> (credential: AttestedCredential, length: Int) {

@@ -4,8 +4,9 @@ public import HybridCBOR
 
 /// Data that an authenticator signs (WebAuthn Level 3 §6.1).
 ///
-/// 32 bytes relying party ID hash ‖ 1 byte flags ‖ 4 bytes counter, big-endian ‖ attested credential if flag AT
-/// ‖ extension outputs as CBOR if flag ED. The signature covers these bytes, so ``encoded`` keeps them as received.
+/// The encoding is 32 bytes relying party ID hash ‖ 1 byte flags ‖ 4 bytes counter, big-endian. The attested credential
+/// follows if flag AT is set, and extension outputs follow as CBOR if flag ED is set. The signature covers these bytes,
+/// so ``encoded`` keeps them as received.
 public struct AuthenticatorData: Hashable, Sendable {
     /// The signed bytes.
     public let encoded: [UInt8]
@@ -13,14 +14,14 @@ public struct AuthenticatorData: Hashable, Sendable {
     public let relyingPartyIDHash: RelyingPartyIDHash
     /// Flags about the user, the credential and optional parts.
     public let flags: Flags
-    /// Signature counter; 0 for passkeys that are synchronized.
+    /// Signature counter; 0 for synced passkeys.
     public let signatureCount: UInt32
     /// The new credential; present if and only if flag AT is set.
     public let attestedCredential: AttestedCredential?
     /// Signed extension outputs; present if and only if flag ED is set.
     public let extensions: CBORMap?
 
-    /// Creates authenticator data from its parts, and sets flags AT and ED accordingly.
+    /// Creates authenticator data from its parts; flags AT and ED are set accordingly.
     public init(
         relyingPartyIDHash: RelyingPartyIDHash,
         flags: Flags,
@@ -43,7 +44,7 @@ public struct AuthenticatorData: Hashable, Sendable {
         encoded = bytes
     }
 
-    /// Reads authenticator data that fills the input.
+    /// Creates authenticator data from its encoding, which must span the entire input.
     public init(parsing bytes: some Sequence<UInt8>) throws(AuthenticatorDataError) {
         let bytes = Array(bytes)
         guard bytes.count >= 37, let hash = RelyingPartyIDHash(bytes: bytes[..<32]) else { throw .truncated }
@@ -80,7 +81,7 @@ public struct AuthenticatorData: Hashable, Sendable {
 }
 
 extension AuthenticatorData {
-    /// One byte of flags; unknown bits are preserved.
+    /// The flags byte; unknown bits are preserved.
     public struct Flags: OptionSet, Hashable, Sendable {
         /// The byte.
         public let rawValue: UInt8
@@ -107,7 +108,7 @@ extension AuthenticatorData {
 public struct AuthenticatorDataError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The input is too short.
     public static let truncated = AuthenticatorDataError("truncated")
-    /// Bytes follow that no flag announces.
+    /// Bytes remain after the parts that the flags announce.
     public static let trailingBytes = AuthenticatorDataError("trailingBytes")
     /// The credential ID is empty or longer than ``CredentialID/maximumLength``.
     public static let credentialIDLength = AuthenticatorDataError("credentialIDLength")

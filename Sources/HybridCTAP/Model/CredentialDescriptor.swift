@@ -4,16 +4,16 @@ internal import HybridCBOR
 
 /// A reference to a credential in allow and exclude lists and in assertions (WebAuthn Level 3 §5.8.3).
 public struct CredentialDescriptor: Hashable, Sendable {
-    /// The only type that is defined.
+    /// The only type that WebAuthn defines.
     public static let publicKeyType = "public-key"
 
     /// ID of the credential.
     public var id: CredentialID
     /// Type of the credential.
     ///
-    /// Entries of an unknown type match nothing, but a list of them is not empty.
+    /// An entry of an unknown type matches no credential, but a list that contains only such entries is not empty.
     public var type: String
-    /// Hints of the relying party for transports; the order has no meaning.
+    /// Transport hints of the relying party; their order has no meaning.
     public var transports: [String]
 
     /// Creates a descriptor from its parts.

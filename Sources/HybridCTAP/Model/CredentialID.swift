@@ -17,7 +17,7 @@ public struct CredentialID: Hashable, Sendable {
 
 /// Handle of an account, chosen by the relying party: 1 to 64 opaque bytes (WebAuthn Level 3 §5.4.3).
 public struct UserHandle: Hashable, Sendable {
-    /// The maximum length in bytes.
+    /// Maximum length in bytes.
     public static let maximumLength = 64
 
     /// The bytes.
@@ -46,7 +46,7 @@ public struct ClientDataHash: Hashable, Sendable {
 
 /// Model of an authenticator, 16 bytes.
 public struct AAGUID: Hashable, Sendable {
-    /// Sixteen zeros: the model is not stated.
+    /// Sixteen zero bytes, which mean that the model is not stated.
     public static let zero = AAGUID()
 
     /// The 16 bytes.

@@ -2,7 +2,7 @@
 
 internal import HybridCBOR
 
-/// An error that can report the invalid member of a map by its name.
+/// An error that names the invalid member of a map.
 protocol FieldFailure: Error {
     static func missing(_ member: String) -> Self
     static func wrongType(_ member: String) -> Self
@@ -10,7 +10,7 @@ protocol FieldFailure: Error {
     static func invalid(_ member: String) -> Self
 }
 
-/// Reads members of a CBOR map by key and reports errors by their names.
+/// A reader that looks up members of a CBOR map by key and names the invalid member in errors.
 struct FieldReader<Failure: FieldFailure> {
     private let map: CBORMap
     private let path: String
@@ -34,7 +34,7 @@ struct FieldReader<Failure: FieldFailure> {
         return extracted
     }
 
-    /// Returns a mandatory member.
+    /// Returns a required member; `extract` returns `nil` for the wrong type.
     func required<Value>(
         _ key: CBORValue,
         _ member: String,
@@ -44,7 +44,7 @@ struct FieldReader<Failure: FieldFailure> {
         return value
     }
 
-    /// Returns a mandatory byte string; `make` returns `nil` for the wrong length.
+    /// Returns a required byte string; `make` returns `nil` for the wrong length.
     func bytes<Value>(
         _ key: CBORValue,
         _ member: String,
@@ -63,12 +63,12 @@ struct FieldReader<Failure: FieldFailure> {
         map[key] == nil ? nil : try bytes(key, member, as: make)
     }
 
-    /// Returns a reader of a nested map.
+    /// Returns a reader for a nested map, which is required.
     func nested(_ key: CBORValue, _ member: String) throws(Failure) -> FieldReader {
         FieldReader(try required(key, member, as: \.map), path: name(member))
     }
 
-    /// Returns a reader of a nested map; `nil` if absent.
+    /// Returns a reader for a nested map; `nil` if absent.
     func optionalNested(_ key: CBORValue, _ member: String) throws(Failure) -> FieldReader? {
         map[key] == nil ? nil : try nested(key, member)
     }
@@ -83,7 +83,7 @@ struct FieldReader<Failure: FieldFailure> {
         return texts
     }
 
-    /// Returns a list of maps; empty if absent and not required.
+    /// Returns readers for a list of maps; empty if the list is absent and not required.
     func maps(
         _ key: CBORValue,
         _ member: String,
@@ -112,7 +112,7 @@ struct FieldReader<Failure: FieldFailure> {
 
     /// Returns the name of an option for logs.
     ///
-    /// The peer chose it, so only short names of letters are included.
+    /// The peer chooses the name of an option, so only short names that consist of letters are included.
     private static func fieldName(ofOption option: String) -> String {
         let isPlain = option.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
         return isPlain && (1...32).contains(option.utf8.count) ? "options.\(option)" : "options"

@@ -4,8 +4,8 @@ internal import Crypto
 
 /// ID of a relying party: a lower-case domain in A-label form (or `localhost`), at most 253 characters.
 ///
-/// Anything else is rejected on input, so users always see one plain host name: no Unicode look-alikes, no IP address,
-/// no port, no trailing dot.
+/// Any other text is rejected, so users always see a plain host name: no Unicode look-alikes, no IP address, no port,
+/// no trailing dot.
 public struct RelyingPartyID: Hashable, Sendable {
     /// The domain.
     public let text: String
@@ -25,7 +25,9 @@ public struct RelyingPartyID: Hashable, Sendable {
         RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
     }
 
-    /// Returns true for a number, decimal or `0x…`: browsers parse a name with such a last label as an IPv4 address.
+    /// Returns true if the label is a number, decimal or `0x…`.
+    ///
+    /// Browsers parse a host name whose last label is a number as an IPv4 address.
     private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         if label.starts(with: Array("0x".utf8)) {

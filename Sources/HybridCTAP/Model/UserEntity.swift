@@ -43,7 +43,7 @@ extension RelyingPartyEntity {
         self.init(id: id, name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? ""))
     }
 
-    /// Map of a creation request; phones require `name`.
+    /// The map for a creation request; phones require `name`.
     var cbor: CBORValue { ["id": .text(id.text), "name": .text(name)] }
 }
 
@@ -56,13 +56,13 @@ extension UserEntity {
         )
     }
 
-    /// Map of a request or response; phones require both names.
+    /// The map for a request or response; phones require both names.
     var cbor: CBORValue {
         ["id": .bytes(id.bytes), "name": .text(name), "displayName": .text(displayName)]
     }
 }
 
-/// Bounds of names from a peer.
+/// The length limit for names that a peer sends.
 public enum EntityName {
     /// Maximum length in bytes.
     ///

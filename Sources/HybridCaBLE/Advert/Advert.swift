@@ -2,7 +2,7 @@
 
 /// The 20 bytes that an authenticator advertises: an encrypted block and four bytes of its HMAC.
 ///
-/// Source: CTAP 2.2 §11.5.1; AD type 0x16, UUID 0xFFF9, so 24 bytes of a 31-byte legacy PDU.
+/// Source: CTAP 2.2 §11.5.1. With AD type 0x16 and UUID 0xFFF9, an advert takes 24 bytes of a 31-byte legacy PDU.
 public struct Advert: Hashable, Sendable {
     /// Length in bytes.
     public static let length = 20
@@ -18,7 +18,9 @@ public struct Advert: Hashable, Sendable {
         self.bytes = Array(bytes)
     }
 
-    /// Reads received service data: 20 bytes, or more with a CTAP 2.3 suffix, which is ignored.
+    /// Creates an advert from received service data; `nil` if it has fewer than 20 or more than 254 bytes.
+    ///
+    /// Bytes after the first 20 are a CTAP 2.3 suffix (see ``AdvertSuffix``) and are ignored.
     public init?(serviceData: some Collection<UInt8>) {
         guard serviceData.count >= Self.length, serviceData.count <= Limits.serviceDataBytes else { return nil }
         self.bytes = Array(serviceData.prefix(Self.length))
@@ -27,7 +29,7 @@ public struct Advert: Hashable, Sendable {
 
 /// The 16-bit service UUID of an advert.
 public enum AdvertServiceUUID: UInt16, CaseIterable, Sendable {
-    /// Assigned to FIDO; used for sending.
+    /// Assigned to the FIDO Alliance; used for sending.
     case fido = 0xFFF9
     /// Assigned to Google; iOS 16 still sent it.
     case google = 0xFDE2

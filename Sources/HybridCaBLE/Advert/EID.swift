@@ -6,15 +6,15 @@ public import HybridPrimitives
 
 /// The plaintext of an advert: a nonce, the routing ID and the tunnel domain.
 ///
-/// 16 bytes: a zero, 10 random bytes, the routing ID (3), the tunnel domain (2, little-endian). All 16 bytes are the
-/// salt of the pre-shared key, so the handshake requires reception of the advert.
+/// The encoding is a zero byte ‖ 10 bytes nonce ‖ 3 bytes routing ID ‖ 2 bytes tunnel domain, little-endian. All 16
+/// bytes are the salt of the pre-shared key, so only a device that received the advert can complete the handshake.
 public struct EID: Sendable, Equatable, SecretMaterial {
     /// Length of the plaintext in bytes.
     public static let length = 16
     /// Length of the nonce in bytes.
     public static let nonceLength = 10
 
-    /// The origin of the key of an advert.
+    /// The kind of ceremony, which determines the origin of the key that encrypts an advert.
     public enum Ceremony: Sendable {
         /// The authenticator scanned a QR code.
         case qr
@@ -27,9 +27,9 @@ public struct EID: Sendable, Equatable, SecretMaterial {
 
     private init(plaintext: [UInt8]) { self.plaintext = plaintext }
 
-    /// Creates the plaintext of a new advert from a nonce, which must be unique to the tunnel.
+    /// Creates the plaintext of a new advert from a 10-byte nonce, which must be unique for each tunnel.
     ///
-    /// - Returns: `nil` if the nonce does not have 10 bytes.
+    /// - Returns: `nil` if the nonce has another length.
     public init?(nonce: [UInt8], routingID: RoutingID, domain: TunnelDomain) {
         guard nonce.count == Self.nonceLength else { return nil }
         self.plaintext = [0] + nonce + routingID.bytes + domain.id.littleEndianBytes
@@ -60,10 +60,10 @@ public struct EID: Sendable, Equatable, SecretMaterial {
 
     /// Decrypts a received advert.
     ///
-    /// The tag is compared in constant time. A 32-bit tag matches one in 2³² foreign adverts by chance, so only the
-    /// handshake authenticates the sender. The reserved first byte must be zero. In a QR ceremony, the tunnel domain must
-    /// be known. With a linked authenticator, the tunnel is already open, and Chromium fills the domain bytes with random
-    /// values.
+    /// The tag is compared in constant time. A 32-bit tag matches one in 2³² unrelated adverts by chance, so only the
+    /// handshake authenticates the sender. The reserved first byte must be zero. In a QR ceremony, the tunnel domain
+    /// must be known. With a linked authenticator, the tunnel is already open, and Chromium fills the domain bytes with
+    /// random values.
     ///
     /// - Returns: `nil` if a check fails. Usually the advert is for another key, which is not an error.
     public static func open(_ advert: Advert, with key: EIDKey, for ceremony: Ceremony = .qr) -> EID? {
@@ -76,7 +76,7 @@ public struct EID: Sendable, Equatable, SecretMaterial {
         return eid
     }
 
-    /// Tunnel domain, if its number is hashed or assigned to a known vendor.
+    /// Tunnel domain; `nil` if its number is below 256 and not assigned to a known vendor.
     public var domain: TunnelDomain? { TunnelDomain(id: domainID) }
 
     private static func tag(of ciphertext: [UInt8], key: EIDKey) -> [UInt8] {

@@ -9,7 +9,7 @@ internal import Crypto
 public struct ChannelKeys: ~Copyable, Sendable {
     let sending: SymmetricKey
     let receiving: SymmetricKey
-    /// Channel binding.
+    /// The handshake hash, which identifies this session in signatures (channel binding).
     public let handshakeHash: HandshakeHash
 
     init(sending: SymmetricKey, receiving: SymmetricKey, handshakeHash: HandshakeHash) {
@@ -18,7 +18,7 @@ public struct ChannelKeys: ~Copyable, Sendable {
         self.handshakeHash = handshakeHash
     }
 
-    /// Returns both directions of the channel, with their counters at zero.
+    /// Returns both directions of the channel; their counters start at zero.
     public consuming func open() -> ChannelCrypter {
         ChannelCrypter(sealer: FrameSealer(key: sending), opener: FrameOpener(key: receiving))
     }
@@ -26,7 +26,7 @@ public struct ChannelKeys: ~Copyable, Sendable {
 
 /// Both directions of an encrypted channel.
 ///
-/// Frozen, because only then can another module consume the two parts separately.
+/// The type is frozen so that other modules can consume its two parts separately.
 @frozen public struct ChannelCrypter: ~Copyable, Sendable {
     /// Encrypts outgoing messages.
     public var sealer: FrameSealer

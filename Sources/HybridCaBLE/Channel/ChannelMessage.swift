@@ -2,22 +2,22 @@
 
 internal import HybridCBOR
 
-/// A message of the channel after the first: a type byte and a body.
+/// A message of the channel, except the first one: a type byte and a body.
 public enum ChannelMessage: Sendable {
-    /// Type 0, from client to authenticator only: the session ends.
+    /// Type 0, from client to authenticator only: ends the session.
     case shutdown
-    /// Type 1: a CTAP request or response, which is a command or status byte, followed by CBOR; not checked.
+    /// Type 1: a CTAP request or response, which is a command or status byte followed by CBOR; not validated.
     case ctap([UInt8])
     /// Type 2: an update such as linking information; never a response.
     case update(LinkingInformation?)
-    /// Type 3: the request or response for a digital credential, as JSON in UTF-8; not checked.
+    /// Type 3: a request or response for a digital credential, as JSON in UTF-8; not validated.
     case json([UInt8])
 
     /// A reason why a message is rejected.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The message has no bytes.
         ///
-        /// The obsolete revision closed the channel this way.
+        /// An obsolete revision of the protocol closed the channel with such a message.
         public static let empty = ParseError("empty")
         /// An update is not a CBOR map, or its linking information is invalid.
         public static let malformedUpdate = ParseError("malformedUpdate")
@@ -31,7 +31,7 @@ public enum ChannelMessage: Sendable {
         public static func unknownType(_ type: UInt8) -> ParseError { ParseError("unknownType(\(type))") }
     }
 
-    /// Reads a message without padding.
+    /// Creates a message from decrypted bytes without padding.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing bytes: [UInt8]) throws(ParseError) {

@@ -29,7 +29,7 @@ public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     private init(_ description: String) { self.description = description }
 }
 
-/// Encrypts messages in one direction; frame n uses counter n.
+/// An encrypter for messages in one direction; frame n uses counter n.
 public struct FrameSealer: ~Copyable, Sendable {
     private let key: SymmetricKey
     private var counter: UInt32
@@ -57,7 +57,7 @@ public struct FrameSealer: ~Copyable, Sendable {
     }
 }
 
-/// Decrypts messages in one direction.
+/// A decrypter for messages in one direction.
 public struct FrameOpener: ~Copyable, Sendable {
     private let key: SymmetricKey
     private var counter: UInt32
@@ -69,7 +69,8 @@ public struct FrameOpener: ~Copyable, Sendable {
 
     /// A trial decryption of the next frame, which does not advance the counter.
     ///
-    /// A transport without message boundaries tries several lengths. It accepts the one that decrypts with ``accept(_:)``.
+    /// A transport without message boundaries tries several lengths. It passes the trial that succeeds to
+    /// ``accept(_:)``.
     public var next: FrameTrial { FrameTrial(key: key, counter: counter) }
 
     /// Advances the counter after a successful trial.
@@ -94,7 +95,7 @@ public struct FrameTrial: Sendable, SecretMaterial {
     fileprivate let key: SymmetricKey
     fileprivate let counter: UInt32
 
-    /// Decrypts a frame, and removes the padding.
+    /// Decrypts a frame and removes the padding.
     ///
     /// - Throws: ``FrameError``.
     public func open(_ frame: Frame) throws(FrameError) -> [UInt8] {
@@ -116,7 +117,7 @@ public struct FrameTrial: Sendable, SecretMaterial {
 }
 
 enum FrameNonce {
-    /// Returns eight zeros and the big-endian counter.
+    /// Returns the 12-byte nonce: eight zero bytes and the big-endian counter.
     static func bytes(_ counter: UInt32) -> [UInt8] {
         [UInt8](repeating: 0, count: 8) + counter.littleEndianBytes.reversed()
     }
@@ -124,10 +125,10 @@ enum FrameNonce {
 
 /// Padding that hides the exact length of messages from the relay.
 enum FramePadding {
-    /// Length of a padded message is a multiple of this number of bytes.
+    /// The length of a padded message in bytes is a multiple of this number.
     static let granularity = 32
 
-    /// Appends z zeros and the byte z.
+    /// Appends 0 to 31 zero bytes, and a byte with the number of zero bytes.
     static func pad(_ message: [UInt8]) -> [UInt8] {
         let zeros = granularity - 1 - message.count % granularity
         return message + [UInt8](repeating: 0, count: zeros) + [UInt8(zeros)]
@@ -135,8 +136,8 @@ enum FramePadding {
 
     /// Removes the padding.
     ///
-    /// Neither granularity nor zeros are checked: libwebauthn pads before it adds the type byte, and phones accept its
-    /// frames.
+    /// Neither the granularity nor the zero bytes are checked. libwebauthn pads before it adds the type byte, and
+    /// phones accept its frames.
     static func unpad(_ padded: [UInt8]) throws(FrameError) -> [UInt8] {
         guard let last = padded.last, Int(last) + 1 <= padded.count else { throw .padding }
         return Array(padded.dropLast(Int(last) + 1))

@@ -12,10 +12,12 @@ public enum PhoneFeature: String, Hashable, Sendable {
 
 /// The first encrypted message of a channel, which the authenticator sends right after handshake message 2.
 ///
-/// A CBOR map without a type byte: 1 getInfo, 2 linking (older authenticators), 3 features (CTAP 2.2 §11.5.1).
+/// The message is a CBOR map without a type byte. Key 1 is the getInfo response, key 2 linking information (older
+/// authenticators), key 3 the features (CTAP 2.2 §11.5.1).
 public struct PostHandshakeMessage: Sendable {
-    /// The getInfo response without its status byte, as CBOR that module HybridCTAP reads; present if and only if the
-    /// authenticator supports CTAP.
+    /// The getInfo response as CBOR, without its status byte.
+    ///
+    /// It is present if and only if the authenticator supports CTAP.
     public let info: [UInt8]?
     /// Supported protocols.
     public let features: Set<PhoneFeature>
@@ -24,11 +26,12 @@ public struct PostHandshakeMessage: Sendable {
 
     /// A reason why a first message is rejected.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The message is not a CBOR map; phones with an obsolete revision send another format.
+        /// The message is not a CBOR map; phones with an obsolete revision of the protocol send another format.
         public static let notAMap = ParseError("notAMap")
-        /// The features are not a list.
+        /// The value of key 3 is not a list.
         public static let malformedFeatures = ParseError("malformedFeatures")
-        /// getInfo has the wrong type, is missing although CTAP is supported, or is present although CTAP is not.
+        /// The getInfo response has the wrong type, is missing although CTAP is supported, or is present although it is
+        /// not.
         public static let malformedInfo = ParseError("malformedInfo")
         /// The linking information is invalid.
         public static let malformedLinking = ParseError("malformedLinking")
@@ -39,14 +42,16 @@ public struct PostHandshakeMessage: Sendable {
         private init(_ description: String) { self.description = description }
     }
 
-    /// Creates the message of an authenticator without links from its encoded getInfo response, which is not checked.
+    /// Creates the message of an authenticator that supports CTAP and no linking.
+    ///
+    /// - Parameter info: The encoded getInfo response, which is not validated.
     public init(info: [UInt8]) {
         self.info = info
         self.features = [.ctap]
         self.linking = nil
     }
 
-    /// Reads the message: keys in any order, unknown keys and features ignored.
+    /// Creates a message from decrypted bytes; unknown keys and features are ignored.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing bytes: [UInt8]) throws(ParseError) {
@@ -67,8 +72,8 @@ public struct PostHandshakeMessage: Sendable {
 
     /// The canonical CBOR.
     ///
-    /// Features are omitted if CTAP is the only one. This is the meaning of their absence, and the oldest clients do not
-    /// know key 3.
+    /// Key 3 is omitted if CTAP is the only feature. Its absence has this meaning, and the oldest clients do not know
+    /// the key.
     public var encoded: [UInt8] {
         var map = CBORMap()
         if let info { map[1] = .bytes(info) }

@@ -3,7 +3,7 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// The 16 random bytes of a QR code, from which all shared values except the client's key are derived.
+/// The 16 random bytes of a QR code, from which both ends derive the tunnel ID and their shared keys.
 ///
 /// The secret is never sent over a network.
 public struct QRSecret: Sendable, SecretMaterial, Equatable {
@@ -66,7 +66,7 @@ public struct LinkSecret: Sendable, SecretMaterial, Equatable {
     }
 }
 
-/// The 16 bytes that a client chooses for each contact with a linked authenticator.
+/// The 16 bytes that a client chooses anew for each contact with a linked authenticator.
 public struct ContactNonce: Hashable, Sendable {
     /// The 16 bytes.
     public let bytes: [UInt8]

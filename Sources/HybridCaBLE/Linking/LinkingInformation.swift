@@ -4,22 +4,22 @@ public import Crypto
 internal import HybridCBOR
 public import HybridPrimitives
 
-/// Information that lets a client contact the authenticator again without a QR code.
+/// Information with which a client can contact the authenticator again without a QR code.
 public struct LinkingInformation: Sendable, SecretMaterial {
-    /// Key 1: opaque ID that the relay uses to wake the phone, up to a few hundred bytes.
+    /// Key 1: opaque ID that the relay uses to wake the phone, usually up to a few hundred bytes.
     public let contactID: ContactID
     /// Key 2: ID of this link, 8 bytes.
     public let linkID: LinkID
     /// Key 3: shared secret, 32 bytes.
     public let secret: LinkSecret
-    /// Key 4: static key of the authenticator, 65 bytes uncompressed.
+    /// Key 4: static key of the authenticator, an uncompressed point of 65 bytes.
     public let authenticatorKey: P256.KeyAgreement.PublicKey
     /// Key 5: name of the phone.
     public let name: String
     /// Key 6: proof that the sender holds the static key, bound to this session; 32 bytes.
     let signature: [UInt8]
 
-    /// Reads a CBOR map; `nil` if a key is missing or has the wrong type or length.
+    /// Creates linking information from a CBOR map; `nil` if a value is missing or has the wrong type or length.
     init?(_ value: CBORValue) {
         guard let map = value.map,
             let contactID = map[1]?.bytes.flatMap({ ContactID(bytes: $0) }),
@@ -38,7 +38,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         self.signature = signature
     }
 
-    /// Creates linking information that is signed for the session with this handshake hash.
+    /// Creates linking information and authenticates it for the session with this handshake hash.
     public init(
         contactID: ContactID,
         linkID: LinkID,
@@ -58,8 +58,8 @@ public struct LinkingInformation: Sendable, SecretMaterial {
 
     /// Returns true if the authenticator proved possession of its static key in this session.
     ///
-    /// The proof is HMAC-SHA256 under ECDH(authenticator's static key, client key) over the handshake hash. Only the owner
-    /// of the client key can verify it. The comparison takes constant time.
+    /// The proof is the HMAC-SHA256 of the handshake hash. Its key is the ECDH of the authenticator's static key and
+    /// the client key, so only the owner of the client key can verify it. The comparison takes constant time.
     public func isAuthentic(clientKey: P256.KeyAgreement.PrivateKey, handshakeHash: HandshakeHash) -> Bool {
         guard let expected = try? Self.signature(own: clientKey, peer: authenticatorKey, hash: handshakeHash) else {
             return false
@@ -93,7 +93,9 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     }
 }
 
-/// ID that a relay uses to wake a phone, chosen by the phone's vendor; 1 to 1,024 bytes, private to the user.
+/// ID of 1 to 1,024 bytes that a relay uses to wake a phone.
+///
+/// The phone's vendor chooses it. It identifies the user's phone, so it is never logged.
 public struct ContactID: Hashable, Sendable, SecretMaterial {
     /// The bytes.
     public let bytes: [UInt8]

@@ -25,11 +25,11 @@ public struct HandshakeMessage: Hashable, Sendable {
 ///
 /// In all cases the connection is closed without a response.
 public struct HandshakeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The peer's ephemeral key is not a point of the curve.
+    /// The peer's ephemeral key is not a point on the curve.
     public static let invalidPoint = HandshakeError("invalidPoint")
     /// The tag does not verify: the peer has another QR code, another advert or another key.
     public static let notAuthentic = HandshakeError("notAuthentic")
-    /// A step was called before the one that it requires; a programming error.
+    /// A step was called out of order, which is a programming error.
     public static let outOfOrder = HandshakeError("outOfOrder")
 
     /// The error's name.

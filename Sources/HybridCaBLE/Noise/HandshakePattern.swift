@@ -9,7 +9,7 @@ enum HandshakePattern {
     /// `NKpsk0`: the initiator knows the responder's static key from linking information.
     case linked
 
-    /// Returns the state after prologue, pre-message and pre-shared key, which is the same for both ends.
+    /// Returns the state after the prologue, the pre-message and the pre-shared key, which both ends share.
     func start(staticKey: P256.KeyAgreement.PublicKey, psk: PSK) -> SymmetricState {
         var state: SymmetricState
         switch self {
@@ -27,13 +27,15 @@ enum HandshakePattern {
 }
 
 extension SymmetricState {
-    /// Processes the Noise token `e` of a pattern with a pre-shared key: mixes the key into hash and chaining key.
+    /// Processes the Noise token `e` of a pattern with a pre-shared key.
+    ///
+    /// In such a pattern, the ephemeral key is mixed into the hash and into the chaining key.
     mutating func mixEphemeral(_ point: [UInt8]) {
         mixHash(point)
         mixKey(SymmetricKey(data: point))
     }
 
-    /// Processes a Diffie-Hellman token: mixes the 32-byte X coordinate of the shared point.
+    /// Processes a Diffie-Hellman token: mixes the 32-byte X coordinate of the shared point into the chaining key.
     mutating func mixShared(
         _ own: P256.KeyAgreement.PrivateKey,
         _ peer: P256.KeyAgreement.PublicKey
@@ -48,7 +50,7 @@ extension SymmetricState {
 }
 
 extension P256.KeyAgreement.PublicKey {
-    /// Reads an uncompressed point, which must be on the curve.
+    /// Creates a key from an uncompressed point, which must be on the curve.
     init(handshakePoint bytes: [UInt8]) throws(HandshakeError) {
         do {
             self = try P256.KeyAgreement.PublicKey(x963Representation: bytes)

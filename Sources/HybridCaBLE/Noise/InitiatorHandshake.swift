@@ -2,9 +2,9 @@
 
 public import Crypto
 
-/// The client's side of the handshake: created with message 1, consumed by message 2.
+/// The client's side of the handshake, which creates message 1 and is consumed by message 2.
 ///
-/// The client sends the first message after it received the advert. There is one handshake attempt per advert.
+/// The client sends message 1 after it has received the advert. Each handshake is used for one connection only.
 public struct InitiatorHandshake: ~Copyable, Sendable {
     /// Message 1, for the authenticator.
     public let message1: HandshakeMessage
@@ -47,9 +47,9 @@ public struct InitiatorHandshake: ~Copyable, Sendable {
         self.ownStatic = nil
     }
 
-    /// Verifies message 2, and returns the keys of the channel.
+    /// Verifies message 2 and returns the keys of the channel.
     ///
-    /// - Throws: ``HandshakeError``; the connection must be closed then.
+    /// - Throws: ``HandshakeError``; the caller must then close the connection.
     public consuming func finish(_ message2: HandshakeMessage) throws(HandshakeError) -> ChannelKeys {
         let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message2.point)
         var state = self.state

@@ -2,9 +2,9 @@
 
 public import Crypto
 
-/// The authenticator's side of the handshake: created when the tunnel is open, consumed by message 1.
+/// The authenticator's side of the handshake, which is consumed by message 1.
 ///
-/// A message 1 whose tag does not verify is not answered: its sender has not received the advert.
+/// A message 1 whose tag does not verify is not answered, because its sender has not received the advert.
 public struct ResponderHandshake: ~Copyable, Sendable {
     private let pattern: HandshakePattern
     private var state: SymmetricState
@@ -21,7 +21,7 @@ public struct ResponderHandshake: ~Copyable, Sendable {
         self.ownStatic = nil
     }
 
-    /// Creates a handshake with a linked client, under the authenticator's static key (Noise `NKpsk0`).
+    /// Creates a handshake with a linked client, which knows the authenticator's static key (Noise `NKpsk0`).
     public init(
         authenticatorKey: P256.KeyAgreement.PrivateKey,
         psk: PSK,
@@ -34,9 +34,9 @@ public struct ResponderHandshake: ~Copyable, Sendable {
         self.ownStatic = authenticatorKey
     }
 
-    /// Verifies message 1, and returns message 2 and the keys of the channel.
+    /// Verifies message 1 and returns message 2 and the keys of the channel.
     ///
-    /// - Throws: ``HandshakeError``; nothing may be sent then.
+    /// - Throws: ``HandshakeError``; the caller must then send nothing.
     public consuming func answer(_ message1: HandshakeMessage) throws(HandshakeError) -> HandshakeAnswer {
         let peer = try P256.KeyAgreement.PublicKey(handshakePoint: message1.point)
         var state = self.state
@@ -60,9 +60,9 @@ public struct ResponderHandshake: ~Copyable, Sendable {
     }
 }
 
-/// The result of a verified message 1.
+/// The response to a verified message 1.
 ///
-/// Frozen, because only then can another module consume the two parts separately.
+/// The type is frozen so that other modules can consume its two parts separately.
 @frozen public struct HandshakeAnswer: ~Copyable, Sendable {
     /// Message 2, for the client.
     public let message2: HandshakeMessage

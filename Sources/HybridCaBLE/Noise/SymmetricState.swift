@@ -4,7 +4,7 @@ internal import Crypto
 
 /// Noise's symmetric state for the suite of the hybrid transport: P-256, AES-256-GCM, SHA-256.
 ///
-/// Handshake payloads are empty. Every encryption of the two patterns follows a MixKey, so each key is used once and the
+/// Handshake payloads are empty. In both patterns, `MixKey` precedes each encryption, so each key is used once and the
 /// nonce is always zero.
 struct SymmetricState {
     /// The handshake hash `h`, which becomes the channel binding.
@@ -15,7 +15,7 @@ struct SymmetricState {
     /// Creates a state from a protocol name of at most 32 bytes, which is padded with zeros.
     init(protocolName: StaticString) {
         var name = protocolName.withUTF8Buffer { Array($0) }
-        precondition(name.count <= 32, "Noise hashes longer names, which is not implemented")
+        precondition(name.count <= 32, "The names of both patterns have at most 32 bytes; Noise hashes longer ones")
         name += [UInt8](repeating: 0, count: 32 - name.count)
         self.hash = name
         self.chainingKey = SymmetricKey(data: name)
@@ -38,7 +38,7 @@ struct SymmetricState {
         key = output.part(64..<96)
     }
 
-    /// Encrypts an empty payload, and returns the 16-byte tag.
+    /// Encrypts an empty payload and returns the 16-byte tag.
     mutating func sealEmptyPayload() throws(HandshakeError) -> [UInt8] {
         guard let key else { throw .outOfOrder }
         do {
@@ -55,7 +55,7 @@ struct SymmetricState {
     /// Verifies the 16-byte tag of an empty payload.
     mutating func openEmptyPayload(_ tag: [UInt8]) throws(HandshakeError) {
         guard let key else { throw .outOfOrder }
-        // All errors of `open` have the same meaning; CryptoKit's cases differ between platforms.
+        // CryptoKit's error cases differ between platforms, so all of them are treated as a failed verification.
         do {
             let box = try AES.GCM.SealedBox(nonce: Self.zeroNonce(), ciphertext: [UInt8](), tag: tag)
             _ = try AES.GCM.open(box, using: key, authenticating: hash)
@@ -66,7 +66,7 @@ struct SymmetricState {
         mixHash(tag)
     }
 
-    /// Returns the two traffic keys.
+    /// Returns the two traffic keys, 32 bytes each.
     func split() -> (initiatorToResponder: SymmetricKey, responderToInitiator: SymmetricKey) {
         let output = expand(SymmetricKey(data: [UInt8]()), length: 64)
         return (output.part(0..<32), output.part(32..<64))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The encoding of bytes as decimal digits for QR's dense numeric mode: 7 bytes become 17 digits.
+/// The encoding of bytes as decimal digits for the numeric mode of QR codes: 7 bytes become 17 digits.
 ///
-/// Each chunk of up to 7 bytes is a little-endian number with a fixed number of digits.
+/// Each chunk of up to 7 bytes is a little-endian number, written with a fixed number of digits.
 enum DigitCoding {
     private static let chunkBytes = 7
-    /// Number of digits of a chunk, by its number of bytes.
+    /// Number of digits of a chunk, indexed by its number of bytes.
     private static let width = [0, 3, 5, 8, 10, 13, 15, 17]
 
     static func encode(_ bytes: [UInt8]) -> String {
@@ -19,7 +19,8 @@ enum DigitCoding {
         return text
     }
 
-    /// Returns the bytes; `nil` for a character that is not an ASCII digit, an impossible length, or a value out of range.
+    /// Returns the bytes; `nil` if a character is not an ASCII digit, a chunk is out of range, or the length is
+    /// impossible.
     static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = digits[...]

@@ -8,25 +8,28 @@ public import HybridPrimitives
 ///
 /// The text is `FIDO:/` followed by decimal digits, which encode a CBOR map with integer keys (CTAP 2.2 §11.5.1).
 public struct QROffer: Sendable, SecretMaterial {
-    /// Key 0: public key of the client, new for each QR code; 33 bytes compressed.
+    /// Key 0: public key of the client, new for each QR code; a compressed point of 33 bytes.
     public let clientKey: P256.KeyAgreement.PublicKey
     /// Key 1: secret of 16 bytes.
     public let secret: QRSecret
     /// Key 2: number of assigned tunnel domains that the client can resolve; 0 if absent.
     public let assignedDomainsKnown: Int
-    /// Key 3: creation time in seconds since 1970; informative, because clocks differ.
+    /// Key 3: creation time in seconds since 1970; `nil` if absent.
+    ///
+    /// The time is only a hint, because the clocks of the two devices may differ.
     public let created: UInt64?
-    /// Key 4: true if the client can store linking information; `nil` if absent, as from old clients.
+    /// Key 4: true if the client can store linking information; `nil` if absent, as in codes of old clients.
     public let supportsLinking: Bool?
     /// Key 5: type of the request; *sign in* if absent or unknown.
     public let hint: RequestHint
-    /// Key 6: channels that the client offers, without repetition; the WebSocket alone if absent or in another form.
+    /// Key 6: channels that the client offers, without duplicates; only the WebSocket if absent or malformed.
     public let channels: [DataChannelKind]
 
     /// Creates the offer of a client for a new QR code.
     ///
-    /// Key 6 is omitted unless another channel than the WebSocket is offered, because old Play services misinterpret it.
-    /// Key 4 is always sent: without it phones fall back to an obsolete revision.
+    /// Key 6 is omitted unless a channel other than the WebSocket is offered, because old versions of Google Play
+    /// services misinterpret it. Key 4 is always included, because phones fall back to an obsolete revision of the
+    /// protocol if it is absent.
     public init(
         clientKey: P256.KeyAgreement.PublicKey,
         secret: QRSecret,
@@ -71,13 +74,13 @@ extension QROffer {
 
         private init(_ sentence: String) { self.sentence = sentence }
 
-        /// The digits are not the CBOR map of an offer; the reason names the key.
+        /// The digits do not encode the CBOR map of an offer; the reason names the key.
         public static func malformed(_ reason: String) -> ParseError {
-            ParseError("the code is not one this program can use (\(reason)); scan it again, or reload the page")
+            ParseError("this program can't use the code (\(reason)); scan it again, or reload the page")
         }
     }
 
-    /// Reads the text of a QR code: the scheme in either case, ASCII digits only.
+    /// Creates an offer from the text of a QR code: a scheme in either case, followed by ASCII digits.
     ///
     /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
@@ -90,7 +93,9 @@ extension QROffer {
         try self.init(cbor: bytes)
     }
 
-    /// The text of the QR code: at most 200 characters, with an upper-case scheme so that QR's dense modes apply.
+    /// The text of the QR code, at most 200 characters.
+    ///
+    /// The scheme is in upper case, so that the code can use the compact alphanumeric and numeric modes.
     public var text: String {
         var map: CBORMap = [
             0: .bytes(Array(clientKey.compressedRepresentation)),
@@ -124,7 +129,7 @@ extension QROffer {
         self.supportsLinking = try Self.optional(map[4], "key 4 is not a Boolean") { $0.boolean }
         let hint = try Self.optional(map[5], "key 5 is not text") { $0.text }
         self.hint = hint.flatMap(RequestHint.init) ?? .getAssertion
-        // Drafts before CTAP 2.2 had a Boolean here. Anything but a usable list means the WebSocket.
+        // Drafts before CTAP 2.2 had a Boolean here. Any value other than a usable list means the WebSocket.
         let named = map[6]?.array?.compactMap { $0.integer.flatMap(DataChannelKind.init) } ?? []
         let channels = named.reduce(into: [DataChannelKind]()) { if !$0.contains($1) { $0.append($1) } }
         self.channels = channels.isEmpty ? [.webSocket] : channels
@@ -153,7 +158,7 @@ public enum RequestHint: String, Hashable, Sendable {
     case issueCredential = "dci"
 }
 
-/// A data channel for messages after the advert was received (CTAP 2.3, QR key 6).
+/// A data channel for messages after the advert has been received (CTAP 2.3, QR key 6).
 public enum DataChannelKind: Int, Hashable, Sendable {
     /// Through the relay.
     case webSocket = 0

@@ -4,14 +4,15 @@ internal import Crypto
 
 /// The relay of an authenticator, identified by a 16-bit number that fits into an advert.
 ///
-/// Numbers below 256 are assigned to vendors (0 Google, 1 Apple). Each number from 256 on maps to a host name by a
-/// hash. Any operator can register such a host name and run a relay there.
-/// Source: CTAP 2.2 §11.5.1; Chromium, webauthn-rs and libwebauthn agree on every byte.
+/// Numbers below 256 are assigned to vendors (0 is Google, 1 is Apple). A hash maps each higher number to a host name,
+/// which any operator can register to run a relay.
+///
+/// Source: CTAP 2.2 §11.5.1. Chromium, webauthn-rs and libwebauthn compute the same host names.
 public struct TunnelDomain: Hashable, Sendable {
-    /// Hosts of the assigned numbers, by number.
+    /// Hosts of the assigned numbers, indexed by number.
     static let assignedHosts = ["cable.ua5v.com", "cable.auth.com"]
 
-    /// The first number whose host name is a hash.
+    /// The first number whose host name is derived by a hash.
     public static let firstHashed: UInt16 = 256
 
     /// Number in the advert.
@@ -20,7 +21,7 @@ public struct TunnelDomain: Hashable, Sendable {
     /// Host name of the relay, whose URL is `wss://host` with port 443.
     public let host: String
 
-    /// Creates a tunnel domain from its number; `nil` for 2…255, which are not assigned.
+    /// Creates a tunnel domain from its number; `nil` for 2 to 255, which are not assigned.
     public init?(id: UInt16) {
         guard let host = Self.host(of: id) else { return nil }
         self.id = id
@@ -29,7 +30,7 @@ public struct TunnelDomain: Hashable, Sendable {
 
     /// Creates a tunnel domain from its host name; `nil` if no number maps to it.
     ///
-    /// Tries all numbers, which takes 65,536 hashes or about 50 ms.
+    /// Tries up to 65,536 numbers, which takes about 50 ms.
     public init?(host: some StringProtocol) {
         let wanted = host.lowercased()
         guard let id = (0...UInt16.max).first(where: { Self.host(of: $0) == wanted }) else { return nil }
@@ -40,7 +41,7 @@ public struct TunnelDomain: Hashable, Sendable {
     /// True if the number is assigned to a vendor.
     public var isAssigned: Bool { id < Self.firstHashed }
 
-    /// Reads a number or a host name from a command line or configuration.
+    /// Creates a tunnel domain from a number or host name on a command line or in a configuration file.
     public init?(argument: String) {
         if let id = UInt16(argument) {
             self.init(id: id)

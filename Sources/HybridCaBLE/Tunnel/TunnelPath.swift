@@ -2,9 +2,9 @@
 
 /// The path of a WebSocket request to a relay.
 public enum TunnelPath: Hashable, Sendable {
-    /// The authenticator opens a tunnel: `/cable/new/{tunnel ID}`.
+    /// The path for an authenticator that opens a tunnel: `/cable/new/{tunnel ID}`.
     case new(TunnelID)
-    /// The client joins the tunnel: `/cable/connect/{routing ID}/{tunnel ID}`.
+    /// The path for a client that joins a tunnel: `/cable/connect/{routing ID}/{tunnel ID}`.
     case connect(RoutingID, TunnelID)
 
     /// The path with lower-case hexadecimal digits.
@@ -19,7 +19,7 @@ public enum TunnelPath: Hashable, Sendable {
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The path is not one that relays serve.
         public static let unknownPath = ParseError("unknownPath")
-        /// An ID has the wrong length or contains other characters than hexadecimal digits.
+        /// An ID has the wrong length or contains characters other than hexadecimal digits.
         public static let malformedID = ParseError("malformedID")
         /// The path is `/cable/contact/…`: state-assisted contact, which this project's relay does not support.
         public static let contactNotOffered = ParseError("contactNotOffered")
@@ -30,14 +30,14 @@ public enum TunnelPath: Hashable, Sendable {
         private init(_ description: String) { self.description = description }
     }
 
-    /// Reads the path of a request: digits in either case, no query, no trailing slash.
+    /// Creates a path from that of a request: digits in either case, no query, no trailing slash.
     public init(parsing path: some StringProtocol) throws(ParseError) {
         try self.init(parsing: Array(path.utf8)[...])
     }
 
-    /// Reads the ASCII path of a request.
+    /// Creates a path from the ASCII path of a request.
     ///
-    /// Compares bytes: a slash followed by a combining mark is a different `Character` than a slash.
+    /// Bytes are compared, because a slash followed by a combining mark is not the `Character` of a slash.
     public init(parsing path: ArraySlice<UInt8>) throws(ParseError) {
         guard let rest = path.without(prefix: "/cable/") else { throw .unknownPath }
         let slash = UInt8(ascii: "/")

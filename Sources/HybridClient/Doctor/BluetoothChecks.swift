@@ -16,7 +16,7 @@ final class BluetoothChecks: Sendable {
     private static let checks: [DoctorCheck] = [
         .systemBus, .bluetoothService, .adapter, .scanning, .hearing, .ownAdvert,
     ]
-    /// The completed checks, and whether the radio is virtual.
+    /// The completed checks, and a flag that is true if the radio is virtual.
     private let progress = Locked((completed: [DoctorCheck](), isVirtual: false))
 
     init(adapter: AdapterName?, budget: TimeBudget, record: @escaping @Sendable (DoctorFinding) -> Void) {
@@ -25,7 +25,9 @@ final class BluetoothChecks: Sendable {
         self.record = record
     }
 
-    /// Makes the checks, and reports those that were not made in time; returns true if the radio is virtual.
+    /// Performs the checks and reports those that are not completed in time.
+    ///
+    /// - Returns: True if the radio is virtual.
     func run() async throws -> Bool {
         do {
             try await withDeadline(ContinuousClock.now.duration(to: budget.end), orThrow: TimeBudget.Exceeded()) {
@@ -44,7 +46,7 @@ final class BluetoothChecks: Sendable {
         var finding = DoctorFinding(
             unfinished,
             .failed,
-            "was not done within \(budget.seconds) s",
+            "did not finish within \(budget.seconds) s",
             remedy: "allow more time with --timeout, or see journalctl -u bluetooth"
         )
         finding.status = .temporary
@@ -140,7 +142,9 @@ final class BluetoothChecks: Sendable {
         }
     }
 
-    /// Receives a test advert of another adapter if possible, because other devices may be absent.
+    /// Checks if the radio receives adverts.
+    ///
+    /// If another adapter can advertise, it sends a test advert, because there may be no other devices nearby.
     private func checkReception(with radio: BluetoothRadio, _ others: [RadioInspection.Adapter]) async throws {
         do {
             var test: TestResult?
@@ -198,7 +202,7 @@ final class BluetoothChecks: Sendable {
         }
     }
 
-    /// The failure of the scanning radio, to distinguish it from that of the sender.
+    /// A failure of the scanning radio, as distinct from a failure of the sending radio.
     private struct ScannerFailure: Error { let cause: RadioError }
 
     private static func awaitAdvert(
@@ -257,7 +261,7 @@ final class BluetoothChecks: Sendable {
         }
     }
 
-    /// Returns seconds with one decimal.
+    /// Returns the duration in seconds with one decimal place.
     private static func seconds(_ duration: Duration) -> String {
         let tenths = Int(duration / .milliseconds(100))
         return "\(tenths / 10).\(tenths % 10)"

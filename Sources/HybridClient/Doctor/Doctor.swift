@@ -9,7 +9,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
 
-/// `hybrid-client doctor`: checks the conditions of a ceremony on this computer.
+/// The command `hybrid-client doctor`, which checks the requirements of a ceremony on this computer.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -61,9 +61,9 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 
-    /// Makes all checks and prints the report.
+    /// Performs all checks and prints the report.
     ///
-    /// - Throws: ``CommandFailure`` for a signal, for output that can't be written, and for what prevents a ceremony.
+    /// - Throws: ``CommandFailure`` if a signal is received, the output cannot be written, or a ceremony cannot work.
     private func report(trustedCertificates: String?) async throws {
         let recorder = FindingRecorder(json: json)
         let budget = TimeBudget(seconds: timeout)
@@ -78,7 +78,7 @@ struct Doctor: AsyncParsableCommand {
         )
         let bluetooth = BluetoothChecks(adapter: network.adapter, budget: budget, record: recorder.record)
         let ending = await withTerminationSignals {
-            // At the same time, but reported in the order of a ceremony.
+            // Both run at the same time, but are reported in the order of a ceremony.
             async let relayFindings = relays.run()
             let isVirtual = try await bluetooth.run()
             for finding in try await relayFindings { recorder.record(finding) }
@@ -92,7 +92,7 @@ struct Doctor: AsyncParsableCommand {
     }
 }
 
-/// The findings so far; each is printed at once.
+/// A recorder that prints each finding immediately and stores it for the report.
 private final class FindingRecorder: Sendable {
     private let json: Bool
     private let state = Locked((findings: [DoctorFinding](), outputFailure: CommandFailure?.none))
@@ -123,11 +123,11 @@ private final class FindingRecorder: Sendable {
     }
 }
 
-/// The time for all checks together, and the shares of it.
+/// The time limit for all checks together, and its shares for single steps.
 struct TimeBudget: Sendable {
-    /// The total, in seconds.
+    /// The total time in seconds.
     let seconds: Int
-    /// The end of the time.
+    /// The time at which the budget is exhausted.
     let end: ContinuousClock.Instant
 
     /// Creates a budget that starts now.
@@ -136,11 +136,11 @@ struct TimeBudget: Sendable {
         end = .now + .seconds(seconds)
     }
 
-    /// The time for receiving something; needed twice at most.
+    /// The time limit for receiving an advert, 40 % of the total; it is needed at most twice.
     var receiving: Duration { .milliseconds(400 * seconds) }
-    /// The time for connecting to a relay, and again for its response, in whole seconds.
+    /// The time limit in seconds for connecting to a relay, and again for its response; 40 % of the total.
     var relay: Int { max(1, seconds * 2 / 5) }
 
-    /// The time is over.
+    /// The error for an exhausted budget.
     struct Exceeded: Error {}
 }

@@ -3,9 +3,9 @@
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// The checks in the order of a ceremony.
+/// A check of `doctor`; the cases are in the order of a ceremony.
 ///
-/// Scripts rely on the names: add, don't change.
+/// Scripts rely on the raw values, so they must not change.
 enum DoctorCheck: String {
     case systemBus = "system-bus"
     case bluetoothService = "bluetooth-service"
@@ -31,13 +31,13 @@ struct DoctorFinding: Sendable {
     }
 
     let check: DoctorCheck
-    /// The object of a repeated check: a relay's host.
+    /// The host of the relay, for a check that is repeated for each relay.
     var subject: String?
     var state: State
-    /// The observation.
+    /// The observation, as part of a sentence.
     let found: String
     var remedy: String?
-    /// The exit status if this prevents a ceremony.
+    /// The exit status if this finding prevents a ceremony.
     var status = ExitStatus.unavailable
     /// The certificate's issuer, as stated in the certificate.
     var issuer: String?
@@ -51,7 +51,7 @@ struct DoctorFinding: Sendable {
         self.remedy = remedy.map(StandardError.oneLine)
     }
 
-    /// Creates a finding with the failure of a ceremony.
+    /// Creates a finding from a failure that a ceremony would report.
     init(_ check: DoctorCheck, _ state: State, _ failure: some ExplainedFailure) {
         self.init(check, state, failure.message, remedy: failure.remedy)
         status = failure.status
@@ -60,7 +60,7 @@ struct DoctorFinding: Sendable {
     /// Cause and remedy in one line.
     var sentence: String { remedy.map { "\(found); \($0)" } ?? found }
 
-    /// One or two lines for users.
+    /// One line for users, and a second one if there is a remedy.
     var lines: [String] {
         let name = subject ?? check.rawValue.split(separator: "-").joined(separator: " ")
         let mark = state == .failed ? "FAILED" : state == .skipped ? "-" : state.rawValue
@@ -72,7 +72,7 @@ struct DoctorFinding: Sendable {
         text + String(repeating: " ", count: max(1, width - text.count))
     }
 
-    /// The members of the JSON object, without those that are not known.
+    /// The members of the JSON object; `nil` values are omitted.
     fileprivate var members: [(String, JSONText?)] {
         [
             ("check", .string(check.rawValue)), ("subject", subject.map(JSONText.string)),

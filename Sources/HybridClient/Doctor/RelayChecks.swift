@@ -6,9 +6,9 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// The checks of the network: the proxy, the relays, and the clock, compared with the time of the relays.
+/// The network checks of `doctor`: the proxy, the relays, and the clock, which is compared with that of the relays.
 struct RelayChecks: Sendable {
-    /// The relay that must work; `nil` if either of the vendors' is enough.
+    /// The relay that must work; `nil` if one of the vendors' relays must work.
     let required: TunnelDomain?
     let network: NetworkConfiguration
     let budget: TimeBudget
@@ -25,9 +25,10 @@ struct RelayChecks: Sendable {
         /// True if `probe` did not trust the system's authorities.
         let usesOwnAuthorities: Bool
 
-        /// True if TLS is intercepted: the certificate of a vendor's relay is not issued by the system's authorities.
+        /// True if TLS is intercepted; `nil` if that is unknown.
         ///
-        /// `nil` if there is no result for those, and for other relays.
+        /// TLS is intercepted if none of the system's authorities has issued the certificate of a vendor's relay. For
+        /// other relays this cannot be determined.
         var isIntercepted: Bool? {
             guard domain.isAssigned else { return nil }
             guard let evidence = systemProbe ?? (usesOwnAuthorities ? nil : probe) else { return nil }
@@ -36,7 +37,7 @@ struct RelayChecks: Sendable {
         }
     }
 
-    /// Makes the checks.
+    /// Performs the checks.
     func run() async throws -> [DoctorFinding] {
         // The relays of Google and Apple.
         let vendors = [0, 1].compactMap { TunnelDomain(id: $0) }
@@ -94,7 +95,7 @@ struct RelayChecks: Sendable {
                 .relay,
                 state,
                 "its certificate is trusted by the system's authorities, not by those of --cacert",
-                remedy: "leave --cacert out for phones that use this relay"
+                remedy: "omit --cacert for phones that use this relay"
             )
             finding.isIntercepted = false
         case let failure?:
@@ -128,7 +129,7 @@ struct RelayChecks: Sendable {
         return parts
     }
 
-    /// Checks the clock against the time of trusted relays, else against the validity of certificates.
+    /// Compares the clock with that of a trusted relay, or otherwise with the validity period of a certificate.
     private func clock(_ results: [Result]) -> DoctorFinding {
         let now = time(nil)
         let trusted = results.filter { $0.probe.failure == nil }

@@ -9,16 +9,18 @@ internal import HybridPrimitives
 internal import HybridQRCode
 internal import HybridSession
 
-/// The displays of the code and the progress: standard error as text or JSON, an image file, the page.
+/// The displays of the QR code and the progress: standard error (text or JSON), an image file, and the page.
 ///
-/// The image contains the secret of one ceremony: only its owner can read it, and it is removed at the end.
+/// The image contains the secret of the ceremony, so only its owner can read it, and it is removed at the end.
 final class CodeDisplay: Sendable {
     private let report: ProgressReport
     private let printsText: Bool
     private let image: ImageFile?
     private let page: CodePage?
 
-    /// Creates the displays and the image's file, so that an unusable path is known before the ceremony begins.
+    /// Creates the displays.
+    ///
+    /// The image file is created here, so that an unusable path is reported before the ceremony begins.
     init(_ report: ProgressReport, _ page: CodePage?, imagePath: String?, printsText: Bool) throws {
         self.report = report
         self.page = page
@@ -26,7 +28,7 @@ final class CodeDisplay: Sendable {
         image = try imagePath.map(ImageFile.init)
     }
 
-    /// Shows a warning for the whole ceremony.
+    /// Shows a warning, which the page displays until the end of the ceremony.
     func warn(_ warning: ProgressState) {
         page?.warn(warning.text)
         report.notify(warning)
@@ -58,7 +60,7 @@ final class CodeDisplay: Sendable {
         }
     }
 
-    /// Removes the image.
+    /// Removes the image file, if there is one.
     func cleanUp() { image?.remove() }
 
     private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
@@ -92,7 +94,7 @@ final class CodeDisplay: Sendable {
         }
     }
 
-    /// Draws the code on standard error, or reports why it does not fit there.
+    /// Draws the code on standard error, or reports that the terminal is too small.
     private func drawOnTerminal(_ text: String) {
         guard let matrix = try? QRMatrix(text: text) else { return notifyNotDrawn(text) }
         let (columns, rows) = Terminal.size
@@ -106,7 +108,7 @@ final class CodeDisplay: Sendable {
                 """
             )
         }
-        // A terminal of 24 lines has just enough room for the state on the next line.
+        // In a terminal of 24 rows, the code leaves one row for the state.
         report.draw(matrix.terminalText(style: Terminal.style, columns: columns, rows: rows))
     }
 
@@ -115,7 +117,7 @@ final class CodeDisplay: Sendable {
     }
 }
 
-/// The capabilities of standard error.
+/// The size and style of the terminal on standard error.
 enum Terminal {
     /// Columns and rows; 80 × 24 if unknown.
     static var size: (columns: Int, rows: Int) {
@@ -126,14 +128,14 @@ enum Terminal {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// Colors on a terminal unless `NO_COLOR` is set; otherwise a style for the presumed background.
+    /// A style with colors on a terminal unless `NO_COLOR` is set; otherwise a style for the presumed background.
     static var style: QRMatrix.TerminalStyle {
         guard isatty(STDERR_FILENO) == 1 else { return isLight ? .plainOnLight : .plainOnDark }
         guard getenv("NO_COLOR") != nil else { return .colored }
         return isLight ? .reversedOnLight : .reversedOnDark
     }
 
-    /// True if `COLORFGBG`, which some terminals set to the numbers of their colors, names a light background.
+    /// True if the environment variable `COLORFGBG`, which some terminals set, names a light background color.
     private static var isLight: Bool {
         guard let value = getenv("COLORFGBG"), let last = String(cString: value).split(separator: ";").last else {
             return false

@@ -10,15 +10,15 @@ internal import HybridQRCode
 internal import HybridSession
 internal import HybridWebAuthn
 
-/// The page of `--open`: it shows the code and the progress, and closing it cancels.
+/// The page of `--open`, which shows the QR code and the progress; closing the page cancels the ceremony.
 final class CodePage: Sendable {
     private let server: PageServer
     private let report: ProgressReport
-    /// Yields once the code is known: what to do if no browser shows the page.
+    /// A stream that yields once, when the code is known: a closure to call if no browser opens the page.
     private let fallbacks: AsyncStream<@Sendable () -> Void>
     private let codeReady: AsyncStream<@Sendable () -> Void>.Continuation
 
-    /// Starts the server; the browser is opened once there is a code.
+    /// Starts the server of the page; the browser is opened later, when the code is known.
     static func start(for ceremony: Ceremony, _ report: ProgressReport) async throws -> CodePage {
         let subject = PageSubject(
             site: ceremony.relyingPartyID.description,
@@ -59,7 +59,7 @@ final class CodePage: Sendable {
         }
     }
 
-    /// Opens the browser and runs a ceremony, which ends when the page is closed or opened twice.
+    /// Opens the browser and runs `body`, which is canceled if the page is closed or opened twice.
     func whileOpen<Success: Sendable>(_ body: @escaping @Sendable () async throws -> Success) async throws -> Success {
         try await withThrowingTaskGroup(of: Success?.self) { group in
             group.addTask { try await body() }
@@ -106,7 +106,7 @@ final class CodePage: Sendable {
 }
 
 extension CommandFailure {
-    /// Creates the failure of a ceremony whose page was closed or opened twice.
+    /// Creates a failure for a ceremony whose page was closed or opened twice.
     init(_ abandonment: PageAbandonment) {
         switch abandonment {
         case .closed:

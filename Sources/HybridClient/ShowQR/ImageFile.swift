@@ -5,14 +5,14 @@ internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridQRCode
 
-/// An image of the code that only its owner can read, for the duration of a ceremony.
+/// A file with an image of the QR code, which only its owner can read and which exists only during a ceremony.
 final class ImageFile: Sendable {
-    /// The format, given by the extension of the file's name.
+    /// The format, which the file name extension determines.
     enum Format: String {
         case png
         case svg
 
-        /// Creates the format of a file of this name; `nil` for another extension.
+        /// Creates the format for a path; `nil` if it does not end with `.png` or `.svg`.
         init?(path: String) {
             guard path.utf8.suffix(4).first == UInt8(ascii: ".") else { return nil }
             self.init(rawValue: String(path.suffix(3)))
@@ -46,7 +46,7 @@ final class ImageFile: Sendable {
 
     /// Writes the image.
     ///
-    /// One that a full disk truncates can't be scanned, which users notice at once.
+    /// Write errors are ignored: an incomplete image can't be scanned, so the user notices.
     ///
     /// - Throws: ``QRCodeError``.
     func write(_ code: QRMatrix) throws(QRCodeError) {

@@ -11,7 +11,7 @@ struct PhoneRefusal: WebAuthnFailure {
     let sentence: String
     let status: ExitStatus
 
-    /// Creates the failure for a status.
+    /// Creates a failure for an error status of the phone.
     init(_ status: CTAPStatus, for site: RelyingPartyID) {
         let (code, exitStatus, sentence): (String, ExitStatus, String) =
             switch status {

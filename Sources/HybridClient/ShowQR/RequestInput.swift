@@ -6,7 +6,7 @@ internal import HybridPrimitives
 internal import HybridWebAuthn
 
 extension ShowQR {
-    /// Reads and checks the website's request and its origin, as given on the command line.
+    /// Reads and checks the website's request and its origin, which the command line specifies.
     func ceremony() throws -> Ceremony {
         let page = try Self.origin(origin, of: "--origin")
         let top = try topOrigin.map { try Self.origin($0, of: "--top-origin") }

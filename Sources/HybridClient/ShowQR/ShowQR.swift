@@ -5,7 +5,7 @@ internal import HybridBLEAdvert
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `hybrid-client show-qr`: one ceremony, from a website's request to the response for its server.
+/// The command `hybrid-client show-qr`, which performs a ceremony and prints the response for the website's server.
 struct ShowQR: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show-qr",

@@ -8,7 +8,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridWebAuthn
 
-/// One run of `show-qr`: displays, radio, session, and the response of the phone.
+/// A run of `show-qr` with its displays, radio and session.
 struct ShowQRRunner: Sendable {
     private let ceremony: Ceremony
     private let adapter: AdapterName?
@@ -19,9 +19,10 @@ struct ShowQRRunner: Sendable {
     private let page: CodePage?
     private let display: CodeDisplay
 
-    /// Reads settings, certificates and the request, and then starts the page and creates the image file.
+    /// Creates a run: reads settings, certificates and the request, starts the page and creates the image file.
     ///
-    /// Their failures come before the code. No radio is used, and no network but the page's own loopback address.
+    /// All of these can fail before a code is shown. Neither the radio nor the network is used, except the loopback
+    /// address of the page.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
         var given = GivenFlags()
         given.set(ClientSettings.cacert, flags.cacert)
@@ -45,7 +46,9 @@ struct ShowQRRunner: Sendable {
         display = try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl)
     }
 
-    /// Returns the website's response as JSON; a signal or the closed page cancels.
+    /// Performs the ceremony and returns the response for the website as JSON.
+    ///
+    /// A signal cancels the ceremony; so does closing the page.
     ///
     /// - Throws: ``CommandFailure``.
     func run() async throws -> [UInt8] {

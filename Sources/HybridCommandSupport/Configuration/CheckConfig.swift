@@ -4,16 +4,16 @@ public import ArgumentParser
 private import Glibc
 public import HybridPrimitives
 
-/// A program's settings as its `check-config` command needs them; flags are optional.
+/// The flags of a program's settings for its command `check-config`; all flags are optional.
 public protocol CheckedSettings: ParsableArguments {
     /// The discussion in the command's help.
     static var checkConfigDiscussion: String { get }
 
-    /// Returns the settings after all checks that the program makes before it works with them.
+    /// Returns the settings after making all checks that the program makes when it starts.
     func checkedConfiguration() throws -> Configuration
 }
 
-/// The command `check-config` of all programs: prints every setting with its value and source.
+/// The command `check-config` of all programs, which prints every setting with its value and source.
 public struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
     /// The command's name and help.
     public static var configuration: CommandConfiguration {
@@ -40,16 +40,16 @@ public struct CheckConfig<Settings: CheckedSettings>: ParsableCommand {
 }
 
 extension Configuration {
-    /// Checks that the file that a setting names can be read, unless a flag names it.
+    /// Checks that the file named by a setting is readable, unless a flag names it.
     ///
-    /// Users don't see a path that comes from a variable or a file, so the failure names its source.
+    /// A path from a variable or a file is not on the command line, so the failure names its source.
     public func checkReadable(_ setting: Setting<String?>) throws(CommandFailure) {
         if case .flag = source(of: setting) { return }
         guard let path = try value(setting), access(path, R_OK) != 0 else { return }
         throw failure(setting, "\(path) can't be read: \(String(cString: strerror(errno)))")
     }
 
-    /// Checks the file of certificates that a setting names, before users wait for a ceremony that can't work.
+    /// Checks the certificate file named by a setting, so that an error is found before a ceremony begins.
     ///
     /// - Parameters:
     ///   - setting: The setting with the path.

@@ -8,7 +8,7 @@ public struct Configuration: Sendable {
     public struct Entry: Hashable, Sendable {
         /// The setting.
         public let declaration: SettingDeclaration
-        /// The effective texts, or `nil` without a value.
+        /// The effective texts, or `nil` if the setting has no value.
         public let texts: [String]?
         /// The source of the texts.
         public let source: ConfigurationSource
@@ -25,18 +25,20 @@ public struct Configuration: Sendable {
     /// Returns the source of a setting's value.
     public func source<Value>(of setting: Setting<Value>) -> ConfigurationSource { entry(setting).source }
 
-    /// Returns the failure of a value that is well-formed but can't be used, such as a file that does not exist.
+    /// Returns the failure for a value that is well-formed but can't be used, such as a file that does not exist.
     ///
     /// - Parameters:
     ///   - setting: The setting; the sentence begins with its name and source.
-    ///   - reason: The rest of the sentence: `there is no such file`.
+    ///   - reason: The rest of the sentence, such as `there is no such file`.
     public func failure<Value>(_ setting: Setting<Value>, _ reason: String) -> CommandFailure {
         entry(setting).failure(reason)
     }
 
-    /// Returns the failure of settings that exclude each other: of the command line, unless another source is involved.
+    /// Returns the failure for settings that exclude each other.
     ///
-    /// - Parameter sentence: Cause and remedy.
+    /// Its status is `usage`, or `configuration` if a variable or a file is involved.
+    ///
+    /// - Parameter sentence: The cause and the remedy.
     public func contradiction(_ sentence: String) -> CommandFailure {
         let isElsewhere = entries.contains { $0.source != .defaultValue && $0.source.status == .configuration }
         return CommandFailure(sentence, status: isElsewhere ? .configuration : .usage)
@@ -49,14 +51,14 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration.Entry {
-    /// Creates the entry of a setting that no source gives.
+    /// Creates the entry of a setting that no source sets.
     init(_ declaration: SettingDeclaration) {
         self.init(declaration: declaration, texts: declaration.defaultTexts, source: .defaultValue)
     }
 
     /// Parses the texts.
     ///
-    /// - Throws: ``CommandFailure`` with the setting's source and what is wrong with its texts.
+    /// - Throws: ``CommandFailure`` with the setting's source and the error in its texts.
     @discardableResult
     func read<Value>(with read: ([String]) throws(SettingParseError) -> Value) throws(CommandFailure) -> Value {
         let texts = texts ?? []
@@ -74,7 +76,7 @@ extension Configuration.Entry {
         return CommandFailure("\(place): \(reason)", status: source.status)
     }
 
-    /// Returns the beginning of a rejected text.
+    /// Returns the beginning of a rejected text, in quotation marks and safe for a terminal.
     private func quoted(_ text: String) -> String {
         let scalars = text.unicodeScalars
         let start = StandardError.oneLine(String(String.UnicodeScalarView(scalars.prefix(60))))

@@ -2,11 +2,11 @@
 
 internal import HybridPrimitives
 
-/// The settings of a program, and the precedence of their sources: flag, environment variable, configuration file,
-/// default.
+/// A resolver that determines the effective value of each setting of a program.
 ///
-/// Reads nothing itself: command line, environment and file are passed in. An unknown name is an error in every source,
-/// because otherwise a misspelled limit would be no limit.
+/// The precedence is flag, environment variable, configuration file, default. The resolver reads nothing itself:
+/// command line, environment and file are passed in. An unknown name is an error in every source, because otherwise a
+/// misspelled limit would have no effect.
 public struct ConfigurationResolver: Sendable {
     private let settings: [AnySetting]
     private let ignoredVariables: [String]
@@ -18,7 +18,7 @@ public struct ConfigurationResolver: Sendable {
     ///
     /// - Parameters:
     ///   - settings: The settings, in the order in which `check-config` shows them.
-    ///   - ignoredVariables: Variables `HYBRID_…` that belong to other programs; `HYBRID_TEST_*` matches a prefix.
+    ///   - ignoredVariables: `HYBRID_…` variables that belong to other programs; `HYBRID_TEST_*` matches a prefix.
     public init(_ settings: [AnySetting], ignoredVariables: [String] = []) {
         self.settings = settings
         self.ignoredVariables = ignoredVariables
@@ -55,7 +55,7 @@ public struct ConfigurationResolver: Sendable {
                 $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0
             }
             guard name.hasPrefix(SettingDeclaration.variablePrefix) else { return nil }
-            // A setting that has an ignored name by mistake still counts.
+            // A setting whose name is ignored by mistake still counts.
             return isIgnored && !settings.contains { $0.declaration.variable == name }
                 ? nil : (name, text, .variable(name))
         }
@@ -76,11 +76,11 @@ public struct ConfigurationResolver: Sendable {
         }
     }
 
-    /// Returns the failure of an unknown name; suggests the known name that differs by at most two letters.
+    /// Returns the failure for an unknown name, which suggests a known name that differs by at most two letters.
     private func unknown(_ name: String, known: [String], _ source: ConfigurationSource) -> CommandFailure {
         let close = known.map { ($0, editDistance(name, $0)) }.filter { $0.1 <= 2 }
         let suggestion = close.min { $0.1 < $1.1 }.map { "; \($0.0) is one" } ?? ""
-        return CommandFailure("\(source) is no setting\(suggestion)", status: source.status)
+        return CommandFailure("\(source) is not a setting\(suggestion)", status: source.status)
     }
 
     private func entry(
@@ -106,7 +106,7 @@ public struct ConfigurationResolver: Sendable {
 /// Returns the Levenshtein distance of two names: the least number of inserted, removed or changed letters.
 private func editDistance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left.utf8), Array(right.utf8))
-    // No name is that long, and the work grows with the product of the lengths.
+    // Names are shorter, and the time is proportional to the product of the lengths.
     guard left.count <= 100, right.count <= 100 else { return .max }
     var row = Array(0...right.count)
     for (index, letter) in left.enumerated() {

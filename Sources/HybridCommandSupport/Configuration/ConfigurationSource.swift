@@ -24,7 +24,7 @@ public enum ConfigurationSource: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The exit status for a wrong value: of the command line, or of the configuration.
+    /// The exit status for an invalid value: `usage` for a flag, otherwise `configuration`.
     var status: ExitStatus {
         if case .flag = self { return .usage }
         return .configuration
@@ -64,12 +64,12 @@ public struct GivenFlags: Hashable, Sendable {
 
 /// The environment with which this process was started.
 public enum ProcessEnvironment {
-    /// Every variable by its name; of duplicates the first, as getenv(3) returns it.
+    /// All variables by name; of duplicates, the first counts, as with getenv(3).
     public static var variables: [String: String] {
         var variables: [String: String] = [:]
         var entry = environ
         while let text = entry.pointee {
-            // By bytes: a value may begin with a combining mark, which forms one character with the `=`.
+            // Split by bytes, because a value may begin with a combining mark, which forms a character with the `=`.
             let bytes = UnsafeBufferPointer(start: text, count: strlen(text)).lazy.map(UInt8.init(bitPattern:))
             let parts = bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 .map { String(decoding: $0, as: UTF8.self) }
@@ -83,9 +83,9 @@ public enum ProcessEnvironment {
     ///
     /// - Parameters:
     ///   - variable: The variable that names the base directory.
-    ///   - fallback: The base directory without that variable, relative to the home directory.
+    ///   - fallback: The base directory if that variable is unset, relative to the home directory.
     ///   - environment: The variables.
-    /// - Returns: The directory, or `nil` if the environment names neither.
+    /// - Returns: The directory, or `nil` if the environment sets neither that variable nor `HOME`.
     package static func directory(
         _ variable: String,
         belowHome fallback: String,
@@ -111,7 +111,7 @@ public struct ConfigurationFile: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads the file named on the command line, or else the usual one if it exists.
+    /// Reads the file named on the command line, or else the usual file if it exists.
     public static func read(named path: String?, orElse usual: String) throws(CommandFailure) -> ConfigurationFile? {
         do throws(FileReadError) {
             let bytes = try readWholeFile(path ?? usual, atMost: EnvironmentFile.maximumSize)
@@ -123,9 +123,9 @@ public struct ConfigurationFile: Hashable, Sendable {
         }
     }
 
-    /// Returns the usual path of a user's file: below `$XDG_CONFIG_HOME/hybrid`, else below `~/.config/hybrid`.
+    /// Returns the usual path of a user's file, in `$XDG_CONFIG_HOME/hybrid` or else in `~/.config/hybrid`.
     ///
-    /// - Returns: The path, or `nil` if the environment names neither.
+    /// - Returns: The path, or `nil` if the environment sets neither `XDG_CONFIG_HOME` nor `HOME`.
     public static func usualPath(_ name: String, _ environment: [String: String]) -> String? {
         ProcessEnvironment.directory("XDG_CONFIG_HOME", belowHome: ".config", environment).map { "\($0)/\(name)" }
     }

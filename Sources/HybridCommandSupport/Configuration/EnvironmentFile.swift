@@ -2,13 +2,13 @@
 
 internal import HybridPrimitives
 
-/// A file of `NAME=value` lines, as systemd's `EnvironmentFile=` describes it in systemd.exec(5).
+/// A file of `NAME=value` lines, as systemd.exec(5) describes it for `EnvironmentFile=`.
 ///
-/// Every file that is accepted here means the same to systemd. Whatever systemd skips silently or reads differently
-/// from version to version is an error here: a line without `=`, text after a closing quote, an unclosed quote, a
-/// repeated name, a comment that ends with a backslash.
+/// Every file that is accepted here means the same to systemd. Input that systemd skips silently, or reads differently
+/// in different versions, is an error here. Examples are a line without `=`, text after a closing quote, an unclosed
+/// quote, a repeated name, and a comment that ends with a backslash.
 public struct EnvironmentFile: Hashable, Sendable {
-    /// One line, or several if the value is continued.
+    /// An assignment on one line, or on several lines if the value is continued.
     public struct Assignment: Hashable, Sendable {
         /// The text before the `=`.
         public let name: String
@@ -22,11 +22,11 @@ public struct EnvironmentFile: Hashable, Sendable {
     public struct ParseError: Error, Hashable, Sendable {
         /// The line number, from 1.
         public let line: Int
-        /// The cause, to follow `… line 7: `; contains names of the file but no values.
+        /// The cause, which follows text such as `line 7: `; it may contain names from the file but no values.
         public let reason: String
     }
 
-    /// The greatest size of a file, in bytes.
+    /// Maximum size of a file in bytes.
     public static let maximumSize = 65_536
 
     /// The assignments in the order of the file, with unique names.
@@ -57,7 +57,7 @@ public struct EnvironmentFile: Hashable, Sendable {
         }
     }
 
-    /// Returns the line of an assignment, or `nil` if the format can't express it.
+    /// Returns an assignment as a line with its newline, or `nil` if the format can't express it.
     public static func line(_ name: String, _ value: String) -> String? {
         guard isName(name), value.unicodeScalars.allSatisfy(isAllowed) else { return nil }
         let isPlain = value.unicodeScalars.allSatisfy { scalar in

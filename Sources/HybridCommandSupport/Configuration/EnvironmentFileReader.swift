@@ -49,12 +49,12 @@ struct EnvironmentFileReader {
         throw ParseError(line: line, reason: "the character U+\(code) is not allowed")
     }
 
-    /// Advances outside quotes, where a carriage return is allowed at the end of a line only.
+    /// Advances outside quotes, where a carriage return is allowed only at the end of a line.
     ///
-    /// systemd reads it as the end of the line.
+    /// Inside a line, systemd would read it as the end of the line.
     private mutating func advanceUnquoted() throws(EnvironmentFile.ParseError) {
         guard current != "\r" || isLineEnd else {
-            throw ParseError(line: line, reason: "a carriage return stands inside the line")
+            throw ParseError(line: line, reason: "a carriage return is not allowed within a line")
         }
         advance()
     }
@@ -74,7 +74,7 @@ struct EnvironmentFileReader {
             last = scalar
             try advanceUnquoted()
         }
-        // Before systemd 254 the next line belonged to the comment; since then it does not.
+        // Before systemd 254, the next line belonged to such a comment; since then, it does not.
         if last == "\\" { throw ParseError(line: line, reason: "a comment must not end with a backslash") }
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One setting and the parser of its text.
+/// A setting and the parser of its text.
 ///
 /// A setting has one name in three forms: `idle-timeout` is the flag `--idle-timeout`, the variable
 /// `HYBRID_IDLE_TIMEOUT` and the key `HYBRID_IDLE_TIMEOUT` of the configuration file.
 public struct Setting<Value: Sendable>: Sendable {
     /// The setting without its type.
     public let declaration: SettingDeclaration
-    /// Parses all texts of the effective source, or none.
+    /// Parses the texts of the effective source; the array is empty if the setting has no value.
     let read: @Sendable ([String]) throws(SettingParseError) -> Value
 
     /// Creates a setting that always has a value.
@@ -25,7 +25,7 @@ public struct Setting<Value: Sendable>: Sendable {
         }
     }
 
-    /// Creates a setting with any number of values: a repeated flag, or a variable with commas or spaces between them.
+    /// Creates a setting with any number of values: a repeated flag, or a variable with commas or spaces as separators.
     public init<Element>(
         list name: String,
         _ parser: SettingParser<Element>,
@@ -36,7 +36,7 @@ public struct Setting<Value: Sendable>: Sendable {
         read = { texts throws(SettingParseError) in try texts.map(parser.value(of:)) }
     }
 
-    /// The help of the flag, with the default.
+    /// The help text of the flag, with the default.
     public var help: String {
         guard let texts = declaration.defaultTexts else { return declaration.help }
         return "\(declaration.help) (default: \(texts.joined(separator: ", ")))"
@@ -51,9 +51,9 @@ struct SettingParseError: Error {
 
 /// A setting without the type of its value.
 public struct SettingDeclaration: Hashable, Sendable {
-    /// The name as a flag has it, without the dashes in front.
+    /// The name as in the flag, without the leading dashes.
     public let name: String
-    /// The default texts, or `nil` without a default.
+    /// The default texts, or `nil` if there is no default.
     public let defaultTexts: [String]?
     /// True if the setting may have several values.
     public let isList: Bool

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parser of one text, with a description of what it accepts.
+/// A parser of one text, with a description of the accepted form.
 public struct SettingParser<Value: Sendable>: Sendable {
-    /// The accepted form, to complete the sentence `"5m" is not …`: `a number of seconds`.
+    /// The accepted form, such as `a number of seconds`; it completes the sentence `"5m" is not …`.
     public let expected: String
-    /// Returns the value of a text, or `nil`.
+    /// Returns the value of a text, or `nil` if the text is not accepted.
     public let parse: @Sendable (String) -> Value?
 
     /// Creates a parser.
@@ -20,15 +20,15 @@ public struct SettingParser<Value: Sendable>: Sendable {
 }
 
 extension SettingParser<String> {
-    /// Any text except the empty one.
+    /// A parser for any text that is not empty.
     public static var text: Self { SettingParser(expected: "a text") { $0.isEmpty ? nil : $0 } }
 
-    /// The path of a file or directory.
+    /// A parser for the path of a file or directory.
     public static var path: Self {
         SettingParser(expected: "a path") { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
 
-    /// Returns a parser of one of some words.
+    /// Returns a parser that accepts any of the given words.
     public static func choice(_ words: [String]) -> Self {
         SettingParser(expected: "one of \(words.joined(separator: ", "))") { words.contains($0) ? $0 : nil }
     }
@@ -50,14 +50,15 @@ extension SettingParser<Bool> {
 }
 
 extension SettingParser<Int> {
-    /// Returns a parser of a number in digits, without a sign.
+    /// Returns a parser for a number in decimal digits, without a sign.
     public static func number(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
         SettingParser(expected: "a number" + extent(range, of: 0...Int.max) { "\($0)" }) { text in
             digits(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
-    /// Returns a parser of a number of bytes, optionally with `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`) for powers of 1,024.
+    /// Returns a parser for a number of bytes, optionally with `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`) for powers of
+    /// 1,024.
     public static func bytes(_ range: ClosedRange<Int> = 0...Int.max) -> Self {
         let limits = extent(range, of: 0...Int.max, describe: byteText)
         return SettingParser(
@@ -80,10 +81,10 @@ extension SettingParser<Int> {
 }
 
 extension SettingParser<Duration> {
-    /// The range without explicit limits: some thirty years, so that sums do not overflow.
+    /// The default range: about thirty years, so that sums do not overflow.
     private static var anyTime: ClosedRange<Duration> { .zero ... .seconds(1_000_000_000) }
 
-    /// Returns a parser of a number of seconds with up to nine decimals.
+    /// Returns a parser for a number of seconds with up to nine decimal places.
     public static func seconds(_ range: ClosedRange<Duration>? = nil) -> Self {
         let limits = range.map { extent($0, of: anyTime, describe: secondsText) } ?? ""
         return SettingParser(expected: "a number of seconds" + limits) { text in
@@ -98,7 +99,7 @@ extension SettingParser<Duration> {
     }
 }
 
-/// Returns the number in a text of ASCII digits and nothing else.
+/// Returns the number that a text of ASCII digits represents; `nil` for other text.
 private func digits(_ text: String) -> Int? {
     let isDigits = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return isDigits ? Int(text) : nil

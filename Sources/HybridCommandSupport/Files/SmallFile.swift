@@ -2,18 +2,18 @@
 
 private import Glibc
 
-/// A reason for which a small file was not read.
+/// The reason why a small file was not read.
 public enum FileReadError: Error, Hashable, Sendable {
     /// There is no such file.
     case missing
     /// The file has more bytes than allowed.
     case tooLarge
-    /// A directory, a pipe or a device.
+    /// The path names a directory, a pipe or a device.
     case notAFile
-    /// The system refused, with this `errno`.
+    /// A system call failed with this `errno`.
     case failed(errorNumber: Int32)
 
-    /// The cause, to follow the path and a colon.
+    /// The cause, which follows the path and a colon.
     public var sentence: String {
         switch self {
         case .missing: "there is no such file"
@@ -24,9 +24,9 @@ public enum FileReadError: Error, Hashable, Sendable {
     }
 }
 
-/// Returns the bytes of a regular file, at most `limit`.
+/// Returns the contents of a regular file of at most `limit` bytes.
 ///
-/// Never blocks: pipes and devices are rejected, not read.
+/// It never blocks, because pipes and devices are rejected, not read.
 public func readWholeFile(_ path: String, atMost limit: Int) throws(FileReadError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw errno == ENOENT ? .missing : .failed(errorNumber: errno) }

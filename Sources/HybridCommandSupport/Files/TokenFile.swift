@@ -3,17 +3,17 @@
 private import Glibc
 internal import HybridPrimitives
 
-/// A file with the relay's token on its first line, which may end with LF, CR LF or the file.
+/// A file with the relay's token on its first line, which ends with LF, CR LF or the end of the file.
 ///
-/// The caller decides what a token is. A pipe is accepted too, so that no file needs to hold the token:
+/// The caller defines the form of a token. A pipe is accepted, too, so that the token need not be stored in a file:
 /// `--tunnel-token-file <(pass show relay)`.
 public enum TokenFile {
-    /// Reads the first line, and no more of the file than a line with the longest token has.
+    /// Reads the token on the first line, and no more bytes than the longest token and its line end have.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - longest: The length of the longest token, in bytes.
-    ///   - token: A function that returns the token of a line without its end, or `nil`. The bytes are wiped afterwards.
+    ///   - token: Returns the token on a line without its line end, or `nil`. The bytes are wiped afterwards.
     /// - Throws: ``CommandFailure`` if the file can't be read, is empty, or has no token on its first line.
     public static func read<Token>(
         _ path: String,

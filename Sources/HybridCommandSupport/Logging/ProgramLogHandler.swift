@@ -6,8 +6,8 @@ public import Logging
 
 /// A log handler for programs: one line for each event on standard error.
 ///
-/// An event's fields override those of the metadata provider, and these the handler's; a line has them sorted by name.
-/// An event's error is not written, since its text may hold addresses of users.
+/// Fields of an event override those of the metadata provider, which override those of the handler. A line has them
+/// sorted by name. The error of an event is not written, because its text may contain addresses of users.
 public struct ProgramLogHandler: LogHandler {
     /// The form of the lines.
     public enum Format: Sendable {
@@ -17,8 +17,8 @@ public struct ProgramLogHandler: LogHandler {
         case console(label: String)
         /// A JSON object with `time` (UTC, in milliseconds), `level`, `message`, and then the event's fields.
         ///
-        /// Integers and Booleans keep their type; all else becomes a string, an object or an array. A field that has
-        /// one of the three names above gets an underscore appended.
+        /// Numbers and Booleans keep their type; other values become strings, objects or arrays. If a field has one of
+        /// the three names above, an underscore is appended.
         case json
     }
 
@@ -69,7 +69,8 @@ public struct ProgramLogHandler: LogHandler {
 
     /// Returns the line of an event for consoles, in UTF-8.
     ///
-    /// Bytes, because appending to a string costs several times as much, and a busy relay writes many lines.
+    /// It consists of bytes, because appending to a string takes several times as long, and a busy relay writes many
+    /// lines.
     func line(of event: LogEvent, label: String) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(240)

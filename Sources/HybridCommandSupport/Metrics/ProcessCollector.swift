@@ -4,7 +4,7 @@ private import Glibc
 
 /// The metrics of this process under the names that all Prometheus clients use.
 ///
-/// A value that is unavailable, because there is no /proc or no descriptor is left, is omitted.
+/// Values that cannot be read, because there is no /proc or no descriptor is left, are omitted.
 public struct ProcessCollector: Sendable {
     /// The start of the process; read once, so that a later change of the clock does not look like a restart.
     private let startTime: Double?
@@ -32,10 +32,10 @@ public struct ProcessCollector: Sendable {
     }
 
     private static func readStartTime() -> Double? {
-        // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
+        // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
         guard let text = read("/proc/self/stat"), let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        // Field 22 of proc(5), counted from the third.
+        // Field 22 in proc(5); the array begins with field 3.
         guard fields.count > 19, let ticks = Double(fields[19]) else { return nil }
         let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
         guard ticksPerSecond > 0 else { return nil }

@@ -7,10 +7,10 @@ private import Synchronization
 /// A registry of a program's metrics, which writes them in the format of Prometheus.
 ///
 /// Counting takes no lock. The number of series is bounded: beyond the bound, callers get detached metrics that are not
-/// reported, and `metrics_series_dropped_total` counts them. The same happens to a metric whose name already belongs to
+/// reported, and `metrics_series_dropped_total` counts them. The same applies to a metric whose name already has
 /// another type, and to timers and aggregating recorders, which the relay does not use.
 public final class PrometheusRegistry: Sendable {
-    /// The name of the counter of series that were not kept.
+    /// The name of the metric that counts dropped series.
     public static let droppedSeriesName = "metrics_series_dropped_total"
 
     private struct State {
@@ -33,15 +33,15 @@ public final class PrometheusRegistry: Sendable {
     /// Creates a registry without metrics.
     ///
     /// - Parameters:
-    ///   - help: The help texts by the names of metrics.
-    ///   - maximumSeries: The greatest number of series of all metrics together.
+    ///   - help: The help texts by metric name.
+    ///   - maximumSeries: The maximum number of series of all metrics together.
     public init(help: [String: String] = [:], maximumSeries: Int = 1000) {
         self.help = help
         self.maximumSeries = maximumSeries
         state = Locked(State())
     }
 
-    /// Adds metrics that are read at each rendering, on the thread that renders.
+    /// Adds a collector, which ``render()`` calls on its own thread.
     public func addCollector(_ collect: @escaping @Sendable () -> [PrometheusReading]) {
         state.withLock { $0.collectors.append(collect) }
     }
@@ -69,7 +69,7 @@ public final class PrometheusRegistry: Sendable {
         return texts.sorted { $0.key < $1.key }.map(\.value).joined()
     }
 
-    /// Returns the series of a name and labels, creating it if needed; a detached one if it can't be kept.
+    /// Returns the series with a name and labels, creating it if needed, or a detached one if it can't be kept.
     private func series<Series: PrometheusSeries>(
         _ kind: PrometheusKind,
         _ label: String,
@@ -142,9 +142,9 @@ protocol PrometheusSeries: AnyObject, Sendable {
     var text: String { get }
 }
 
-/// A counter.
+/// A counter with one set of labels.
 ///
-/// Negative amounts are ignored, and so is a reset, which Prometheus would take for a restart.
+/// Negative amounts are ignored. Resets are ignored, too, because Prometheus would interpret them as a restart.
 final class CounterSeries: PrometheusSeries, CounterHandler {
     private let count = Atomic<UInt64>(0)
 
@@ -157,7 +157,7 @@ final class CounterSeries: PrometheusSeries, CounterHandler {
     var text: String { String(count.load(ordering: .relaxed)) }
 }
 
-/// A gauge: the latest value.
+/// A gauge with one set of labels, which holds the latest value.
 final class GaugeSeries: PrometheusSeries, RecorderHandler {
     private let bits = Atomic<UInt64>(0)
 

@@ -8,7 +8,7 @@ enum PrometheusText {
         return "\(helpLine)# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// Returns labels sorted by name, to follow the metric's name; of equal names the first.
+    /// Returns the labels as they follow the metric's name, sorted by name; of labels with the same name, the first.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         var values: [String: String] = [:]
@@ -20,7 +20,7 @@ enum PrometheusText {
         return "{\(parts.joined(separator: ","))}"
     }
 
-    /// Returns the text as a metric's name, with an underscore for each character that is not allowed.
+    /// Returns the text as a metric name, with an underscore for each character that is not allowed.
     static func metricName(_ text: String) -> String { name(text, colons: true) }
 
     private static func name(_ text: String, colons: Bool) -> String {

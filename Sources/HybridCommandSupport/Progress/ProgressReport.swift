@@ -6,9 +6,9 @@ internal import HybridThreads
 
 /// The progress of a ceremony on standard error, state by state.
 ///
-/// On a terminal the current state is shown in place with its elapsed time; earlier states stay above it. On a pipe each
-/// state is a line. For programs each state is a line of JSON (NDJSON): `event` names its kind, and `elapsed_ms` counts
-/// from the start.
+/// On a terminal, the current state is updated in place with its elapsed time; earlier states stay above it. On a pipe,
+/// each state is a line. For programs, each state is a line of JSON (NDJSON): `event` names its kind, and `elapsed_ms`
+/// is the time since the start.
 public final class ProgressReport: Sendable {
     /// The form of the report.
     public enum Format: Sendable {
@@ -86,7 +86,7 @@ public final class ProgressReport: Sendable {
         }
     }
 
-    /// Reports success and ends.
+    /// Reports success and ends the report.
     public func end(_ state: ProgressState) {
         current.withLock { current in
             settle(&current)
@@ -94,7 +94,7 @@ public final class ProgressReport: Sendable {
         }
     }
 
-    /// Reports a failure and ends.
+    /// Reports a failure and ends the report.
     public func end(_ failure: CommandFailure) {
         current.withLock { current in
             settle(&current)
@@ -107,7 +107,7 @@ public final class ProgressReport: Sendable {
         }
     }
 
-    /// Runs `body`, and on a terminal meanwhile updates the elapsed time of the current state.
+    /// Runs `body`; on a terminal, updates the elapsed time of the current state meanwhile.
     public func updatingElapsedTime<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -153,7 +153,7 @@ public final class ProgressReport: Sendable {
 
     // MARK: - The terminal's last line
 
-    /// Leaves the current state as a line with its elapsed time.
+    /// Turns the current state into a permanent line with its elapsed time.
     private func settle(_ current: inout Current?) {
         guard let last = current else { return }
         erase(current)
@@ -171,7 +171,7 @@ public final class ProgressReport: Sendable {
         if current != nil { StandardError.writeText("\r\u{1B}[K") }
     }
 
-    /// Returns one line that a terminal does not wrap, since only the last line can be erased.
+    /// Returns one line that the terminal does not wrap, because only the last line can be erased.
     private func line(_ current: Current) -> String {
         let time = ElapsedTime.text(.now - current.begun)
         let padded = String(repeating: " ", count: max(0, 8 - time.utf8.count)) + time

@@ -4,9 +4,9 @@
 public struct ProgressState: Sendable {
     /// The name for programs: lower-case words joined by hyphens.
     ///
-    /// It never changes.
+    /// It is stable across versions.
     public let name: String
-    /// The text for users, without a full stop.
+    /// The text for users, without a final period.
     public let text: String
     /// Further facts for programs, by name.
     public let details: [(name: String, value: String)]
@@ -19,9 +19,9 @@ public struct ProgressState: Sendable {
     }
 }
 
-/// Text of a duration.
+/// The text of a duration.
 enum ElapsedTime {
-    /// Returns tenths up to ten seconds, whole seconds up to a minute, then minutes and seconds.
+    /// Returns seconds, below ten seconds with one decimal place; from one minute, minutes and seconds.
     static func text(_ duration: Duration) -> String {
         let tenths = max(0, Int(duration / .milliseconds(100)))
         let seconds = tenths / 10

@@ -5,16 +5,16 @@ private import Glibc
 internal import HybridPrimitives
 private import Synchronization
 
-/// The descriptor to which the signal handler writes; -1 without a pipe.
+/// The descriptor to which the signal handler writes; -1 if there is no pipe.
 ///
-/// A handler may do little more than `write(2)`. Reading this variable is safe there: it is initialized before the
-/// first handler is installed, and an atomic load takes no lock.
+/// A signal handler may call little more than `write(2)`. It can safely read this variable, which is initialized before
+/// the first handler is installed, and an atomic load takes no lock.
 private let signalPipe = Atomic<Int32>(-1)
 
 /// Signals as a stream: a handler writes the signal's number to a pipe, and a reader yields it.
 ///
-/// Handlers rather than ignored or blocked signals (which signalfd and Dispatch's signal sources need), because
-/// child processes would inherit those and no longer react to Ctrl-C.
+/// For signalfd and Dispatch's signal sources, signals must be blocked or ignored. Child processes would inherit that
+/// and no longer react to Ctrl-C, so this type uses handlers.
 struct SignalPipe {
     private let source: any DispatchSourceRead
     private let writeEnd: Int32

@@ -2,11 +2,11 @@
 
 internal import HybridPrimitives
 
-/// A signal that asks a program to end; the raw value is the number that POSIX gives it.
+/// A signal that asks a program to end; the raw value is the signal's number in POSIX.
 public enum TerminationSignal: Int32, Sendable, CaseIterable {
     /// SIGINT: Ctrl-C at a terminal.
     case interrupt = 2
-    /// SIGTERM: from a service manager.
+    /// SIGTERM: the default signal of kill(1) and of service managers.
     case terminate = 15
     /// SIGHUP: the terminal was closed.
     case hangup = 1
@@ -16,14 +16,14 @@ public enum TerminationSignal: Int32, Sendable, CaseIterable {
 public struct SignalResult<Success: Sendable>: Sendable {
     /// The value or error of the body.
     public let result: Result<Success, any Error>
-    /// The signal that cancelled it, if one did.
+    /// The signal that canceled the body, if one did.
     public let signal: TerminationSignal?
 }
 
 /// Runs a body and cancels its task on the first SIGINT, SIGTERM or SIGHUP, then waits for it to end.
 ///
-/// A second SIGINT ends the program at once with status 130, so that users can leave a body that hangs. Afterwards the
-/// previous handlers are restored. Calls must not be nested.
+/// A second SIGINT ends the program at once with status 130, so that users can stop a body that hangs. When the body
+/// has ended, the previous handlers are restored. Calls must not be nested.
 public func withTerminationSignals<Success: Sendable>(
     _ signals: [TerminationSignal] = TerminationSignal.allCases,
     run body: @escaping @Sendable () async throws -> Success
@@ -64,7 +64,7 @@ public func withTerminationSignals<Success: Sendable>(
 ///
 /// - Parameters:
 ///   - sentence: The sentence of the failure after a signal.
-///   - body: The body.
+///   - body: The work, whose task the signal cancels.
 /// - Throws: ``CommandFailure`` after a signal; otherwise the error of `body`.
 package func untilSignal<Success: Sendable>(
     orThrow sentence: String = "interrupted",
@@ -80,10 +80,10 @@ private enum Event<Success: Sendable>: Sendable {
     case signal(TerminationSignal?)
 }
 
-/// Runs a body that receives each signal as it arrives, for services that do more on a signal than to end.
+/// Runs a body that receives each signal as it arrives, for services that do more on a signal than just end.
 ///
-/// A second SIGINT ends the program at once with status 130. Afterwards the previous handlers are restored. Must not be
-/// nested, nor combined with ``withTerminationSignals(_:run:)``.
+/// A second SIGINT ends the program at once with status 130. When the body has ended, the previous handlers are
+/// restored. Calls must not be nested or combined with ``withTerminationSignals(_:run:)``.
 ///
 /// - Throws: ``CommandFailure`` if the system has no descriptors left, and the errors of `body`.
 public func withSignalStream<Success>(

@@ -13,7 +13,7 @@ public struct InheritedSocket: Hashable, Sendable {
 
 /// Socket activation with the protocol of sd_listen_fds(3).
 public enum InheritedSockets {
-    /// Far more than any unit has; bounds the search if the variable is wrong.
+    /// Maximum number of sockets, far more than any unit has; it bounds the loop if the variable is wrong.
     private static let maximumCount: Int32 = 256
 
     /// Returns the sockets passed to this process; none without socket activation.
@@ -21,7 +21,7 @@ public enum InheritedSockets {
         try take(environment: ProcessEnvironment.variables, processID: getpid())
     }
 
-    /// Returns the sockets that an environment announces to a process, from a first descriptor on.
+    /// Returns the sockets that an environment announces to a process, the first of which is `firstDescriptor`.
     ///
     /// Each must be a listening stream socket. Child processes do not inherit them.
     public static func take(
@@ -33,7 +33,7 @@ public enum InheritedSockets {
         guard let process = Int32(process), process > 0 else {
             throw failure("LISTEN_PID is not a process number")
         }
-        // Meant for the parent process, which did not remove the variables.
+        // Otherwise, the variables are for the parent process, which did not remove them.
         guard process == processID else { return [] }
         guard let count = Int32(count), (0...maximumCount).contains(count) else {
             throw failure("LISTEN_FDS is not a number from 0 to \(maximumCount)")

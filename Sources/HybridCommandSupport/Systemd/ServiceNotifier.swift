@@ -4,12 +4,14 @@ private import Glibc
 
 /// Notifications to the service manager with the protocol of sd_notify(3).
 ///
-/// Without `NOTIFY_SOCKET` in the environment, all calls do nothing. No call blocks or fails: each returns true if the
+/// Without `NOTIFY_SOCKET` in the environment, all calls do nothing. No call blocks or throws; each returns true if the
 /// manager's socket accepted the message.
 public final class ServiceNotifier: Sendable {
     /// The address of the manager's socket: family and path.
     private let address: [UInt8]
-    /// Opened early and kept, so that the watchdog is served even when no descriptors are left; -1 without a manager.
+    /// The descriptor of the notifier's own socket; -1 without a manager.
+    ///
+    /// It is opened early and kept, so that the watchdog is served even when no descriptors are left.
     private let descriptor: Int32
 
     /// The interval for ``watchdog()``, half of the manager's timeout; `nil` without a watchdog.
@@ -20,7 +22,7 @@ public final class ServiceNotifier: Sendable {
         self.init(environment: ProcessEnvironment.variables, processID: getpid())
     }
 
-    /// Creates a notifier for the manager that an environment names to a process.
+    /// Creates a notifier for the manager that an environment names; the watchdog applies only to the given process.
     public init(environment: [String: String], processID: Int32) {
         address = Self.socketAddress(environment["NOTIFY_SOCKET"] ?? "")
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -38,7 +40,7 @@ public final class ServiceNotifier: Sendable {
     /// Reports that the program is about to end.
     public func stopping(status: String? = nil) -> Bool { send(["STOPPING=1"], status) }
 
-    /// Reports that the program reloads its configuration; ``ready(status:)`` must follow.
+    /// Reports that the program is reloading its configuration; ``ready(status:)`` must follow.
     public func reloading(status: String? = nil) -> Bool {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

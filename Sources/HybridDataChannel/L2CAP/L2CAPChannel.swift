@@ -3,24 +3,24 @@
 internal import HybridCaBLE
 internal import HybridThreads
 
-/// A message channel over Bluetooth LE alone: L2CAP packets, each message followed by CR LF (CTAP 2.3).
+/// A message channel over Bluetooth LE without a relay: L2CAP packets, with CR LF after each message (CTAP 2.3).
 ///
-/// The link is neither paired nor encrypted: it carries the handshake and encrypted frames, as a relay does. Messages
-/// have at most 1 MiB. Unread messages hold the peer back.
+/// The devices are not paired and the link is not encrypted. Like a relay, it carries only the handshake and encrypted
+/// frames. A message has at most 1 MiB. If too many packets are unread, no more are received, and the peer has to wait.
 public final class L2CAPChannel: MessageChannel {
     private let traffic = AwaitableState(PacketTraffic())
     private let reassembler = Locked(MessageReassembler())
     private let waker: Waker?
     private let largestPacket: Int
 
-    /// Time that a message may take to be sent; a second more for every 4 KiB.
+    /// Maximum time for sending a short message; every 4 KiB add one second.
     private static let sendTimeout = Duration.seconds(30)
 
     /// Creates a channel over a connected socket that preserves packet boundaries.
     ///
     /// - Parameters:
     ///   - socket: The socket's descriptor, which the channel owns and closes.
-    ///   - largestPacket: Maximum number of bytes that the peer takes in one packet, at least 1.
+    ///   - largestPacket: Maximum number of bytes that the peer accepts in one packet, at least 1.
     public init(adopting socket: CInt, largestPacket: Int) {
         self.largestPacket = max(1, largestPacket)
         waker = Waker()
@@ -33,7 +33,7 @@ public final class L2CAPChannel: MessageChannel {
 
     deinit { requestClose() }
 
-    /// Sends one message in as few packets as the peer takes; returns when the kernel has them all.
+    /// Sends one message in as few packets as possible; returns when the kernel has accepted all of them.
     public func send(_ message: WireMessage) async throws {
         try Task.checkCancellation()
         let bytes = message.bytes + [0x0D, 0x0A]
@@ -50,7 +50,7 @@ public final class L2CAPChannel: MessageChannel {
         waker?.wake()
         while true {
             let (isSent, end) = traffic.read { ($0.outgoing.isEmpty, $0.end) }
-            // Unsent packets are dropped when the channel ends, so an empty queue then means nothing.
+            // When the channel ends, unsent packets are dropped, so an empty queue does not mean that they were sent.
             if let end { throw failure(end) }
             if isSent { return }
             try Task.checkCancellation()
@@ -58,7 +58,7 @@ public final class L2CAPChannel: MessageChannel {
         }
     }
 
-    /// Waits for the next message that `accept` takes; everything that may be a message is offered.
+    /// Waits for the next message for which `accept` returns a value; all bytes that may be a message are offered.
     public func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
         reassembler.withLock { $0.offerAgain() }
         while true {
@@ -75,7 +75,7 @@ public final class L2CAPChannel: MessageChannel {
             } else if let end {
                 reassembler.withLock { $0.end() }
                 if let accepted = try offer(to: accept) { return accepted }
-                // An end within a message is no orderly close.
+                // If the channel ended within a message, it was not closed in an orderly way.
                 throw reassembler.withLock { $0.isEmpty } ? failure(end) : TunnelError.connectionLost
             } else {
                 await traffic.wait { !$0.received.isEmpty || $0.end != nil }
@@ -93,7 +93,7 @@ public final class L2CAPChannel: MessageChannel {
     }
 
     private func failure(_ end: PacketTraffic.End?) -> TunnelError {
-        // The code with which a relay reports that the other end is done.
+        // 1000 is the code with which a relay reports that the other end closed normally.
         end == .closed ? .closed(code: 1000) : .connectionLost
     }
 
@@ -102,7 +102,7 @@ public final class L2CAPChannel: MessageChannel {
         waker?.wake()
     }
 
-    /// Closes the channel once all packets are sent, after a second at the latest, even in a canceled task.
+    /// Closes the channel when all packets are sent, or after one second, even in a canceled task.
     public func close() async {
         requestClose()
         let traffic = self.traffic

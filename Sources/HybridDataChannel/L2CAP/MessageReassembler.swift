@@ -2,18 +2,18 @@
 
 internal import HybridCaBLE
 
-/// Finds the ends of messages in the packets of an L2CAP channel.
+/// A reader that finds the messages in the packets of an L2CAP channel.
 ///
 /// CR LF follows each message (CTAP 2.3), but a ciphertext may contain these two bytes, too. So each occurrence is
 /// offered as a possible end, and the owner of the key decides. Some phones are reported to send a message in one
-/// packet without CR LF. So the end of the packet in which a message began is offered as well, and whatever is left
-/// after the last packet.
+/// packet without CR LF. So the end of the packet in which a message began is also offered, and so is the end of the
+/// last packet.
 ///
-/// The bytes tried for one message are limited, because each trial takes time in proportion to the message: a stream of
-/// CR LF alone would take quadratic time. In an honest ciphertext CR LF occurs by chance once in 65,536 bytes, at most
-/// about 16 times in the longest message.
+/// The total length of the trials for one message is limited. A trial takes time proportional to its length, so a
+/// stream of nothing but CR LF would take quadratic time. In a genuine ciphertext, CR LF occurs by chance once in
+/// 65,536 bytes, which is about 16 times in the longest message.
 struct MessageReassembler {
-    /// Maximum number of bytes offered for one message, over all trials.
+    /// Maximum number of bytes offered for one message, summed over all trials.
     static let maximumTried = 64 * Limits.messageBytes
 
     private static let delimiter: [UInt8] = [0x0D, 0x0A]
@@ -21,12 +21,12 @@ struct MessageReassembler {
     private var bytes: [UInt8] = []
     /// End of the packet in which the current message began.
     private var firstPacketEnd: Int?
-    /// Position up to which ends have been searched for.
+    /// Position up to which the bytes have been searched for ends.
     private var cursor = 0
     private var hasTriedFirstPacket = false
     private var hasTriedRest = false
     private var tried = 0
-    /// True if the previous message ended without its CR LF, which may still arrive.
+    /// True if the previous message was accepted without its CR LF, which may still arrive.
     private var expectsDelimiter = false
     private var isOver = false
 
@@ -53,10 +53,10 @@ struct MessageReassembler {
         hasTriedRest = false
     }
 
-    /// Offers every possible message, the shortest first, until one is accepted; returns `nil` if none is so far.
+    /// Offers every possible message, the shortest first, until one is accepted; returns `nil` if none is.
     ///
-    /// - Throws: ``TunnelError/messageRefused`` if the bytes are more than any message has, or more were tried than
-    ///   honest senders make necessary.
+    /// - Throws: ``TunnelError/messageRefused`` if there are more bytes than a message can have, or if the trials
+    ///   exceed ``maximumTried``.
     mutating func next<Accepted>(_ accept: (WireMessage) -> Accepted?) throws(TunnelError) -> Accepted? {
         while let (end, delimiterLength) = nextEnd() {
             for start in starts(before: end) {
@@ -68,13 +68,13 @@ struct MessageReassembler {
                 return accepted
             }
         }
-        // The longest message would have been accepted with its delimiter and the one expected in front of it.
+        // A message of the maximum length would be complete by now, with its delimiter and the one expected before it.
         let most = Limits.messageBytes + (expectsDelimiter ? 2 : 1) * Self.delimiter.count
         guard bytes.count < most else { throw .messageRefused }
         return nil
     }
 
-    /// Returns possible starts of the message: behind the delimiter that the previous one still lacked, if it is there.
+    /// Returns the possible starts of the message, one of which is after a late delimiter of the previous message.
     private func starts(before end: Int) -> [Int] {
         guard expectsDelimiter, bytes.starts(with: Self.delimiter) else { return end > 0 ? [0] : [] }
         return end > Self.delimiter.count ? [Self.delimiter.count, 0] : []
@@ -106,7 +106,7 @@ struct MessageReassembler {
 
     private mutating func take(_ count: Int, expectsDelimiter: Bool) {
         bytes.removeFirst(count)
-        // The rest began within a packet, whose end is no hint then.
+        // The rest began within a packet, so the end of that packet does not suggest the end of a message.
         firstPacketEnd = nil
         tried = 0
         self.expectsDelimiter = expectsDelimiter

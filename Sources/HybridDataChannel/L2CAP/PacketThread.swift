@@ -6,11 +6,12 @@ internal import HybridThreads
 /// The thread of an L2CAP channel, which receives and sends its packets.
 ///
 /// An event loop would treat the packets as a stream and split or join them. The kernel reports the end of a link once,
-/// ahead of packets that arrived earlier; so an error is recorded, and reading continues until the queue is empty.
+/// before it delivers packets that arrived earlier. So an error is recorded, and reading continues until the queue is
+/// empty.
 final class PacketThread {
     /// Maximum length of an L2CAP packet in bytes.
     private static let maximumLength = 65_535
-    /// Time for unsent packets once the channel is closing.
+    /// Maximum time for sending the remaining packets once the channel is closing.
     private static let closeTimeout = Duration.seconds(1)
 
     private let socket: CInt
@@ -85,7 +86,7 @@ final class PacketThread {
     private func receive() {
         let count = recv(socket, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         if count > 0 {
-            // A longer packet comes from a socket of another type.
+            // Only a socket of another type could deliver a longer packet.
             guard count <= buffer.count else { return finish(.lost) }
             let packet = Array(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return traffic.change { $0.received.append(packet) }
@@ -109,7 +110,7 @@ final class PacketThread {
         }
     }
 
-    /// Records an error; packets that arrived before it are still to be read.
+    /// Records an error; packets that arrived before it are still read.
     private func record(_ error: CInt) {
         switch error {
         case ECONNRESET, EPIPE, ENOTCONN: failure = failure ?? .closed
@@ -122,7 +123,7 @@ final class PacketThread {
 
 /// The state shared by the thread of an L2CAP channel and the tasks that use the channel.
 struct PacketTraffic: Sendable {
-    /// Maximum number of unread packets; no more are received beyond it.
+    /// Maximum number of unread packets; while there are as many, no more are received.
     static let capacity = 8
 
     /// Reason why no more packets will arrive.
@@ -136,10 +137,10 @@ struct PacketTraffic: Sendable {
     var received: [[UInt8]] = []
     /// Packets that are still to be sent.
     var outgoing: [[UInt8]] = []
-    /// Time by which they must be sent.
+    /// Time by which the outgoing packets must be sent.
     var deadline: ContinuousClock.Instant?
     var end: End?
-    /// True once this end wants to close the channel.
+    /// True once this end has requested to close the channel.
     var isClosing = false
     /// True once the thread has closed the socket.
     var isOver = false

@@ -2,10 +2,10 @@
 
 /// Rules for the text of host names.
 package enum HostName {
-    /// Returns true for a name of letters, digits, `-` and `_` in labels of 1 to 63 characters, 253 in all, whose last
-    /// label is not a number.
+    /// Returns true if the text is a valid host name of at most 253 characters.
     ///
-    /// A last label such as `1` or `0x7f` would make getaddrinfo(3) read the name as an IPv4 address in a legacy form.
+    /// Each label has 1 to 63 letters, digits, `-` and `_`. The last label is not a number. With a last label such as
+    /// `1` or `0x7f`, getaddrinfo(3) would read the name as an IPv4 address in a legacy form.
     package static func isValid(_ text: String) -> Bool {
         let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard text.utf8.count <= 253, let last = labels.last else { return false }
@@ -27,8 +27,10 @@ package enum HostName {
         }
     }
 
-    /// Returns true if a lower-case name has a meaning within one network only: a single label, or a name in a domain
-    /// reserved for that (RFC 6761, 6762, 8375, and ICANN for `internal`).
+    /// Returns true if a lower-case name is only meaningful within one network.
+    ///
+    /// Such a name is a single label, or is in a domain reserved for this purpose (RFC 6761, 6762, 8375, and ICANN for
+    /// `internal`).
     static func isLocal(_ name: String) -> Bool {
         guard name.utf8.contains(UInt8(ascii: ".")) else { return true }
         return ["localhost", "local", "internal", "home.arpa"].contains { name == $0 || name.hasSuffix("." + $0) }

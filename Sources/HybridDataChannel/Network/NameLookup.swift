@@ -13,7 +13,7 @@ struct NameLookup: Sendable {
     /// May block.
     let addresses: @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
 
-    /// getaddrinfo(3).
+    /// The system's name resolution, getaddrinfo(3).
     static let system = NameLookup { host, port in
         var hint = addrinfo()
         hint.ai_socktype = CInt(SOCK_STREAM.rawValue)
@@ -34,7 +34,7 @@ struct NameLookup: Sendable {
     struct NoAddress: Error {}
 }
 
-/// Resolves a name to the permitted addresses, among which NIO races connections (RFC 8305).
+/// A resolver that returns only permitted addresses; NIO races connections to them (RFC 8305).
 final class RelayResolver: Resolver, Sendable {
     /// The name has addresses, but none is permitted.
     struct NothingPermitted: Error {}
@@ -62,7 +62,7 @@ final class RelayResolver: Resolver, Sendable {
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { version4.futureResult }
 
-    /// Starts the one lookup that answers both queries; NIO calls this method first.
+    /// Starts the single lookup that answers both queries; NIO calls this method first.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         let answer = NIOThreadPool.singleton.runIfActive(eventLoop: version6.futureResult.eventLoop) {
             [lookup, permits, found] in
@@ -90,7 +90,7 @@ final class RelayResolver: Resolver, Sendable {
             return !isAnswered
         }
         guard isFirst else { return }
-        // Both in one turn of the loop: otherwise NIO would try the first as if it were the only one.
+        // Both complete in one turn of the event loop; otherwise, NIO would act on the first result alone.
         version6.completeWith(result.map { $0.filter { $0.protocol == .inet6 } })
         version4.completeWith(result.map { $0.filter { $0.protocol == .inet } })
     }

@@ -4,12 +4,12 @@
 ///
 /// Only its status is used.
 struct ResponseHead {
-    /// Result of a piece.
+    /// The result of appending a piece.
     enum Reading: Equatable {
         case incomplete
         /// The bytes are not an HTTP response, or the head is too long.
         case malformed(String)
-        /// The status, and the bytes behind the head.
+        /// The status, and the bytes that follow the head.
         case complete(status: Int, rest: [UInt8])
     }
 
@@ -18,7 +18,7 @@ struct ResponseHead {
     private var bytes: [UInt8] = []
     private var end = HeadEndDetector()
 
-    /// Takes the next bytes.
+    /// Appends the next bytes of the response.
     mutating func append(_ piece: some Collection<UInt8>) -> Reading {
         var rest = piece[...]
         while !end.isReached, let byte = rest.popFirst() {
@@ -34,7 +34,7 @@ struct ResponseHead {
         return .complete(status: status, rest: Array(rest))
     }
 
-    /// The status of `HTTP/1.x NNN`, which a space or the end of the line must follow.
+    /// The status `NNN` of a first line `HTTP/1.x NNN`, which must end there or continue with a space.
     private var status: Int? {
         guard bytes.count > 12, (0x30...0x39).contains(bytes[7]), bytes[8] == 0x20 else { return nil }
         guard bytes[9..<12].allSatisfy({ (0x30...0x39).contains($0) }), [0x20, 0x0D, 0x0A].contains(bytes[12]) else {
@@ -45,13 +45,13 @@ struct ResponseHead {
     }
 }
 
-/// Finds the empty line that ends a head, byte by byte.
+/// A detector of the empty line that ends a head; it takes the head byte by byte.
 ///
 /// Line ends without CR are accepted (RFC 9112 §2.2).
 struct HeadEndDetector {
     /// Maximum length of a head in bytes.
     static let maximumBytes = 16 * 1024
-    /// Complaint about a longer head.
+    /// The complaint about a head that is too long.
     static let tooLong = "its answer is longer than 16 KiB"
 
     private var seen = 0

@@ -14,14 +14,14 @@ package struct HTTPProxy: Sendable, SecretMaterial {
     /// Credentials, if the proxy needs them.
     let authorization: ProxyAuthorization?
 
-    /// Reads a proxy as environment variables name it; user and password are percent-encoded.
+    /// Creates a proxy from the value of an environment variable, with user name and password percent-encoded.
     init(_ text: String) throws(ProxySettingError) {
         var rest = text[...]
         if let scheme = Self.scheme(of: text) {
             guard scheme == "http" else { throw .otherKind(scheme) }
             rest = rest.dropFirst(scheme.utf8.count + 3)
         }
-        // A path has no meaning here. With an @ in it, it is the rest of a password that should have been encoded.
+        // A path is ignored. If it contains an @, it is the rest of a password that should have been encoded.
         let all = rest
         rest = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard !all[rest.endIndex...].contains("@") else { throw .malformed }

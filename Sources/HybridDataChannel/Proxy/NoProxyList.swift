@@ -4,9 +4,13 @@ internal import HybridPrimitives
 
 /// The hosts of `NO_PROXY`, to which connections go without a proxy.
 ///
-/// The rules are curl's: commas and spaces separate entries; a name matches itself and all names below it, with or
-/// without a leading dot; `*` alone matches every host; an address matches itself, and with `/BITS` a network. As in
-/// other programs, an entry with a port matches that port only, and an IPv6 address may have brackets.
+/// The rules are curl's:
+/// - Commas and spaces separate entries.
+/// - A name, with or without a leading dot, matches itself and its subdomains.
+/// - `*` alone matches every host.
+/// - An address matches itself. With `/BITS`, it matches a network.
+///
+/// As in other programs, an entry with a port matches that port only, and an IPv6 address may have brackets.
 struct NoProxyList: Sendable {
     private enum Host {
         case name(String)
@@ -23,7 +27,7 @@ struct NoProxyList: Sendable {
         entries = words.compactMap(Self.entry)
     }
 
-    /// Returns true if the list has a host, a lower-case name or an address without brackets.
+    /// Returns true if an entry matches `host`, which is a lower-case name or an address without brackets.
     func contains(_ host: String, port: Int) -> Bool {
         if matchesAll { return true }
         let address = IPAddress(host)

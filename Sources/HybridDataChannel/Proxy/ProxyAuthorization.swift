@@ -3,17 +3,17 @@
 internal import Crypto
 internal import HybridPrimitives
 
-/// The value of `Proxy-Authorization` (RFC 7617): user and password for a proxy.
+/// The value of the header field `Proxy-Authorization` (RFC 7617): user name and password for a proxy.
 ///
-/// Wiped on release and never printed.
+/// The value is wiped on release and never printed.
 struct ProxyAuthorization: Sendable, SecretMaterial {
     private let value: SymmetricKey
 
-    /// Reads percent-encoded `USER[:PASSWORD]` of at most 1024 bytes; `nil` if the text has another form.
+    /// Creates a value from percent-encoded `USER[:PASSWORD]` of at most 1024 bytes; `nil` if the text is malformed.
     init?(userInfo: Substring) {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var bytes: [UInt8] = []
-        // Never longer than the encoded text and a colon, so the array does not move and leave a copy behind.
+        // This capacity is always enough, so no reallocation leaves a copy behind.
         bytes.reserveCapacity(userInfo.utf8.count + 1)
         defer { SecretBytes.wipe(&bytes) }
         for index in 0..<2 {
@@ -21,7 +21,7 @@ struct ProxyAuthorization: Sendable, SecretMaterial {
             guard index < parts.count else { break }
             guard var decoded = Self.percentDecoded(parts[index]) else { return nil }
             defer { SecretBytes.wipe(&decoded) }
-            // A colon in the user name would be taken for the separator (RFC 7617 §2).
+            // A colon in the user name would be read as the separator (RFC 7617 §2).
             guard index == 1 || !decoded.contains(UInt8(ascii: ":")) else { return nil }
             bytes += decoded
         }
@@ -40,7 +40,7 @@ struct ProxyAuthorization: Sendable, SecretMaterial {
                 bytes.append(byte)
                 continue
             }
-            // Digit by digit, so that no copy is left behind.
+            // The digits are read one by one, so that no copy is left behind.
             guard let high = rest.first.flatMap(Hex.value), let low = rest.dropFirst().first.flatMap(Hex.value) else {
                 return nil
             }
@@ -52,10 +52,10 @@ struct ProxyAuthorization: Sendable, SecretMaterial {
 
     private static let field: StaticString = "Proxy-Authorization: Basic "
 
-    /// Length of the field and its line end in bytes.
+    /// Length of the header field and its line end, in bytes.
     var fieldLength: Int { Self.field.utf8CodeUnitCount + value.bitCount / 8 + 2 }
 
-    /// Appends the field and its line end to a request.
+    /// Appends the header field and its line end to a request.
     func appendField(to request: SecretRequest) {
         request.append(Self.field)
         value.withUnsafeBytes { request.append($0) }

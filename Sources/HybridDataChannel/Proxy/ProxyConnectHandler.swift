@@ -3,9 +3,9 @@
 internal import HybridPrimitives
 package import NIOCore
 
-/// The first handler of a connection through a proxy: requests a tunnel to the relay.
+/// The first handler of a connection through a proxy, which requests a tunnel to the relay.
 ///
-/// The handlers behind it learn only after the proxy's consent that the connection is open, so nothing but the request
+/// The next handlers learn that the connection is open only after the proxy has accepted the request, so nothing else
 /// is sent before.
 final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -17,12 +17,12 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     private let completion: (Result<Void, TunnelError>) -> Void
     private var answer = ResponseHead()
     private var isWaiting = true
-    /// The request, once it is sent.
+    /// The request; `nil` until it is sent.
     private(set) var request: SecretRequest?
 
     /// Creates a handler that requests a tunnel to `target`.
     ///
-    /// Only the first call of `completion` counts.
+    /// `completion` is called at least once; only the first call counts.
     init(proxy: HTTPProxy, target: HostPort, completion: @escaping (Result<Void, TunnelError>) -> Void) {
         self.proxy = proxy
         self.target = target
@@ -39,7 +39,8 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
         self.request = request
         request.write(context)
         context.flush()
-        // Without automatic reading, the handlers that wait for this event would have read.
+        // If automatic reading is off, the next handlers would request this read, but they have not seen this event
+        // yet.
         context.read()
     }
 
@@ -56,7 +57,7 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
         let name = proxy.description
         switch status {
         case 200...299:
-            // The relay sends nothing before TLS, so these bytes are the proxy's.
+            // The relay sends nothing before TLS begins, so these bytes come from the proxy.
             guard rest.isEmpty else {
                 return fail(context, .proxyMisbehaved(proxy: name, how: "it sent data in the relay's place"))
             }
@@ -96,7 +97,10 @@ final class ProxyConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
 extension HTTPProxy {
     /// Returns the first handler of a connection to the proxy, which requests a tunnel to `host`.
     ///
-    /// - Parameter completion: Receives the result at least once; only the first counts.
+    /// - Parameters:
+    ///   - host: The name or address of the relay's host.
+    ///   - port: The relay's port.
+    ///   - completion: Receives the result. It is called at least once; only the first call counts.
     package func connectHandler(
         to host: String,
         port: Int,

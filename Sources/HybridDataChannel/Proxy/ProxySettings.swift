@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Proxies and the hosts that they are for, from the environment variables that curl reads.
+/// The proxy and the hosts that need none, from the environment variables that curl reads.
 ///
-/// `https_proxy`, else `HTTPS_PROXY`, names the proxy; `no_proxy`, else `NO_PROXY`, the hosts that need none. An empty
-/// variable counts as unset. The values may contain secrets; only host and port are ever shown.
+/// `https_proxy` names the proxy, and `no_proxy` the hosts that need none. If either is unset, the upper-case variable
+/// is read instead. An empty variable counts as unset. The values may contain secrets; only host and port are shown.
 public struct ProxySettings: Sendable {
     private let proxy: Result<HTTPProxy?, TunnelError>
     private let exceptions: NoProxyList
@@ -11,7 +11,7 @@ public struct ProxySettings: Sendable {
     /// Settings without a proxy.
     public static let none = ProxySettings(environment: [:])
 
-    /// Reads the variables of an environment; an unusable one is reported when a host needs the proxy.
+    /// Creates settings from environment variables; an unusable value is reported when a host needs the proxy.
     public init(environment: [String: String]) {
         func first(_ names: [String]) -> (name: String, value: String)? {
             names.lazy.compactMap { name in environment[name].map { (name, $0) } }.first { !$0.value.isEmpty }
@@ -35,7 +35,7 @@ public struct ProxySettings: Sendable {
         exceptions.contains(host, port: port) ? nil : try proxy.get()
     }
 
-    /// Returns host and port of the proxy, even if all hosts are exceptions.
+    /// Returns host and port of the proxy, even if no host needs it; `nil` if no proxy is set.
     ///
     /// - Throws: ``TunnelError/proxySettingUnusable(variable:why:)``.
     public func namedProxy() throws(TunnelError) -> String? { try proxy.get()?.description }

@@ -2,9 +2,9 @@
 
 internal import HybridPrimitives
 
-/// The issuer's name that a certificate claims, read from DER (X.690) for error messages.
+/// The name of the issuer as claimed by a certificate, read from DER (X.690) for error messages.
 ///
-/// The claim is not verified: the certificate may be untrusted.
+/// The claim is not verified, because the certificate may be untrusted.
 struct IssuerName: Equatable, Sendable {
     /// Maximum length of each part that is shown, in Unicode scalars.
     static let maximumLength = 64
@@ -14,7 +14,7 @@ struct IssuerName: Equatable, Sendable {
     /// True if issuer and subject have the same name.
     let isSelfSigned: Bool
 
-    /// Reads a certificate (RFC 5280 §4.1); `nil` if it has another form or an empty issuer.
+    /// Reads a certificate (RFC 5280 §4.1); `nil` if it is malformed or its issuer is empty.
     init?(certificate der: [UInt8]) {
         var outer = DERReader(der[...])
         guard var certificate = outer.enter(.sequence), var fields = certificate.enter(.sequence) else { return nil }
@@ -31,7 +31,7 @@ struct IssuerName: Equatable, Sendable {
     private static func name(_ der: ArraySlice<UInt8>) -> String? {
         var reader = DERReader(der)
         var values: [[UInt8]: String] = [:]
-        // Names have a few parts; the limit bounds the time for hostile ones.
+        // Genuine names have few parts; the limit bounds the time spent on hostile ones.
         for _ in 0..<64 {
             guard let set = reader.take(.set) else { break }
             var inner = DERReader(set)
@@ -49,8 +49,10 @@ struct IssuerName: Equatable, Sendable {
         }
     }
 
-    /// Returns the text bounded, on one line, and without characters that control a terminal, change the direction of
-    /// writing, end the surrounding quotation, or end the cause in front of the remedy.
+    /// Returns the text on one line, shortened and safe for an error message.
+    ///
+    /// Characters are removed that control a terminal, change the writing direction, end the surrounding quotation
+    /// marks, or separate the cause from the remedy.
     private static func safe(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

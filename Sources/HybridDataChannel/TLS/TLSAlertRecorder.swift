@@ -3,10 +3,10 @@
 internal import HybridThreads
 internal import NIOCore
 
-/// Records the alert by which TLS reports a bad certificate to the server (RFC 5246 §7.2).
+/// A handler that records the alert with which TLS reports a bad certificate to the server (RFC 5246 §7.2).
 ///
-/// The library reports only that a certificate was rejected. The alert that it sends says whether the authority is
-/// unknown or the certificate has expired, judged over the whole chain. Up to TLS 1.2 that alert is not encrypted.
+/// The library reports only that a certificate was rejected. The alert distinguishes an unknown authority from an
+/// expired certificate, after a check of the whole chain. Up to TLS 1.2, the alert is not encrypted.
 final class TLSAlertRecorder: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -14,7 +14,7 @@ final class TLSAlertRecorder: ChannelOutboundHandler {
     /// The alert that was sent, if any.
     typealias Record = Locked<UInt8?>
 
-    /// The chain leads to a trusted authority, but the current time is outside its validity.
+    /// The chain leads to a trusted authority, but the current time is outside its validity period.
     static let certificateExpired: UInt8 = 45
 
     private let record: Record
@@ -26,7 +26,7 @@ final class TLSAlertRecorder: ChannelOutboundHandler {
         context.write(data, promise: promise)
     }
 
-    /// Returns the description byte of a TLS record that consists of one fatal alert.
+    /// Returns the description byte of a TLS record that consists of one fatal alert; `nil` for other bytes.
     static func fatalAlert(in buffer: ByteBuffer) -> UInt8? {
         let bytes = Array(buffer.readableBytesView)
         // Content type, version, length 2, level "fatal", description.

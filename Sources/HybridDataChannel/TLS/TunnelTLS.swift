@@ -14,7 +14,7 @@ package struct TunnelTLS: Sendable {
     ///
     /// - Parameters:
     ///   - host: The relay: a name, or an address literal.
-    ///   - path: A file of certificates (PEM) that are trusted instead of the system's.
+    ///   - path: A PEM file of certificates to trust; `nil` for the system's.
     ///   - readsAlerts: True to stay below TLS 1.3, so that alerts can be read (``TLSAlertRecorder``).
     /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
     package init(host: String, trustedCertificates path: String?, readsAlerts: Bool = false) throws(TunnelError) {
@@ -51,7 +51,7 @@ package struct TunnelTLS: Sendable {
     private static var configuration: TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
-        // WebSocket's close frames have been exchanged by then, and the user waits for the result.
+        // By then, the WebSocket close frames have been exchanged, and the user is waiting for the result.
         configuration.shutdownTimeout = .milliseconds(250)
         return configuration
     }
@@ -73,9 +73,12 @@ package struct TunnelTLS: Sendable {
         }
     }
 
-    /// Returns the cause of a failed connection.
+    /// Returns the cause of a failed connection; `nil` if the error is not about TLS.
     ///
-    /// - Parameter certificate: The certificate that the server presented.
+    /// - Parameters:
+    ///   - error: The error that ended the handshake.
+    ///   - host: The host's name in error messages.
+    ///   - certificate: The certificate that the server presented.
     static func failure(_ error: any Error, host: String, certificate: PresentedCertificate?) -> TunnelError? {
         switch TLSFailure(error) {
         case .certificateRejected?: distrust(certificate, host: host)
@@ -93,7 +96,7 @@ package struct TunnelTLS: Sendable {
 
     /// Returns the reason why a certificate was rejected, as far as the certificate shows it.
     ///
-    /// Dates alone do not prove that it would be trusted within them; ``HopConnector`` finds that out.
+    /// Even if the dates are wrong, the issuer may be untrusted, too; ``HopConnector`` checks that.
     private static func distrust(_ certificate: PresentedCertificate?, host: String) -> TunnelError {
         guard let certificate else { return .certificateNotTrusted(host: host, issuer: nil) }
         let now = time(nil)
@@ -111,7 +114,7 @@ package struct TunnelTLS: Sendable {
 
 /// Files of certificates (PEM) that are trusted instead of the system's.
 public enum TrustAnchors {
-    /// Reads a file as opening a tunnel does, to report an error early.
+    /// Checks a file in the same way as when a tunnel is opened, so that an error is reported early.
     ///
     /// - Throws: ``TunnelError/trustAnchorsUnusable(_:)``.
     public static func check(_ path: String) throws(TunnelError) { _ = try certificates(in: path) }
@@ -131,9 +134,9 @@ public struct PresentedCertificate: Equatable, Sendable {
     public let issuer: String?
     /// True if issuer and subject have the same name.
     public let isSelfSigned: Bool
-    /// Begin of the validity in seconds since 1970.
+    /// Start of the validity period, in seconds since 1970.
     public let notBefore: Int
-    /// End of the validity in seconds since 1970.
+    /// End of the validity period, in seconds since 1970.
     public let notAfter: Int
 
     init(_ certificate: NIOSSLCertificate) {

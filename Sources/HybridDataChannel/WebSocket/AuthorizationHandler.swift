@@ -2,9 +2,9 @@
 
 internal import NIOCore
 
-/// Inserts the token into an outgoing request, between the encoder and TLS.
+/// A handler that inserts the token into an outgoing request, between the HTTP encoder and TLS.
 ///
-/// The encoder's header fields are strings and would leave copies behind.
+/// The encoder takes header fields as strings, which would leave copies of the token behind.
 final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class AuthorizationHandler: ChannelOutboundHandler, RemovableChannelHandle
     private static let ending: StaticString = "\r\n\r\n"
 
     private var token: BearerToken?
-    /// The request, once it is sent.
+    /// The request; `nil` until it is sent.
     private(set) var request: SecretRequest?
 
     init(_ token: BearerToken) { self.token = token }

@@ -2,16 +2,16 @@
 
 internal import NIOCore
 
-/// Limits the head of a relay's response to 16 KiB; NIO's decoder limits only single fields.
+/// A handler that limits the head of a relay's response to 16 KiB; NIO's decoder limits only individual fields.
 ///
-/// Bytes behind the head are not counted. NIO's decoder accepts any number of interim responses (1xx), so they are
-/// rejected.
+/// Bytes after the head are not counted. Interim responses (1xx except 101) are rejected, because NIO's decoder accepts
+/// any number of them.
 final class HeadLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private var end = HeadEndDetector()
-    /// `HTTP/1.1 101`: version and status.
+    /// Version and status, the first 12 bytes of the head, such as `HTTP/1.1 101`.
     private var status: [UInt8] = []
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -9,23 +9,23 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// One host on the way to a tunnel, requested once.
+/// One request on the way to a tunnel, to the relay or to a host that it redirects to.
 struct Hop: Sendable {
     /// The host's name, in lower case.
     let host: String
     /// Path and query of the request.
     let path: String
-    /// True if the host may be in this computer's own network, as a relay that the user named may.
+    /// True if the host may be in this computer's own network, which is allowed for a relay that the user named.
     let mayBeLocal: Bool
 }
 
-/// Facts learned about a hop, however the attempt ended.
+/// Facts learned about a hop, even if the attempt failed.
 struct HopDiagnostics: Sendable {
     /// Host and port of the proxy, if there is one.
     var proxy: String?
     /// Addresses of the host, or of the proxy.
     var addresses: [SocketAddress] = []
-    /// Address of the connection.
+    /// Remote address of the connection.
     var peer: IPAddress?
     /// The certificate presented in the TLS handshake.
     var certificate: PresentedCertificate?
@@ -33,14 +33,15 @@ struct HopDiagnostics: Sendable {
     var answer: HTTPResponseHead?
 }
 
-/// Opens a WebSocket at one host: proxy, name, TCP, TLS, request, response; each step has a time limit.
+/// An attempt to open a WebSocket at one host: proxy, name resolution, TCP, TLS, request and response, with time
+/// limits.
 struct HopConnector: Sendable {
     let hop: Hop
     let relay: RelayEndpoint
     let path: TunnelPath
     let bearerToken: BearerToken?
     let tls: TunnelTLS
-    /// Receives the alert that ends TLS, if requested.
+    /// The record of the alert that ends TLS, if one is requested.
     var alert: TLSAlertRecorder.Record?
 
     private struct Progress {
@@ -51,7 +52,7 @@ struct HopConnector: Sendable {
         var isAtProxy = false
         var timedOut = false
         var canceled = false
-        /// All channels that were started; only the last continues.
+        /// All channels that were created; at most one of them is used.
         var channels: [any Channel] = []
         var resolver: RelayResolver?
 
@@ -64,7 +65,7 @@ struct HopConnector: Sendable {
 
     private let progress = Locked(Progress())
 
-    /// The host's name in errors.
+    /// The host's name in error messages.
     private var name: String { relay.displayName(of: hop.host) }
 
     /// Facts learned so far.
@@ -89,7 +90,8 @@ struct HopConnector: Sendable {
         }
     }
 
-    /// Returns the error for a certificate outside its validity: an untrusted issuer takes precedence over the dates.
+    /// Returns the error for a certificate outside its validity period; an untrusted issuer takes precedence over the
+    /// dates.
     ///
     /// Only an alert below TLS 1.3 distinguishes the two, so this method connects once more. If the relay supports no
     /// older version, the dates decide.
@@ -152,7 +154,7 @@ struct HopConnector: Sendable {
             .resolver(resolver)
             .connectTimeout(.seconds(Int64(relay.network.timeouts.connect)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // Lets an answer be read to its end; OpeningObserver closes instead.
+            // Lets a response be read to its end; OpeningObserver closes the channel instead.
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(host: proxy?.host ?? target.host, port: proxy?.port ?? target.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -200,8 +202,8 @@ struct HopConnector: Sendable {
         let result = try upgrade.start(on: channel) { [progress] head in
             progress.withLock { $0.diagnostics.answer = head }
         } opened: { channel, routingID in
-            // An open tunnel needs no half-closure. With it, NIOSSL would wait five seconds at the end if the relay's
-            // close frame and the end of its input arrive in one read.
+            // An open tunnel needs no half-closure. With half-closure, NIOSSL would wait five seconds at the end if the
+            // relay's close frame and the end of its input arrive in one read.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             return WebSocketTunnel(channel: channel, traffic: try MessageHandler.add(to: channel), routingID: routingID)
         }
@@ -222,7 +224,7 @@ struct HopConnector: Sendable {
             progress.withLock { progress in
                 switch result {
                 case .success: progress.isAtProxy = false
-                // A connection closed here after a timeout looks like one that the proxy closed.
+                // After a timeout or a cancellation, this end closed the connection, not the proxy.
                 case .failure where progress.timedOut || progress.canceled: break
                 case .failure(let error): progress.failure = progress.failure ?? error
                 }
@@ -254,7 +256,7 @@ struct HopConnector: Sendable {
             return .redirectRefused(host: hop.host, .local)
         }
         if let failure = Self.connectFailure(error, host: host, isProxy: false) { return failure }
-        // A 101 response with other fields wrong.
+        // A 101 response with invalid header fields.
         if error is NIOHTTPClientUpgradeError { return .relayMisbehaved("its WebSocket handshake is not valid") }
         if case HTTPParserError.invalidEOFState = error { return .disconnected(host: host, progress.stage) }
         if error is HTTPParserError || error is NIOHTTPDecoderError {
@@ -266,7 +268,7 @@ struct HopConnector: Sendable {
         return .disconnected(host: host, progress.stage)
     }
 
-    /// Returns the cause of a TCP connection that could not be made; `nil` for other errors.
+    /// Returns the reason why no TCP connection could be made; `nil` for other errors.
     private static func connectFailure(_ error: any Error, host: String, isProxy: Bool) -> TunnelError? {
         let timedOut = isProxy ? TunnelError.proxySilent(host) : .timedOut(host: host, .connecting)
         if case ChannelError.connectTimeout = error { return timedOut }

@@ -3,9 +3,9 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// The last handler of a tunnel: delivers whole messages and stops reading while they are not taken.
+/// The last handler of a tunnel, which delivers whole messages and stops reading while too many are unread.
 ///
-/// Answers pings; of several that arrive while the relay accepts no data, only the last (RFC 6455 §5.5.3).
+/// It answers pings. If several arrive while the relay accepts no data, only the last is answered (RFC 6455 §5.5.3).
 final class MessageHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = WebSocketFrame
@@ -18,11 +18,11 @@ final class MessageHandler: ChannelDuplexHandler {
 
     private init(traffic: TunnelTraffic) { self.traffic = traffic }
 
-    /// Adds a handler to the end of a channel's pipeline.
+    /// Adds a handler to the end of a channel's pipeline, and returns the state to which it delivers messages.
     static func add(to channel: any Channel) throws -> TunnelTraffic {
         let traffic = TunnelTraffic {
             channel.eventLoop.execute {
-                // Without a pipeline, there is nothing left to read.
+                // If the handler is gone, there is nothing left to read.
                 let handler = try? channel.pipeline.syncOperations.handler(type: MessageHandler.self)
                 handler?.resumeReading(channel)
             }
@@ -68,7 +68,7 @@ final class MessageHandler: ChannelDuplexHandler {
         context.writeAndFlush(Self.wrapOutboundOut(WebSocketFrame(masked: .pong, payload)), promise: nil)
     }
 
-    /// Runs after the end of the connection, even if that came before this handler was added.
+    /// Records the end of the connection, even if the connection ended before this handler was added.
     func handlerRemoved(context: ChannelHandlerContext) { traffic.finish(.connectionLost) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

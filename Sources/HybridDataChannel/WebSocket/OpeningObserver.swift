@@ -3,17 +3,17 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// Reports the stage of opening a tunnel, and closes the channel at the end of the relay's input.
+/// A handler that reports the stage of opening a tunnel, and closes the channel at the end of the relay's input.
 ///
 /// A relay's response, its last messages and the end of its input may arrive in one read. The message handlers are
-/// added one turn of the event loop after the response, so the channel is closed no earlier.
+/// added one turn of the event loop after the response, so the channel must not be closed before.
 final class OpeningObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let progress: (TunnelError.Stage) -> Void
     private let failing: () -> Void
 
-    /// Creates an observer; `failing` is called at an error, before the connection is closed.
+    /// Creates an observer; `failing` is called on an error, before the connection is closed.
     init(progress: @escaping (TunnelError.Stage) -> Void, failing: @escaping () -> Void) {
         self.progress = progress
         self.failing = failing

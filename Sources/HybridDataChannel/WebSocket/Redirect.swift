@@ -32,7 +32,7 @@ struct Redirect: Error, Equatable, Sendable {
         guard (1...Self.maximumBytes).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .malformed
         }
-        // Browsers read a backslash as a slash. Text that programs read in different ways is not followed.
+        // Browsers read a backslash as a slash. A target that programs interpret differently is not followed.
         guard !bytes.contains(UInt8(ascii: "\\")) else { throw .malformed }
         var rest = text.prefix { $0 != "#" }
         if let scheme = Self.scheme(of: rest) {
@@ -58,7 +58,7 @@ struct Redirect: Error, Equatable, Sendable {
     }
 
     private static func host(_ authority: Substring) throws(RedirectError) -> String {
-        // User information only misleads.
+        // User information has no use here and could mislead.
         guard !authority.utf8.contains(UInt8(ascii: "@")), let target = HostPort(authority) else { throw .malformed }
         guard target.port ?? Self.port == Self.port else { throw .otherPort }
         let host = target.host
@@ -83,6 +83,6 @@ struct Redirect: Error, Equatable, Sendable {
 public struct RedirectStep: Hashable, Sendable {
     /// The host that redirects.
     public let from: String
-    /// The target, which may be the same host.
+    /// The host of the target, which may be the same.
     public let to: String
 }

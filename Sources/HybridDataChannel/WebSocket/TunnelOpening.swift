@@ -3,11 +3,11 @@
 internal import HybridCaBLE
 internal import HybridPrimitives
 
-/// Opens a tunnel at a relay, following up to five redirections.
+/// The opening of a tunnel at a relay, with up to five redirections.
 ///
-/// A redirection must lead to a name, with TLS on port 443, and not into this computer's own network unless the relay
-/// itself is there. Through a proxy it must stay at the relay, because only the proxy learns the address of another
-/// host. The token goes to the relay alone.
+/// The target of a redirection must be a host name, with TLS on port 443. It must not be in this computer's own network
+/// unless the relay itself is. Through a proxy it must be the relay's own host, because only the proxy learns the
+/// address of another one. The token is sent only to the relay.
 struct TunnelOpening: Sendable {
     let relay: RelayEndpoint
     let path: TunnelPath
@@ -44,7 +44,7 @@ struct TunnelOpening: Sendable {
                     throw TunnelError.redirectRefused(host: hop.host, .throughProxy)
                 }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
-                // Even for the relay itself, because its name may have another address by now.
+                // This applies even to the relay itself, because its name may have another address by now.
                 hop = Hop(host: redirect.host, path: redirect.path, mayBeLocal: isLocal)
             } catch {
                 report(connector.diagnostics)

@@ -4,7 +4,7 @@ internal import HybridThreads
 
 /// The state shared by the event loop of a tunnel and the tasks that use the tunnel.
 ///
-/// A few messages are buffered, so that the end of the connection behind them is noticed while the user is still asked.
+/// A few messages are buffered, so that the end of the connection after them is noticed while the user is prompted.
 /// While the buffer is full, the socket is not read.
 final class TunnelTraffic: Sendable {
     private struct State {
@@ -18,7 +18,11 @@ final class TunnelTraffic: Sendable {
     private let capacity: Int
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter onRoom: Called when the buffer was full and is no longer.
+    /// Creates the state of an open tunnel without messages.
+    ///
+    /// - Parameters:
+    ///   - capacity: The number of messages at which the buffer counts as full.
+    ///   - onRoom: Called when the buffer was full and no longer is.
     init(capacity: Int = 4, onRoom: @escaping @Sendable () -> Void) {
         self.capacity = capacity
         self.onRoom = onRoom
@@ -26,7 +30,7 @@ final class TunnelTraffic: Sendable {
 
     // MARK: Incoming messages
 
-    /// Appends a message, even to a full buffer: one read of the socket may bring several.
+    /// Appends a message, even to a full buffer, because one read of the socket may yield several.
     func deliver(_ message: WireMessage) {
         state.change { state in
             guard !state.isDiscarding else { return }
@@ -55,7 +59,7 @@ final class TunnelTraffic: Sendable {
         }
     }
 
-    /// Drops buffered and future messages, so that the end behind them is reached.
+    /// Drops buffered and future messages, so that the end of the connection after them is noticed.
     func discard() {
         let wasFull = state.change { state in
             defer { (state.messages, state.isDiscarding) = ([], true) }
@@ -66,12 +70,12 @@ final class TunnelTraffic: Sendable {
 
     // MARK: Outgoing messages
 
-    /// Sets whether the socket accepts more.
+    /// Records whether the socket accepts more data.
     func setRoomToSend(_ hasRoom: Bool) { state.change { $0.hasRoomToSend = hasRoom } }
 
-    /// Waits until the socket accepts more.
+    /// Waits until the socket accepts more data.
     ///
-    /// - Throws: ``TunnelError`` if the tunnel ended before, `CancellationError`.
+    /// - Throws: ``TunnelError`` if the tunnel ends first, `CancellationError`.
     func waitForRoom() async throws {
         while true {
             try Task.checkCancellation()
@@ -84,10 +88,10 @@ final class TunnelTraffic: Sendable {
 
     // MARK: The end
 
-    /// Records the reason of the end; only the first counts.
+    /// Records the reason for the end; only the first counts.
     func finish(_ reason: TunnelError) { state.change { $0.end = $0.end ?? reason } }
 
-    /// The reason of the end, once the tunnel has ended.
+    /// The reason for the end, once the tunnel has ended.
     var end: TunnelError? { state.read { $0.end } }
 
     /// Waits for the end, or for cancellation.

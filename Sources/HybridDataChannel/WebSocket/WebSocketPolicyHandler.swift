@@ -3,8 +3,10 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Rejects frames that NIO's decoder accepts: masked frames from a server, reserved bits, unknown opcodes (RFC 6455
-/// §5.1, §5.2), and text, because a tunnel carries binary messages only.
+/// A handler that rejects invalid frames that NIO's decoder accepts.
+///
+/// These are masked frames from a server, frames with reserved bits or unknown opcodes, and malformed control frames
+/// (RFC 6455 §5.1, §5.2, §5.5). Text frames are rejected, too, because a tunnel carries only binary messages.
 final class WebSocketPolicyHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

@@ -7,23 +7,23 @@ internal import NIOWebSocket
 
 /// One end of a tunnel through a relay: binary WebSocket messages over TLS.
 ///
-/// The relay is not trusted. Its certificate and name are checked, its response must choose `fido.cable`, and frames
-/// that RFC 6455 forbids end the connection. A message has at most 1 MiB, and unread messages stop the socket from
-/// being read. The tunnel carries only the handshake and encrypted frames, no secrets.
+/// The relay is not trusted. Its certificate and name are checked, its response must select the subprotocol
+/// `fido.cable`, and frames that RFC 6455 forbids end the connection. A message has at most 1 MiB. While several
+/// messages are unread, the socket is not read. The tunnel carries only the handshake and encrypted frames, no secrets.
 public struct WebSocketTunnel: MessageChannel {
     let channel: any Channel
     let traffic: TunnelTraffic
 
-    /// Time that a message may wait for room.
+    /// Maximum time that a message waits until the socket accepts more data.
     private static let sendTimeout = TimeAmount.seconds(30)
 
     /// The routing ID from the relay, if a new tunnel was requested.
     public let routingID: RoutingID?
 
-    /// Opens a tunnel while `body` runs.
+    /// Opens a tunnel, runs `body`, and closes the tunnel.
     ///
-    /// Closes it afterwards, with code 1000 if `body` returned and 1001 if it threw, and waits up to two seconds for
-    /// the relay's close frame, so that the last message is not lost.
+    /// The close code is 1000 if `body` returned and 1001 if it threw. Closing waits up to two seconds for the relay's
+    /// close frame, so that the last message is not lost.
     ///
     /// - Parameters:
     ///   - path: The request: a new tunnel, or one to join.
@@ -51,7 +51,7 @@ public struct WebSocketTunnel: MessageChannel {
         }
     }
 
-    /// Sends one message; returns when there is room for the next, after 30 s at the latest.
+    /// Sends one message; returns when there is room for the next, and throws if there is none after 30 seconds.
     public func send(_ message: WireMessage) async throws {
         try Task.checkCancellation()
         if let end = traffic.end { throw end }
@@ -62,8 +62,8 @@ public struct WebSocketTunnel: MessageChannel {
         }
         defer { timer.cancel() }
         let frame = WebSocketFrame(masked: .binary, channel.allocator.buffer(bytes: message.bytes))
-        // Activity is checked on the event loop right before the write. After it, the peer may already have closed,
-        // because it has received what it wanted.
+        // The channel is checked on the event loop right before the write. Right after the write, the peer may already
+        // have closed the connection, because it has received all that it needs.
         let isWritten = try await channel.eventLoop.submit { [channel] in
             guard channel.isActive else { return false }
             channel.writeAndFlush(frame, promise: nil)
@@ -73,21 +73,22 @@ public struct WebSocketTunnel: MessageChannel {
         try await traffic.waitForRoom()
     }
 
-    /// Waits for the next message; a rejection ends the ceremony, because a WebSocket offers each message once.
+    /// Waits for the next message; throws if `accept` rejects it, because a WebSocket offers each message only once.
     public func receive<Accepted: Sendable>(accept: @Sendable (WireMessage) -> Accepted?) async throws -> Accepted {
         guard let accepted = accept(try await traffic.next()) else { throw TunnelError.messageRefused }
         return accepted
     }
 
-    /// Closes a tunnel that is no longer needed, before `withTunnel` does; then nothing more can be sent or received.
+    /// Closes the tunnel before `withTunnel` does; afterwards, nothing can be sent or received.
     public func close() async { await end(.goingAway) }
 
     /// Closes the connection without a close frame or a TLS alert, as if the device lost its network or its power.
     ///
-    /// For tests of the other end. Returns when the relay has closed, too, after two seconds at the latest.
+    /// For tests of the other end. Returns when the relay has closed the connection, too, or after two seconds.
     package func abort() async {
         traffic.discard()
-        // Below TLS, which would send an alert. This fails if the connection is closed already, which is harmless.
+        // Closes below TLS, which would send an alert. This fails if the connection is already closed, which is
+        // harmless.
         try? await channel.eventLoop.submit { [channel] in
             try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
                 .close(mode: .output, promise: nil)
@@ -95,9 +96,9 @@ public struct WebSocketTunnel: MessageChannel {
         await closeAtEnd()
     }
 
-    /// Sends a close frame, waits a moment for the peer's, and closes, even in a canceled task.
+    /// Sends a close frame, waits up to two seconds for the peer's, and closes the connection, even in a canceled task.
     private func end(_ code: WebSocketErrorCode) async {
-        // Unread messages precede the peer's close frame.
+        // The peer's close frame comes after the unread messages.
         traffic.discard()
         var payload = channel.allocator.buffer(capacity: 2)
         payload.write(webSocketErrorCode: code)
@@ -105,7 +106,7 @@ public struct WebSocketTunnel: MessageChannel {
         await closeAtEnd()
     }
 
-    /// Closes when the peer has ended the connection, after two seconds at the latest.
+    /// Closes the connection when the peer has ended it, or after two seconds.
     private func closeAtEnd() async {
         let traffic = self.traffic
         // A separate task, because the caller may be canceled and the peer must still receive the close frame.
@@ -124,7 +125,7 @@ public struct WebSocketTunnel: MessageChannel {
 }
 
 extension WebSocketFrame {
-    /// Creates a whole frame of a client, which masks each frame (RFC 6455 §5.3).
+    /// Creates an unfragmented client frame, which must be masked (RFC 6455 §5.3).
     init(masked opcode: WebSocketOpcode, _ payload: ByteBuffer) {
         self.init(fin: true, opcode: opcode, maskKey: .random(), data: payload)
     }

@@ -10,7 +10,7 @@ internal import NIOWebSocket
 struct WebSocketUpgrade: Sendable {
     /// The name of the relay, or of a host that it redirects to.
     let host: String
-    /// The host's name in errors.
+    /// The host's name in error messages.
     let displayName: String
     /// Path and query of the request: those of `path`, or of a redirection.
     let uri: String
@@ -21,10 +21,12 @@ struct WebSocketUpgrade: Sendable {
 
     /// Sends the request.
     ///
-    /// From the acceptance on, the channel reads whole messages that conform to RFC 6455. The result fails with a
-    /// ``TunnelError``, a ``Redirect``, or NIO's error about bytes that are no response.
+    /// Once the relay has accepted the request, the channel reads whole messages that conform to RFC 6455. The result
+    /// fails with a ``TunnelError``, a ``Redirect``, or NIO's error for bytes that are not a response.
     ///
     /// - Parameters:
+    ///   - channel: The channel, with TLS established or being established.
+    ///   - requestKey: The value of `Sec-WebSocket-Key`.
     ///   - answered: Receives the head of the response.
     ///   - opened: Receives the channel and the relay's routing ID once the relay has accepted.
     func start<Opened: Sendable>(
@@ -35,7 +37,7 @@ struct WebSocketUpgrade: Sendable {
     ) throws -> EventLoopFuture<Opened> {
         let answer = Locked<HTTPResponseHead?>(nil)
         let encoder = HTTPRequestEncoder()
-        // The relay may send its first frame right behind its response: remaining bytes must reach the decoder.
+        // The relay may send its first frame right after its response, so remaining bytes must reach the frame decoder.
         let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
         let recorder = ResponseHeadRecorder { head in
             answer.withLock { $0 = head }
@@ -72,9 +74,9 @@ struct WebSocketUpgrade: Sendable {
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers)
     }
 
-    /// Checks the fields of the relay's response that NIO ignores; NIO checks only `Sec-WebSocket-Accept`.
+    /// Checks the header fields of the relay's response that NIO ignores; NIO checks only `Sec-WebSocket-Accept`.
     ///
-    /// Without both fields of an upgrade, NIO's decoder continues with HTTP, and frames behind the response are lost.
+    /// Without `Upgrade` and `Connection`, NIO's decoder continues with HTTP, and frames after the response are lost.
     private func accept(_ head: HTTPResponseHead) throws(TunnelError) -> RoutingID? {
         for (field, token) in [("Upgrade", "websocket"), ("Connection", "upgrade")] {
             guard head.headers[canonicalForm: field].contains(where: { $0.lowercased() == token }) else {
@@ -119,7 +121,7 @@ struct WebSocketUpgrade: Sendable {
     }
 }
 
-/// Records the head of the relay's response, whose status is the reason of a failed upgrade.
+/// A handler that records the head of the relay's response, whose status is the reason for a failed upgrade.
 final class ResponseHeadRecorder: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

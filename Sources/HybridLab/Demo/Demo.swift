@@ -5,10 +5,10 @@ internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `hybrid-lab demo`: a registration and a sign-in on this computer, explained step by step.
+/// The command `hybrid-lab demo`, which performs a registration and a sign-in and explains each step.
 ///
-/// Everything is real except for the radio, which is virtual, and the phone's user, which is a script. Client and phone
-/// use a QR code, an advert, TLS, a relay and a Noise handshake, as two devices would.
+/// Only the radio and the phone's user are simulated. Client and phone use a QR code, an advert, TLS, a relay and a
+/// Noise handshake, as two separate devices would.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a complete registration and sign-in on this computer, explained step by step."

@@ -12,7 +12,7 @@ internal import HybridSystemBus
 internal import HybridVirtualBlueZ
 internal import HybridWebAuthn
 
-/// The two devices of the demo: a client, and the authenticator of `hybrid-auth` with a scripted user.
+/// The two devices of the demo: a client and the authenticator of `hybrid-auth` with a scripted user.
 struct DemoDevices: Sendable {
     private let store: MemoryCredentialStore
     private let relay: LabRelay
@@ -26,7 +26,7 @@ struct DemoDevices: Sendable {
         self.narration = narration
     }
 
-    /// Runs one ceremony: the client shows a code, the phone scans it, the client gets a response for the site.
+    /// Runs one ceremony, in which the phone scans the client's QR code, and returns the response for the website.
     func answer(_ options: [UInt8], of origin: String) async throws -> [UInt8] {
         let ceremony = try Ceremony(PublicKeyOptions(json: options), origin: Origin(origin))
         let radio = try await BluetoothRadio.open(adapter: AdapterName("hci0"), for: .scanner, on: bus)
@@ -57,7 +57,7 @@ struct DemoDevices: Sendable {
         return try ceremony.responseJSON(body: result.response.body, phone: result.info)
     }
 
-    /// Reads a code with the phone and serves the client that shows it.
+    /// Scans a QR code with the phone and serves the client that shows it.
     private func scan(_ text: String) async throws {
         let offer = try QROffer(parsing: text)
         narration.step("phone", "scans the code: a public key and a secret that is never sent over a network")
@@ -73,7 +73,7 @@ struct DemoDevices: Sendable {
                 info: Authenticator.info,
                 events: narration.phone,
                 answer: { await authenticator.answer($0) },
-                // A store in memory does not fail.
+                // An in-memory store does not fail.
                 sent: { await authenticator.responseSent() },
                 delivered: { try? await authenticator.responseDelivered() }
             )

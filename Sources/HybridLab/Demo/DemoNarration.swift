@@ -15,7 +15,7 @@ final class DemoNarration: Sendable {
     private let steps = Locked(0)
     private let isLost = Locked(false)
 
-    /// True if everything was written to standard output.
+    /// True if all lines have been written to standard output.
     var isComplete: Bool { isLost.withLock { !$0 } }
 
     init(showsCodes: Bool) { self.showsCodes = showsCodes }
@@ -24,7 +24,8 @@ final class DemoNarration: Sendable {
 
     func step(_ actor: String, _ action: String) {
         let padding = String(repeating: " ", count: max(1, 9 - actor.utf8.count))
-        // Both roles report concurrently. The lock keeps the lines in the order of their numbers.
+        // Both devices report concurrently, and the lock ensures that the lines are printed in the order of their
+        // numbers.
         steps.withLock { number in
             number += 1
             say("\(number < 10 ? " " : "")\(number)  \(actor)\(padding)\(action)")

@@ -6,7 +6,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// A website's server: creates the options for `navigator.credentials`, and verifies the responses.
+/// A website's server, which creates the options for `navigator.credentials` and verifies the responses.
 struct DemoRelyingParty {
     private let origin: String
     private let host: String
@@ -42,7 +42,7 @@ struct DemoRelyingParty {
 
     /// Verifies a registration and stores its key.
     ///
-    /// Returns a name for the credential.
+    /// - Returns: A name of the credential for the narration.
     mutating func verifyRegistration(_ json: [UInt8]) throws -> String {
         let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
         try check(answer, type: "webauthn.create")
@@ -57,7 +57,7 @@ struct DemoRelyingParty {
 
     /// Verifies a sign-in with the stored key.
     ///
-    /// Returns the account's name.
+    /// - Returns: The account's name.
     func verifySignIn(_ json: [UInt8]) throws -> String {
         let answer = try JSONDecoder().decode(Answer.self, from: Data(json))
         try check(answer, type: "webauthn.get")

@@ -4,19 +4,21 @@ internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// The file of `up --env-file`, which exists for as long as the lab environment.
+/// The file of `up --env-file`, which exists as long as the lab environment is running.
 struct EnvironmentFile {
     private let path: String
-    /// Stays open, so that no other file gets this file's inode number.
+    /// The descriptor of the file, which stays open so that no other file can get the same inode number.
     private let descriptor: Int32
     private let status: stat
 
     private static let firstLine = Array("export DBUS_SYSTEM_BUS_ADDRESS='unix:path=".utf8)
-    /// A length that no environment file reaches.
+    /// The maximum length of an environment file in bytes.
     private static let maximumLength = 65536
 
-    /// Writes the lines to a temporary file and links it to `path`, so that a program that waits for the file never
-    /// reads a part of it.
+    /// Creates the file at `path` with these lines.
+    ///
+    /// The lines are written to a temporary file, which is then linked to `path`. Therefore a program that waits for
+    /// the file never reads an incomplete one.
     init(_ lines: [String], at path: String) throws(CommandFailure) {
         let draft = path + ".\(getpid()).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -43,9 +45,7 @@ struct EnvironmentFile {
         unlink(path)
     }
 
-    /// Checks that `path` does not exist, or is the environment file of a lab that has ended.
-    ///
-    /// - Throws: ``CommandFailure`` otherwise.
+    /// Throws a ``CommandFailure`` unless `path` does not exist or is the environment file of a lab that has ended.
     static func check(_ path: String) throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -67,16 +67,16 @@ struct EnvironmentFile {
         return unlink(path) == 0 || errno == ENOENT
     }
 
-    /// Returns true if the file has the form of an environment file and no bus answers at its address.
+    /// Returns true if the file has the format of an environment file and no bus answers at its address.
     private static func isStale(_ path: String) -> Bool {
         guard let bytes = try? readWholeFile(path, atMost: maximumLength), bytes.starts(with: firstLine) else {
             return false
         }
         let line = bytes[firstLine.count...].prefix { $0 != UInt8(ascii: "\n") }
         guard line.last == UInt8(ascii: "'") else { return false }
-        // dbus-daemon's form of the address: the path, then further keys.
+        // In dbus-daemon's notation of the address, other keys follow the path.
         let socket = line.dropLast().prefix { $0 != UInt8(ascii: ",") }
-        // The path of a private bus needs no escapes of the shell or of D-Bus.
+        // The path of a private bus contains no characters that the shell or D-Bus would escape.
         guard !socket.isEmpty, !socket.contains(UInt8(ascii: "'")), !socket.contains(UInt8(ascii: "%")) else {
             return false
         }

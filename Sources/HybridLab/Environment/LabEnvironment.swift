@@ -7,23 +7,22 @@ internal import HybridPrimitives
 internal import HybridSystemBus
 internal import HybridVirtualBlueZ
 
-/// The environment in which ceremonies run: a virtual radio on a private bus, and a relay with a certificate of its
-/// own.
+/// An environment for ceremonies: a virtual radio on a private bus, and a relay with its own certificate.
 ///
-/// A **browser** or `hybrid-client` is the client, the lab's phone or `hybrid-auth` the authenticator. All of them are
-/// unmodified. They find the bus in `DBUS_SYSTEM_BUS_ADDRESS`. A resolver rule or `--connect-to` maps the relay's name
-/// to the loopback interface.
+/// The client is a browser or `hybrid-client`. The authenticator is the lab's phone or `hybrid-auth`. These programs
+/// are unmodified: they find the bus in `DBUS_SYSTEM_BUS_ADDRESS`, and a resolver rule or `--connect-to` maps the
+/// relay's host name to the loopback interface.
 ///
-/// Only this user can connect to the bus, and only this computer to the relay. The authority that signs the relay's
-/// certificate ends with this process, and its key is never stored. The radio proves no proximity. Our programs report
-/// that, and open only vaults that were made for tests.
+/// Only this user can connect to the bus, and only programs on this computer can connect to the relay. The relay's
+/// certificate is issued by an authority that exists only in this process, and whose key is never stored. The virtual
+/// radio does not prove proximity. Our programs report this, and open only vaults that were created for tests.
 struct LabEnvironment: Sendable {
     /// The bus with the virtual `org.bluez`.
     let bus: PrivateBus
     /// The relay.
     let relay: LabRelay
 
-    /// Runs `body` in an environment of its own, which is removed whatever happens.
+    /// Runs `body` in a new environment, which is removed even if `body` throws.
     ///
     /// - Parameters:
     ///   - domain: The relay's tunnel domain.
@@ -49,9 +48,7 @@ struct LabEnvironment: Sendable {
         }
     }
 
-    /// Runs `body` with a private bus.
-    ///
-    /// Failures of the bus become failures of the command.
+    /// Runs `body` with a private bus; failures of the bus are converted to a ``CommandFailure``.
     static func withBus<Result: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (PrivateBus) async throws -> Result
@@ -74,11 +71,11 @@ struct LabEnvironment: Sendable {
     }
 }
 
-/// The settings of programs that use the environment: variables for ours, switches for Chromium.
+/// The settings for programs in the environment: variables for our programs, and switches for Chromium.
 extension LabEnvironment {
-    /// The variables, sorted by name.
+    /// The environment variables, sorted by name.
     ///
-    /// `hybrid-lab phone` reads all of them; other programs that use BlueZ read the first.
+    /// `hybrid-lab phone` reads all of them except the one for Chromium. Other programs that use BlueZ read the first.
     var variables: [(String, String)] {
         [
             ("DBUS_SYSTEM_BUS_ADDRESS", bus.address),
@@ -89,9 +86,10 @@ extension LabEnvironment {
         ]
     }
 
-    /// The switches with which Chromium finds the relay and trusts its certificate, but no other untrusted one.
+    /// The switches with which Chromium connects to the relay and trusts its certificate.
     ///
-    /// Chromium honors the second only together with `--user-data-dir`, which Playwright and Selenium always set.
+    /// Chromium honors the second switch only together with `--user-data-dir`, which Playwright and Selenium always
+    /// set.
     var chromiumSwitches: [String] {
         [
             "--host-resolver-rules=MAP \(relay.domain.host):443 127.0.0.1:\(relay.port)",
@@ -99,7 +97,7 @@ extension LabEnvironment {
         ]
     }
 
-    /// All settings for programs.
+    /// All settings for programs, as one JSON object.
     var json: JSONText {
         let relay = JSONText.object([
             ("tunnel_domain", .number(Int(relay.domain.id))), ("host", .string(relay.domain.host)),
@@ -115,7 +113,7 @@ extension LabEnvironment {
         ])
     }
 
-    /// The lines for a shell, each of which exports a variable.
+    /// The shell lines that export the variables.
     var shellLines: [String] {
         variables.map { name, value in
             let quoted = value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
@@ -124,7 +122,7 @@ extension LabEnvironment {
     }
 }
 
-/// The options of the lab environment.
+/// The command-line options of the lab environment.
 struct LabEnvironmentOptions: ParsableArguments {
     @Option(help: "The number of Bluetooth adapters, 2 to 16: hci0 for the client, hci1 for the phone.")
     var adapters = 2
@@ -160,9 +158,7 @@ struct LabEnvironmentOptions: ParsableArguments {
 }
 
 extension TunnelDomain {
-    /// The default domain of the lab.
-    ///
-    /// Its host name follows from the number and is not registered.
+    /// The default tunnel domain of the lab, whose host name is not registered.
     static let lab: TunnelDomain = {
         guard let domain = TunnelDomain(id: 266) else { preconditionFailure("266 is a tunnel domain") }
         return domain

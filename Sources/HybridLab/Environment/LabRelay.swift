@@ -9,16 +9,17 @@ internal import HybridRelayCore
 internal import Logging
 internal import NIOCore
 
-/// A relay on the loopback interface under the name of a tunnel domain.
+/// A relay on the loopback interface with the host name of a tunnel domain.
 struct LabRelay: Sendable {
     /// The tunnel domain, whose host name is in the certificate.
     let domain: TunnelDomain
     /// The port on 127.0.0.1.
     let port: Int
-    /// The path of the PEM certificate of the authority that has signed the relay's.
+    /// The path of a PEM file with the certificate of the authority that has issued the relay's certificate.
     let authorityFile: String
-    /// The SHA-256 hash of the certificate's SubjectPublicKeyInfo in base64, for browsers that trust this certificate
-    /// and not the authority.
+    /// The SHA-256 hash of the certificate's SubjectPublicKeyInfo in base64.
+    ///
+    /// Browsers can use it to trust this certificate without trusting the authority.
     let pin: String
     private let server: RelayServer
 
@@ -29,7 +30,7 @@ struct LabRelay: Sendable {
         let authority = try ThrowawayAuthority()
         let (context, pin) = try authority.serverContext(for: domain.host)
         var limits = RelayLimits()
-        // Only local programs reach it, and on a busy computer a request head may take long.
+        // Only local programs can connect, and on a busy computer it may take long until a request head is complete.
         limits.headTime = .seconds(60)
         let server = RelayServer(
             configuration: RelayConfiguration(
@@ -58,8 +59,9 @@ struct LabRelay: Sendable {
     /// The value of `--connect-to` that maps the relay's name to its address.
     var connectTo: String { "\(domain.host):443:127.0.0.1:\(port)" }
 
-    /// The network configuration of both roles: the relay's name leads to the loopback interface, and only the
-    /// throwaway authority is trusted.
+    /// The network configuration for client and phone.
+    ///
+    /// It maps the relay's host name to the loopback interface and trusts only the throwaway authority.
     var network: NetworkConfiguration {
         NetworkConfiguration(connectTo: [ConnectTo(connectTo)].compactMap(\.self), trustedCertificates: authorityFile)
     }

@@ -5,7 +5,7 @@ internal import Glibc
 internal import HybridCommandSupport
 internal import HybridThreads
 
-/// `hybrid-lab run -- COMMAND`: runs a command in a lab environment of its own.
+/// The command `hybrid-lab run -- COMMAND`, which runs a command in a new lab environment.
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a command with a virtual radio and a relay, and clean up when it ends.",
@@ -45,7 +45,7 @@ enum WrappedCommand {
             child = try ChildProcess.spawn(arguments, variables: variables, role: .command)
         } catch {
             StandardError.writeLine("\(HybridLab.programName): \(arguments[0]) cannot be run: \(error.reason)")
-            // The codes that shells use.
+            // The exit codes that shells use.
             return ExitCode(error.code == ENOENT ? 127 : 126)
         }
         SignalForwarding.start(to: child.id)

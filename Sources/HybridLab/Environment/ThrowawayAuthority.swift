@@ -7,9 +7,7 @@ internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// A certificate authority for one run of the lab.
-///
-/// Its key is never stored.
+/// A certificate authority for one run of the lab, whose key is never stored.
 struct ThrowawayAuthority {
     private let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
     private let name: DistinguishedName
@@ -27,8 +25,10 @@ struct ThrowawayAuthority {
         return try issue(to: name, key.publicKey, extensions)
     }
 
-    /// Returns the TLS context of a server with this name, and the SHA-256 hash of its certificate's
-    /// SubjectPublicKeyInfo in base64, by which Chromium trusts a single certificate.
+    /// Returns the TLS context of a server with this host name, and a pin for its certificate.
+    ///
+    /// The pin is the SHA-256 hash of the SubjectPublicKeyInfo in base64, with which Chromium trusts a single
+    /// certificate.
     func serverContext(for host: String) throws -> (context: NIOSSLContext, pin: String) {
         let serverKey = P256.Signing.PrivateKey()
         let extensions = try Certificate.Extensions {

@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// `hybrid-lab up`: keeps a lab environment until a signal ends it.
+/// The command `hybrid-lab up`, which runs a lab environment until it receives a signal.
 struct Up: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Set up a virtual radio and a relay for browsers and phones that are started separately.",
@@ -25,7 +25,7 @@ struct Up: AsyncParsableCommand {
     var envFile: String?
 
     func run() async throws {
-        // Checked before the setup. Writing the file checks again.
+        // This check reports the error before the setup; the check is repeated when the file is written.
         if let envFile { try EnvironmentFile.check(envFile) }
         let command = self
         let ending = await withTerminationSignals { try await command.options.run(command.keep) }

@@ -7,7 +7,7 @@ internal import HybridPrimitives
 internal import HybridQRScanning
 internal import HybridThreads
 
-/// The source of the codes that the lab's phone reads.
+/// The source of the QR codes that the lab's phone reads.
 enum CodeSource: Sendable {
     /// A text on the command line.
     case text(String)
@@ -15,11 +15,11 @@ enum CodeSource: Sendable {
     case standardInput
     /// A PNG or JPEG picture.
     case image(path: String)
-    /// The screen of an X server.
+    /// The screen of an X server; `nil` means the server that `DISPLAY` names.
     case screen(display: String?)
 }
 
-/// A reader that returns one code after the other, and none of them twice.
+/// A reader that returns one QR code after the other, and each code on the screen only once.
 final class CodeReader: Sendable {
     private let source: CodeSource
     private let read = Locked<[ScannedText]>([])
@@ -30,7 +30,7 @@ final class CodeReader: Sendable {
 
     /// Reads the next code.
     ///
-    /// - Parameter timeout: The time to watch the screen for a code.
+    /// - Parameter timeout: The time limit for finding a code on the screen.
     /// - Throws: ``CommandFailure``, `CancellationError`.
     func next(timeout: Duration) async throws -> QROffer {
         switch source {
@@ -64,7 +64,7 @@ final class CodeReader: Sendable {
             case .cancelled: throw CancellationError()
             }
         }
-        // The code stays on the screen for a while and must not be answered again.
+        // The code remains on the screen for a while and must not be answered again.
         read.withLock { $0 = ($0 + [code]).suffix(64) }
         return try Self.offer(code)
     }

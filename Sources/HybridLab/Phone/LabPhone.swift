@@ -35,7 +35,7 @@ struct LabPhone: Sendable {
         }
     }
 
-    /// Ends a ceremony after three times the timeout, even if the script hangs.
+    /// Runs a ceremony, which ends after three times the timeout even if the script hangs, and returns its outcome.
     private func outcome(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
         var late: any Error = CommandFailure("the ceremony took too long; --timeout gives it more", status: .temporary)
         if case .hang = script.fault { late = ScriptedEnd(outcome: .hung) }
@@ -48,12 +48,12 @@ struct LabPhone: Sendable {
 
     private func serve(_ script: PhoneScript, _ offer: QROffer) async throws -> PhoneOutcome {
         guard script.hasTwin else { return try await serveAlone(script, offer) }
-        // Both phones advertise. The client chooses one, and the other stops.
+        // Both phones advertise. The client connects to one of them, and the other is canceled.
         let twins = Locked<[Task<PhoneOutcome, any Error>]>([])
         let chosen: @Sendable (Int) -> Void = { index in
             for (other, task) in twins.withLock({ $0 }).enumerated() where other != index { task.cancel() }
         }
-        // Started under the lock: neither can be chosen before both are stored.
+        // The tasks are started while the lock is held, so that neither can be chosen before both are stored.
         let tasks = twins.withLock { twins in
             twins = (0...1).map { index in
                 Task { try await serveAlone(script, offer, connected: { chosen(index) }) }
@@ -82,7 +82,7 @@ struct LabPhone: Sendable {
         return try await withCleanup {
             await radio.close()
         } of: {
-            // This phone agrees to everything, so it must not be near a client that a person uses.
+            // This phone approves every request, so it must not be used near a real client.
             guard radio.isVirtual else {
                 throw CommandFailure(
                     "this phone agrees to everything and works with a virtual radio only; run it with hybrid-lab up, or "

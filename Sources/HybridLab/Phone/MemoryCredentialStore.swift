@@ -3,18 +3,20 @@
 internal import HybridAuthenticator
 internal import HybridCTAP
 
-/// Passkeys in memory, and optionally in a file for the next run.
+/// A store that keeps passkeys in memory, and optionally in a file for the next run.
 actor MemoryCredentialStore: CredentialStore {
     private let pin: PIN
     private let file: PasskeyFile?
-    /// Keeps other phones from the file: each would overwrite what the other has added.
+    /// The lock of the file, without which two phones would overwrite each other's passkeys.
     private var lock: PrivateFile.Lock?
     private var passkeys: [Passkey] = []
     private var writeFailure: String?
 
     /// Creates a store.
     ///
-    /// - Parameter file: The file that stores the passkeys between runs.
+    /// - Parameters:
+    ///   - pin: The PIN that unlocks the store.
+    ///   - file: The file that stores the passkeys between runs; `nil` for none.
     /// - Throws: ``CommandFailure`` if the file cannot be read or created, or another phone uses it.
     init(pin: PIN, file: PasskeyFile? = nil) throws {
         self.pin = pin
@@ -22,7 +24,7 @@ actor MemoryCredentialStore: CredentialStore {
         if let file { (lock, passkeys) = try file.open() }
     }
 
-    /// Returns the reason why the file was not written since the last call, or `nil` if it was.
+    /// Returns the reason why writing the file has failed since the last call; `nil` if it has not failed.
     func takeWriteFailure() -> String? {
         defer { writeFailure = nil }
         return writeFailure

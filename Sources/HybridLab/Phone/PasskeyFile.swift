@@ -7,7 +7,7 @@ internal import HybridCTAP
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
-/// A JSON file with passkeys of the lab and their unencrypted keys, for tests only.
+/// A JSON file with the lab's passkeys, including their unencrypted private keys, for tests only.
 struct PasskeyFile: Sendable {
     let path: String
 
@@ -26,7 +26,7 @@ struct PasskeyFile: Sendable {
 
     private var file: PrivateFile { PrivateFile(path: path) }
 
-    /// Locks the file for this phone and reads the passkeys; creates an empty file if there is none.
+    /// Locks the file and reads its passkeys; creates an empty file if there is none.
     func open() throws -> (lock: PrivateFile.Lock, passkeys: [Passkey]) {
         let lock = try file.lock()
         let bytes = try file.read(lock, atMost: Self.maximumLength)

@@ -7,7 +7,7 @@ internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// `hybrid-lab phone`: a phone with a scripted user.
+/// The command `hybrid-lab phone`, which runs a phone with a scripted user.
 struct PhoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phone",
@@ -104,7 +104,7 @@ struct PhoneCommand: AsyncParsableCommand {
         do {
             let ending = await withTerminationSignals { try await command.answer(report) }
             if ending.signal != nil {
-                // Without a number of ceremonies, a signal is the normal end.
+                // If the number of ceremonies is not limited, a signal is the normal end.
                 guard ceremonies == 0 else { throw CommandFailure("interrupted", status: .interrupted) }
             } else {
                 try ending.result.get()

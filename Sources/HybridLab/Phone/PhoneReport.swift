@@ -8,7 +8,7 @@ internal import HybridPrimitives
 internal import HybridSession
 internal import HybridThreads
 
-/// The report of the lab's phone: lines for users on standard error, or JSON on standard output, one object per line.
+/// The report of the lab's phone: text on standard error, or JSON on standard output with one object per line.
 final class PhoneReport: Sendable {
     private let isJSON: Bool
     private let start = ContinuousClock.now
@@ -17,7 +17,7 @@ final class PhoneReport: Sendable {
 
     init(json: Bool) { isJSON = json }
 
-    /// True if the whole report was written.
+    /// True if the whole report has been written.
     var isComplete: Bool { isLost.withLock { !$0 } }
 
     /// Reports a scanned QR code and begins its ceremony, to which later events belong.
@@ -52,7 +52,8 @@ final class PhoneReport: Sendable {
         }
     }
 
-    /// Reports a request with all fields that a website's developer may want to check.
+    /// Reports a request with all fields that may interest a website's developer; `nil` is a request that cannot be
+    /// parsed.
     func request(_ request: CTAPRequest?) {
         guard let request else { return report("request", "an unreadable request", [("command", .null)]) }
         let (sentence, fields) = summary(request)
@@ -69,7 +70,7 @@ final class PhoneReport: Sendable {
         report("answer", "answered \(hexadecimal), \(status.meaning)", fields)
     }
 
-    /// Reports a fault that the script has caused.
+    /// Reports a fault that the script causes.
     func fault(_ fault: String) { report("fault", "the script \(fault)", [("fault", .string(fault))]) }
 
     func end(_ ending: PhoneOutcome) { report("end", ending.sentence, [("ending", .string(ending.rawValue))]) }
@@ -144,13 +145,13 @@ enum PhoneOutcome: String, Sendable {
     case shutDown = "goodbye"
     /// The client closed the tunnel.
     case clientLeft = "left"
-    /// The client disconnected before it had the response.
+    /// The client disconnected before it received the response.
     case clientLeftDuringRequest = "left-during-request"
     /// The script closed the tunnel.
     case dropped
     /// The script cut the connection to the relay.
     case vanished
-    /// The script stopped responding, and the client waited longer than the phone.
+    /// The script stopped responding, and the client was still waiting when the phone ended.
     case hung
 
     var sentence: String {

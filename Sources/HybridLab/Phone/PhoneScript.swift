@@ -2,13 +2,13 @@
 
 internal import ArgumentParser
 
-/// The behavior of the lab's phone in one ceremony: the user's answers, and faults.
+/// The behavior of the lab's phone in one ceremony: the answer of the user, and faults of the phone.
 struct PhoneScript: Sendable {
     /// The answer of the user.
     enum User: String, Sendable, CaseIterable {
         case approve
         case deny
-        /// Types a wrong PIN until the phone gives up.
+        /// The user types a wrong PIN until the phone rejects the request.
         case wrongPIN = "wrong-uv"
         /// The phone claims to have no passkey for the site.
         case noCredentials = "no-credentials"
@@ -16,7 +16,7 @@ struct PhoneScript: Sendable {
         case excluded
     }
 
-    /// The stages of a ceremony, in order.
+    /// A stage of a ceremony; the cases are in order.
     enum Stage: String, Sendable, CaseIterable {
         /// The tunnel is open.
         case tunnel
@@ -49,12 +49,12 @@ struct PhoneScript: Sendable {
     var wait = Duration.zero
     /// The number of the account that the user selects, counted from 1.
     var pick = 1
-    /// The delay of each message of the phone.
+    /// The delay before each message that the phone sends.
     var delay = Duration.zero
     var fault: Fault?
     /// True if a second phone scans the same code.
     var hasTwin = false
-    /// True if the advert has four bytes after the first 20.
+    /// True if a suffix of 4 bytes follows the 20 bytes of the advert.
     var hasLongAdvert = false
     /// The script as it was written.
     private(set) var text = User.approve.rawValue
@@ -62,7 +62,7 @@ struct PhoneScript: Sendable {
     /// Creates a script of a user who approves, without faults.
     init() {}
 
-    /// Parses steps separated by commas, such as `wait:2,deny`.
+    /// Creates a script from steps separated by commas, such as `wait:2,deny`.
     ///
     /// - Throws: `ValidationError` with a sentence for users.
     init(parsing text: String) throws {
@@ -83,7 +83,7 @@ struct PhoneScript: Sendable {
         if hasTwin, needsOwnSession { throw mistake("two-phones can be combined with answers of the user only") }
     }
 
-    /// True if `AuthenticatorSession` cannot run the script.
+    /// True if the script requires a ``ScriptedSession``, because `AuthenticatorSession` cannot run it.
     var needsOwnSession: Bool { fault != nil || delay > .zero || hasLongAdvert }
 
     private mutating func apply(_ name: String, _ value: String?) throws {
@@ -107,14 +107,14 @@ struct PhoneScript: Sendable {
         default:
             if let example = Self.examples[name] { throw mistake("\(name) takes a value, as in \(example)") }
             guard let user = User(rawValue: name) else {
-                throw mistake("\"\(name)\" is no step; the steps are \(Self.steps)")
+                throw mistake("\"\(name)\" is not a step; the steps are \(Self.steps)")
             }
             guard value == nil else { throw mistake("\(name) takes no value") }
             self.user = user
         }
     }
 
-    /// All steps, for help and errors.
+    /// All steps, for error messages.
     static let steps =
         "approve, deny, wrong-uv, no-credentials, excluded, wait:SECONDS, pick:NUMBER, slow[:SECONDS], drop:STAGE, "
         + "vanish:STAGE, hang:STAGE, corrupt:STAGE, two-phones, advert-24"

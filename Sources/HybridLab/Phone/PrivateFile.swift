@@ -6,17 +6,17 @@ internal import HybridPrimitives
 
 /// A file that belongs to this user.
 ///
-/// It is read and replaced only if no other user can have created or changed it.
+/// The file is read and replaced only if no other user can have created or changed it.
 struct PrivateFile: Sendable {
     /// The file's path.
     let path: String
 
-    /// Locks the file for this process, and creates an empty one with mode 0600 if there is none.
+    /// Locks the file for this process; creates an empty file with mode 0600 if there is none.
     ///
-    /// - Throws: ``CommandFailure``, also if another process has locked it.
+    /// - Throws: ``CommandFailure`` if the file cannot be used, or if another process has locked it.
     func lock() throws(CommandFailure) -> Lock {
         while true {
-            // O_NONBLOCK, so that opening a named pipe does not block before it is recognized.
+            // O_NONBLOCK prevents blocking if the path is a named pipe, which is rejected below.
             var descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {
                 descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -35,12 +35,12 @@ struct PrivateFile: Sendable {
                 let sentence = "\(path) is in use by another phone; wait until it has ended, or name another"
                 throw CommandFailure(sentence, status: .temporary)
             }
-            // The process that held the lock before may have replaced the locked file.
+            // The previous holder of the lock may have replaced the file.
             if lstat(path, &found) == 0, found.st_dev == status.st_dev, found.st_ino == status.st_ino { return lock }
         }
     }
 
-    /// Reads the whole file.
+    /// Reads the whole locked file; throws if it is longer than `limit` bytes.
     func read(_ lock: Lock, atMost limit: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65536)
@@ -71,7 +71,7 @@ struct PrivateFile: Sendable {
         } else if errno != ENOENT {
             throw failed("can't be written", .ioError)
         }
-        // A random name, which must not exist yet.
+        // The name is random, and O_EXCL requires that it does not exist.
         let draft = ".hybrid-lab-\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
         let descriptor = openat(directory, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failed("can't be written", .ioError) }
@@ -83,8 +83,8 @@ struct PrivateFile: Sendable {
             unlinkat(directory, draft, 0)
             throw failure
         }
-        // Some file systems do not support fsync for directories and return EINVAL. Their metadata is consistent
-        // anyway.
+        // Some file systems return EINVAL because they do not support fsync for directories. Their metadata is
+        // consistent without it.
         guard fsync(directory) == 0 || errno == EINVAL else { throw failed("can't be written", .ioError) }
         return lock
     }
@@ -107,20 +107,19 @@ struct PrivateFile: Sendable {
         CommandFailure("\(path) \(what): \(String(cString: strerror(errno)))", status: status)
     }
 
-    /// The exclusive right of this process to a file, for as long as the object lives.
+    /// An exclusive lock on a file, which is released when the object is deallocated.
     final class Lock: Sendable {
         fileprivate let descriptor: Int32
 
-        /// Takes ownership of the descriptor.
+        /// Creates a lock that takes ownership of the descriptor but is not yet acquired.
         fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
 
         deinit { close(descriptor) }
 
         /// Locks the file.
         ///
-        /// Returns `false` if another process has locked it.
-        ///
-        /// On file systems without locks, every process succeeds.
+        /// - Returns: `false` if another process has locked the file. On file systems without locks, the result is
+        ///   always `true`.
         fileprivate func acquire() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
     }
 }

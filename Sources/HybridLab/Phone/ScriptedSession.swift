@@ -8,14 +8,14 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridSession
 
-/// Ends a ceremony as the script says.
+/// An error that ends a ceremony with the outcome that the script requires.
 struct ScriptedEnd: Error {
     let outcome: PhoneOutcome
 }
 
-/// A phone with intentional faults: the stages of `AuthenticatorSession` with the script between them.
+/// A session of the phone with intentional faults: the stages of `AuthenticatorSession`, interrupted by the script.
 ///
-/// It follows the protocol up to the fault, so that the client's reaction is a reaction to that fault alone.
+/// The session follows the protocol up to the fault, so that only the fault determines the client's reaction.
 struct ScriptedSession: Sendable {
     let radio: BluetoothRadio
     let relay: RelayEndpoint
@@ -23,13 +23,13 @@ struct ScriptedSession: Sendable {
     let report: PhoneReport
     /// Returns the scripted user's response to a request.
     let answer: @Sendable (CTAPRequest) async -> CTAPResponse
-    /// Called when the client has confirmed that it has the response.
+    /// Called when the client has confirmed that it has received the response.
     let delivered: @Sendable () async -> Void
 
-    /// The time for which an advert without a tunnel is sent, so that the client finds the tunnel closed.
+    /// The time for which an advert is sent after its tunnel was closed, so that the client tries to join the tunnel.
     private static let orphanAdvertTime = Duration.seconds(5)
 
-    /// Serves the client that shows the code, as far as the script goes.
+    /// Serves the client that shows the code, up to the point that the script determines.
     ///
     /// - Throws: ``ScriptedEnd``, `AuthenticatorSessionFailure`, and errors of the tunnel and the radio.
     func serve(_ offer: QROffer) async throws -> PhoneOutcome {
@@ -98,7 +98,7 @@ struct ScriptedSession: Sendable {
         }
     }
 
-    /// Closes the tunnel before advertising, so that the client cannot be faster than the script.
+    /// Advertises a tunnel that is already closed, so that the client cannot join it before the script closes it.
     private func advertiseWithoutTunnel(_ offer: QROffer) async throws -> PhoneOutcome {
         let isCut = script.fault == .vanish(.advert)
         let eid = try await WebSocketTunnel.withTunnel(.new(offer.secret.tunnelID), at: relay) { tunnel in
@@ -115,9 +115,7 @@ struct ScriptedSession: Sendable {
         return isCut ? .vanished : .dropped
     }
 
-    /// The PSM that makes an advert longer.
-    ///
-    /// No L2CAP channel exists there.
+    /// The PSM of a longer advert, on which no L2CAP channels are accepted; `nil` for an advert of 20 bytes.
     private var suffixPSM: L2CAPPSM? { script.hasLongAdvert ? L2CAPPSM(0x80) : nil }
 
     private func freshEID(_ tunnel: WebSocketTunnel) throws -> EID {
@@ -128,7 +126,7 @@ struct ScriptedSession: Sendable {
 
     // MARK: - Faults
 
-    /// Ends or hangs after a stage if the script says so.
+    /// Ends the session or stops responding after a stage if the script requires that.
     private func complete(_ stage: PhoneScript.Stage, _ tunnel: WebSocketTunnel) async throws {
         switch script.fault {
         case .drop(stage):
@@ -140,7 +138,7 @@ struct ScriptedSession: Sendable {
             throw ScriptedEnd(outcome: .vanished)
         case .hang(stage):
             report.fault("stops responding (\(stage.rawValue))")
-            // Ends with an error when the client disconnects.
+            // The loop ends with an error when the client disconnects.
             while true { _ = try await tunnel.receive { $0 } }
         default: return
         }

@@ -3,13 +3,13 @@
 internal import HybridAuthenticator
 internal import HybridCTAP
 
-/// A user who does what the script says and reports it.
+/// A simulated user, who acts according to the script and reports each action.
 ///
-/// It exists in `hybrid-lab` only. `hybrid-auth` has no way to answer for its user.
+/// Only `hybrid-lab` has a simulated user. `hybrid-auth` cannot answer for its user.
 struct ScriptedUser: UserInteraction {
     let pin: PIN
     var script = PhoneScript()
-    /// Called for every answer.
+    /// Called with a description of each prompt and its answer.
     let report: @Sendable (String) -> Void
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {

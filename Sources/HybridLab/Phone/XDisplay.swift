@@ -6,8 +6,8 @@ internal import HybridQRScanning
 
 /// The screen of an X server, captured repeatedly.
 ///
-/// A browser shows the code of a sign-in in a window of its own. Neither pages nor browser drivers can capture it, but
-/// the X server can.
+/// A browser shows the QR code of a sign-in in a separate window. Neither pages nor browser drivers can capture that
+/// window, but a client of the X server can.
 struct XDisplay: FrameSource, ~Copyable {
     private let connection: OpaquePointer
     private let name: String
@@ -17,7 +17,7 @@ struct XDisplay: FrameSource, ~Copyable {
     /// The time between two captures, in microseconds.
     private static let captureInterval: UInt32 = 150_000
 
-    /// Connects to a display; `nil` stands for the one that `DISPLAY` names.
+    /// Creates an instance that is connected to a display; `nil` means the display that `DISPLAY` names.
     init(name: String?) throws(CameraError) {
         self.name = name ?? getenv("DISPLAY").map { String(cString: $0) } ?? "DISPLAY"
         var number: Int32 = 0
@@ -42,7 +42,7 @@ struct XDisplay: FrameSource, ~Copyable {
         CameraError("the display \(name) can't be read: \(reason)")
     }
 
-    /// Returns the screen, or `nil` if it has not changed since the last call.
+    /// Returns the contents of the screen; `nil` if they have not changed since the last call.
     mutating func nextFrame() throws(CameraError) -> GrayPicture? {
         usleep(Self.captureInterval)
         guard let geometry = xcb_get_geometry_reply(connection, xcb_get_geometry(connection, root), nil) else {
@@ -58,7 +58,7 @@ struct XDisplay: FrameSource, ~Copyable {
         defer { free(image) }
         let count = Int(width) * Int(height)
         guard let data = xcb_get_image_data(image), Int(xcb_get_image_data_length(image)) == count * 4 else {
-            throw Self.unreadable(name, "it has not 32 bits a pixel; start it with a depth of 24")
+            throw Self.unreadable(name, "it does not have 32 bits per pixel; start it with a depth of 24")
         }
         let grey = Self.grey(data, count, isLittleEndian: xcb_get_setup(connection).pointee.image_byte_order == 0)
         guard grey != last else { return nil }
@@ -74,9 +74,9 @@ struct XDisplay: FrameSource, ~Copyable {
         }
     }
 
-    /// Returns one byte per pixel.
+    /// Returns the picture in grayscale, one byte per pixel.
     ///
-    /// The input has four: blue, green, red and padding, or padding, red, green and blue.
+    /// The input has four bytes per pixel: blue, green, red and padding, or padding, red, green and blue.
     private static func grey(_ data: UnsafePointer<UInt8>, _ count: Int, isLittleEndian: Bool) -> [UInt8] {
         let (red, blue) = isLittleEndian ? (2, 0) : (1, 3)
         let green = isLittleEndian ? 1 : 2

@@ -105,7 +105,7 @@ function giveUp() {
   const before = current || { site: "this site", operation: "signIn", elapsed: 0, stageElapsed: 0, received: 0 };
   show({
     ...before, stage: "failed", code: null, host: null,
-    cause: "hybrid-client is gone, or this page is open too often.",
+    cause: "hybrid-client has ended, or this page is open in too many tabs.",
     remedy: "Look at the terminal where you started it.",
   });
 }

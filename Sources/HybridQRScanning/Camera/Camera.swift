@@ -8,20 +8,20 @@ public struct Camera: FrameSource, ~Copyable {
     /// The default device.
     public static let defaultDevice = "/dev/video0"
 
-    /// A common size, in which a code has several pixels per module.
+    /// The requested frame size in pixels, which is common and shows a code with several pixels per module.
     private static let wantedSize: (width: UInt32, height: UInt32) = (1280, 720)
     /// Timeout of a single wait for a frame in milliseconds.
     private static let pollInterval: Int32 = 100
     /// Number of waits without a frame before the camera counts as stopped.
     ///
-    /// Slow cameras need a second or two to start.
+    /// Slow cameras take a second or two to start.
     private static let maximumWaits = 100
 
     private let path: String
     private let video: OpaquePointer
     private var emptyWaits = 0
 
-    /// Opens and starts a camera.
+    /// Creates an instance that opens and starts a camera.
     ///
     /// - Parameter path: Path of the device, such as `/dev/video0`.
     public init(path: String = Camera.defaultDevice) throws(CameraError) {
@@ -45,7 +45,7 @@ public struct Camera: FrameSource, ~Copyable {
         zbar_video_destroy(video)
     }
 
-    /// Checks access to the device, because zbar reports the reason of a failure as text only.
+    /// Checks access to the device, because zbar reports the reason for a failure as text only.
     private static func checkAccess(_ path: String) throws(CameraError) {
         let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor < 0 else {
@@ -72,7 +72,7 @@ public struct Camera: FrameSource, ~Copyable {
         }
     }
 
-    /// Returns the next frame in gray.
+    /// Returns the next frame in grayscale; `nil` if there was none for 100 milliseconds.
     public mutating func nextFrame() throws(CameraError) -> GrayPicture? {
         var descriptor = pollfd(fd: zbar_video_get_fd(video), events: Int16(POLLIN), revents: 0)
         guard descriptor.fd >= 0 else { throw .unusable(path, reason: "zbar can't wait for its pictures") }

@@ -2,13 +2,13 @@
 
 internal import HybridThreads
 
-/// A hint for a user who holds a code in front of a camera.
+/// A hint for a user who is holding a code in front of a camera.
 public enum CameraHint: Hashable, Sendable {
     /// The frames show no code.
     case noCode
     /// The frames are almost black.
     case tooDark
-    /// There is a QR code of another kind.
+    /// There is a QR code that does not match.
     case anotherCode
     /// There are several matching codes.
     case severalCodes
@@ -28,11 +28,11 @@ public enum CameraHint: Hashable, Sendable {
 public enum CameraCodeScanner {
     /// A reason why a scan ended without a code.
     public enum Failure: Error, Hashable, Sendable {
-        /// The source has no frames.
+        /// The source cannot provide frames.
         case camera(CameraError)
         /// No code was found in time.
         case timedOut
-        /// The task was cancelled.
+        /// The task was canceled.
         case cancelled
     }
 
@@ -44,8 +44,9 @@ public enum CameraCodeScanner {
     /// Opens a source of frames and scans them on a dedicated thread.
     ///
     /// - Parameters:
-    ///   - open: Opens the source. The dedicated thread calls it, and closes the source soon after this function returns.
-    ///   - limit: Timeout, including opening.
+    ///   - open: Opens the source. It is called on the dedicated thread, which closes the source soon after this
+    ///     function has returned.
+    ///   - limit: The time limit, which includes opening.
     ///   - isWanted: Returns true for a matching code.
     ///   - hint: Called with a hint for the user when it changes.
     public static func firstCode<Source: FrameSource & ~Copyable>(
@@ -82,7 +83,7 @@ public enum CameraCodeScanner {
         throw .cancelled
     }
 
-    /// Scans frames; returns `nil` after `isOver` is set.
+    /// Scans frames until one shows a single matching code; returns `nil` if `isOver` is set first.
     private static func scan<Source: FrameSource & ~Copyable>(
         _ source: inout Source,
         until isOver: Locked<Bool>,
@@ -107,7 +108,7 @@ public enum CameraCodeScanner {
     }
 }
 
-/// A filter for hints, which would flicker if each frame had its own.
+/// A filter that prevents hints from changing with every frame.
 struct HintFilter {
     /// Number of consecutive frames that must have the same hint.
     static let requiredFrames = 5
@@ -116,7 +117,7 @@ struct HintFilter {
     private var candidate: CameraHint?
     private var count = 0
 
-    /// Returns the hint after this frame, if it changed.
+    /// Returns the hint after this frame; `nil` if the hint has not changed.
     mutating func next(_ finding: CodeSearch.Finding, isDark: Bool) -> CameraHint? {
         let hint: CameraHint =
             if finding.wanted.count > 1 {
@@ -135,7 +136,7 @@ struct HintFilter {
 }
 
 extension GrayPicture {
-    /// True if at most 1 of 100 pixels is brighter than with a covered lens.
+    /// True if at most 1 percent of the pixels are brighter than those of a covered lens.
     var isDark: Bool {
         withPixels { pixels in
             let step = max(1, pixels.count / 10_000)

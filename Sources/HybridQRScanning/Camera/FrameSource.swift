@@ -4,14 +4,15 @@ public import HybridPrimitives
 
 /// A source of frames, such as a camera.
 ///
-/// It is used on one thread and may block it.
+/// A source is used on one thread and may block that thread.
 public protocol FrameSource: ~Copyable, SendableMetatype {
-    /// Returns the next frame; `nil` if there was none for about a tenth of a second, so that the caller can check for
-    /// cancellation.
+    /// Returns the next frame; `nil` if there was none for about 100 milliseconds.
+    ///
+    /// After `nil`, the caller can check for cancellation and call this method again.
     mutating func nextFrame() throws(CameraError) -> GrayPicture?
 }
 
-/// A reason why a source has no frames.
+/// A reason why a source cannot provide frames.
 public struct CameraError: ExplainedFailure, Hashable {
     /// Cause and remedy.
     public let sentence: String

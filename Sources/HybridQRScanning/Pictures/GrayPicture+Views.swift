@@ -2,12 +2,12 @@
 
 // Transformations for `PictureView`.
 extension GrayPicture {
-    /// Returns a smaller picture, in which each pixel is the mean of a square with side `factor`.
+    /// Returns a smaller picture, in which each pixel is the mean of `factor` × `factor` pixels.
     ///
     /// Incomplete squares on the right and at the bottom are dropped.
     func reduced(by factor: Int) throws(PictureError) -> GrayPicture {
         guard factor > 1 else { return self }
-        // A picture may be 12,000 pixels wide and 1 pixel high.
+        // A picture may have fewer rows or columns than the factor, such as 12,000 × 1 pixels.
         let (across, down) = (min(factor, width), min(factor, height))
         let (newWidth, newHeight) = (width / across, height / down)
         return try GrayPicture(width: newWidth, height: newHeight) { target throws(PictureError) in
@@ -63,7 +63,7 @@ extension GrayPicture {
         }
     }
 
-    /// Returns the negative.
+    /// Returns the negative of the picture.
     func inverted() throws(PictureError) -> GrayPicture {
         try GrayPicture(width: width, height: height) { target throws(PictureError) in
             withPixels { source in
@@ -72,7 +72,7 @@ extension GrayPicture {
         }
     }
 
-    /// Returns a square part, limited to the picture.
+    /// Returns a square part, clipped to the bounds of the picture.
     func cropped(x: Int, y: Int, side: Int) throws(PictureError) -> GrayPicture {
         let (left, top) = (min(max(x, 0), width - 1), min(max(y, 0), height - 1))
         let (newWidth, newHeight) = (min(side, width - left), min(side, height - top))

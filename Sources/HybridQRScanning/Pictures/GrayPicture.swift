@@ -17,7 +17,7 @@ public struct GrayPicture: Sendable {
     public let height: Int
     private let memory: PixelMemory
 
-    /// Decodes a PNG or JPEG, depending on its first bytes.
+    /// Creates a picture by decoding a PNG or JPEG; the first bytes determine the format.
     ///
     /// - Throws: ``PictureError``. Both decoders return their errors and never end the program.
     public init(decoding bytes: [UInt8]) throws(PictureError) {
@@ -34,8 +34,8 @@ public struct GrayPicture: Sendable {
     /// Creates a picture from pixels.
     ///
     /// - Parameters:
-    ///   - width: Width, at least 1.
-    ///   - height: Height, at least 1.
+    ///   - width: Width in pixels, at least 1.
+    ///   - height: Height in pixels, at least 1.
     ///   - pixels: `width` × `height` bytes.
     /// - Throws: ``PictureError/tooLarge(width:height:)``, ``PictureError/outOfMemory``, or
     ///   ``PictureError/damaged(_:)`` if the number of pixels is wrong.
@@ -58,7 +58,7 @@ public struct GrayPicture: Sendable {
         memory = try PixelMemory(count: width * height, fill: fill)
     }
 
-    /// Throws an error for a picture without pixels or with too many.
+    /// Throws an error if the size is zero or exceeds the limits.
     static func checkSize(_ width: Int, _ height: Int) throws(PictureError) {
         guard width > 0, height > 0 else { throw .damaged("it has no pixels") }
         guard width <= maximumSide, height <= maximumSide, width * height <= maximumPixels else {
@@ -75,8 +75,8 @@ public struct GrayPicture: Sendable {
 }
 
 extension GrayPicture: CustomStringConvertible, CustomReflectable {
-    /// The size only.
+    /// A text with the size only, because the pixels may show a secret.
     public var description: String { "GrayPicture(\(width) × \(height))" }
-    /// A mirror without children.
+    /// A mirror without children, because the pixels may show a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

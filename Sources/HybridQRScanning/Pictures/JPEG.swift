@@ -16,7 +16,7 @@ enum JPEG {
             throw .unsupportedColors
         }
         return try GrayPicture(width: Int(width), height: Int(height)) { pixels throws(PictureError) in
-            // A progressive picture may have any number of scans, each as expensive as the first.
+            // The number of scans is limited: a progressive picture may have any number of them, and each takes time.
             let flags = TJFLAG_LIMITSCANS
             let gray = Int32(TJPF_GRAY.rawValue)
             let body = tjDecompress2(
@@ -30,7 +30,7 @@ enum JPEG {
                 gray,
                 flags
             )
-            // A truncated picture is searched, too; its missing part is gray.
+            // A truncated picture is accepted; its missing part is gray.
             guard body == 0 || isWarning(decoder) else { throw .damaged(reason(decoder)) }
         }
     }

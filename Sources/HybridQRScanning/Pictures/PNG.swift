@@ -4,8 +4,8 @@ private import CHybridPNG
 
 /// A decoder for PNG (ISO/IEC 15948) with libpng's simplified interface.
 ///
-/// libpng's full interface reports errors by `longjmp`, which must not cross Swift frames. libpng converts every pixel
-/// format to gray on a white background, as image viewers do.
+/// libpng's full interface reports errors with `longjmp`, which must not cross Swift frames. libpng converts every
+/// pixel format to grayscale on a white background, as image viewers do.
 enum PNG {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -17,12 +17,12 @@ enum PNG {
     }
 
     private static func decode(_ bytes: UnsafeRawBufferPointer) throws(PictureError) -> GrayPicture {
-        // libpng keeps this address from one call to the next, so it must not move.
+        // libpng keeps the address of the image between calls, so the image must not move.
         let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
         defer { image.deallocate() }
         image.initialize(to: png_image())
         image.pointee.version = png_uint_32(PNG_IMAGE_VERSION)
-        // Frees the image's resources, also after an error.
+        // Frees the image's resources, even after an error.
         defer { png_image_free(image) }
         guard png_image_begin_read_from_memory(image, bytes.baseAddress, bytes.count) != 0 else {
             throw .damaged(reason(image.pointee))

@@ -4,7 +4,7 @@ public import HybridPrimitives
 
 /// A reason why a picture cannot be decoded.
 ///
-/// The sentence is meant to follow the file's name and a colon.
+/// Callers print the sentence after the name of the file and a colon.
 public struct PictureError: ExplainedFailure, Hashable {
     /// The file has no bytes.
     public static let empty = PictureError("the file is empty")
@@ -17,7 +17,7 @@ public struct PictureError: ExplainedFailure, Hashable {
 
     /// Cause and remedy.
     public let sentence: String
-    /// The exit status.
+    /// The exit status of a command that ends with this error.
     public let status: ExitStatus
     /// The name of the status.
     public var code: String { status.name }
@@ -29,7 +29,7 @@ public struct PictureError: ExplainedFailure, Hashable {
 
     /// The file is malformed; the reason comes from the decoder.
     public static func damaged(_ reason: String) -> PictureError { PictureError("the picture is damaged: \(reason)") }
-    /// The picture has too many pixels; none was decoded.
+    /// The picture has too many pixels, so it was not decoded.
     public static func tooLarge(width: Int, height: Int) -> PictureError {
         PictureError("the picture is too large (\(width) × \(height) pixels); crop it around the code")
     }

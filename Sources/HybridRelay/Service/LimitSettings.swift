@@ -7,53 +7,59 @@ internal import NIOCore
 
 /// Settings of ``RelayLimits``, which can be changed while the relay runs.
 enum LimitSettings {
-    static let maxMessage = limit("max-message", .bytes(125...(16 << 20)), "1MiB", "Largest message, in bytes.")
+    static let maxMessage = limit(
+        "max-message",
+        .bytes(125...(16 << 20)),
+        "1MiB",
+        "Maximum length of a message, in bytes."
+    )
     static let maxEarly = limit(
         "max-early",
         .bytes(0...(16 << 20)),
         "64KiB",
-        "Most bytes a phone may send before its client joins; then it is not read any further."
+        "Maximum number of bytes that a phone may send before its client joins; then the relay stops reading from it."
     )
     static let maxTunnelBytes = limit(
         "max-tunnel-bytes",
         .bytes(1024...(1 << 40)),
         "16MiB",
-        "Most bytes a tunnel may carry."
+        "Maximum number of bytes that a tunnel may carry."
     )
     static let waitingTimeout = seconds("waiting-timeout", "120", "Time a phone may wait for its client.")
     static let idleTimeout = seconds("idle-timeout", "300", "Time a tunnel may carry no data.")
-    static let maxLifetime = seconds("max-lifetime", "600", "Longest life of a tunnel.")
+    static let maxLifetime = seconds("max-lifetime", "600", "Maximum lifetime of a tunnel.")
     static let waitingPerTunnel = limit(
         "waiting-per-tunnel",
         .number(1...255),
         "4",
-        "Most phones that may wait for one client."
+        "Maximum number of phones that may wait for one client."
     )
-    static let maxTunnels = limit("max-tunnels", .number(1...10_000_000), "10000", "Most tunnels.")
+    static let maxTunnels = limit("max-tunnels", .number(1...10_000_000), "10000", "Maximum number of tunnels.")
     static let maxConnections = Setting(
         "max-connections",
         .number(1...20_000_000),
-        help: "Most connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors."
+        help:
+            "Maximum number of connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors."
     )
     static let maxBuffered = limit(
         "max-buffered",
         .bytes((64 << 10)...(1 << 40)),
         "256MiB",
-        "Most bytes all tunnels may hold in memory; then senders have to wait."
+        "Maximum number of bytes that all tunnels may hold in memory; then senders have to wait."
     )
     static let headTimeout = seconds("head-timeout", "5", "Time for the TLS handshake and the request head together.")
-    static let maxHead = limit("max-head", .bytes(512...(1 << 20)), "8KiB", "Longest request head.")
+    static let maxHead = limit("max-head", .bytes(512...(1 << 20)), "8KiB", "Maximum length of a request head.")
     static let sourceOpen = limit(
         "source-open",
         .number(0...10_000_000),
         "64",
-        "Most connections of one IPv4 address or IPv6 /64; 0 means no limit."
+        "Maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit."
     )
     static let sourceNewPerMinute = limit(
         "source-new-per-minute",
         .number(0...1_000_000),
         "60",
-        "Most tunnels one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit."
+        "Maximum number of tunnels that one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit."
     )
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
     static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
@@ -67,7 +73,9 @@ enum LimitSettings {
 
     /// Returns the limits of a configuration.
     ///
-    /// - Parameter descriptors: The limit on open file descriptors.
+    /// - Parameters:
+    ///   - configuration: The resolved settings.
+    ///   - descriptors: The limit on open file descriptors.
     static func limits(of configuration: Configuration, descriptors: Int) throws(CommandFailure) -> RelayLimits {
         var limits = RelayLimits()
         limits.messageBytes = try configuration.value(maxMessage)
@@ -85,14 +93,15 @@ enum LimitSettings {
         limits.newPerMinuteAndSource = try configuration.value(sourceNewPerMinute)
         limits.pingInterval = TimeAmount(try configuration.value(pingInterval))
         limits.pingMisses = try configuration.value(pingMisses)
-        // Without a free descriptor the relay could not even accept and close a connection.
+        // Without a free descriptor, the relay could not even accept a connection and close it.
         let reachable = max(descriptors - reserve, 1)
         limits.connections = min(try configuration.value(maxConnections) ?? 2 * limits.tunnels + 1000, reachable)
         return limits
     }
 
-    /// Descriptors for listeners, log, reloaded files, connections that are rejected at once, the admin server's
-    /// connections, and three for each event loop.
+    /// Number of descriptors reserved for other uses, three of them for each event loop.
+    ///
+    /// The others are for listeners, log, reloaded files, connections that are rejected at once, and the admin server.
     private static let reserve = 64 + 64 + 3 * System.coreCount
 
     private static func limit(
@@ -109,11 +118,11 @@ enum LimitSettings {
     }
 }
 
-/// Limit on the process's open file descriptors.
+/// The limit on the process's open file descriptors.
 enum DescriptorLimit {
     /// Raises the soft limit to the hard limit and returns it.
     ///
-    /// The usual soft limit of 1,024 allows only 500 tunnels.
+    /// The usual soft limit of 1,024 is enough for about 500 tunnels only.
     static func raise() -> Int {
         var limit = rlimit()
         let files = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))

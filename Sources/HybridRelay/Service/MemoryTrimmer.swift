@@ -2,12 +2,12 @@
 
 private import CHybridMalloc
 
-/// Returns memory to the system after a peak of connections.
+/// A trimmer that returns memory to the system after a peak of connections.
 ///
-/// glibc keeps freed memory between blocks that are still in use, without a time limit. Without trimming, a relay's
-/// memory would never shrink.
+/// glibc keeps freed memory between blocks that are still in use, without a time limit. Without trimming, the memory
+/// usage of a relay would never decrease.
 struct MemoryTrimmer {
-    /// Fewer connections than this do not leave enough memory to trim.
+    /// Number of connections below which trimming is not worthwhile.
     private static let peakThreshold = 100
 
     private var peak = 0
@@ -15,7 +15,7 @@ struct MemoryTrimmer {
 
     /// Limits the number of glibc's heaps.
     ///
-    /// Otherwise every allocating thread gets one, which keeps its memory.
+    /// Otherwise, every thread that allocates gets a heap of its own, which keeps its memory.
     ///
     /// - Parameter threads: The number of threads that carry tunnels, which should not wait for each other.
     static func limitHeaps(threads: Int) { mallopt(M_ARENA_MAX, CInt(clamping: threads + 1)) }

@@ -7,7 +7,7 @@ internal import HybridRelayCore
 internal import NIOCore
 internal import NIOSSL
 
-/// Files of a relay other than its configuration: the certificate with its key, and tokens.
+/// The files of a relay other than its configuration: the certificate with its key, and tokens.
 struct RelayFiles {
     /// Paths of certificate and key; `nil` for plaintext.
     let certificate: (chain: String, key: String)?
@@ -29,7 +29,7 @@ struct RelayFiles {
     /// All paths.
     var paths: [String] { [certificate?.chain, certificate?.key, tokens].compactMap(\.self) }
 
-    /// Reads the certificate and returns TLS, or plaintext.
+    /// Returns TLS with the certificate and key from the files, or plaintext.
     func transport() throws(CommandFailure) -> RelayTransport {
         guard let certificate else { return .plaintext }
         try Self.requireReadable(certificate.chain)
@@ -54,7 +54,7 @@ struct RelayFiles {
         }
     }
 
-    /// Expiry of the certificate chain, in seconds since 1970.
+    /// The expiry of the certificate chain in seconds since 1970; `nil` for plaintext or an unreadable file.
     var certificateExpiry: Int? {
         guard let certificate, let chain = try? NIOSSLCertificate.fromPEMFile(certificate.chain) else { return nil }
         // All certificates of the chain must be valid.

@@ -3,9 +3,9 @@
 internal import ArgumentParser
 internal import HybridCommandSupport
 
-/// Flags of `serve` and `check-config`.
+/// The flags of `serve` and `check-config`.
 ///
-/// All are texts, so that flags, variables and the file are parsed alike.
+/// All values are strings, so that flags, variables and the file are parsed alike.
 struct RelayOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -6,7 +6,7 @@ internal import HybridPrimitives
 internal import HybridRelayCore
 internal import NIOCore
 
-/// Translation and validation of a configuration; nothing listens yet.
+/// Translation and validation of a configuration, before anything listens.
 enum RelayPlan {
     /// Returns the relay's configuration, with the sockets that a service manager opened for it.
     static func relay(
@@ -33,7 +33,7 @@ enum RelayPlan {
         return relay
     }
 
-    /// Returns true if all connections come from one address: a balancer that does not state the peer.
+    /// Returns true if all connections come from one address, that of a load balancer without PROXY headers.
     static func hidesSources(_ configuration: Configuration) throws(CommandFailure) -> Bool {
         let balancers = try configuration.value(RelaySettings.proxyProtocolFrom)
         let isPlaintext = try configuration.value(RelaySettings.plaintext)
@@ -42,7 +42,7 @@ enum RelayPlan {
 
     /// Returns the addresses to listen on.
     ///
-    /// Plaintext is allowed only where no network sees tunnel IDs.
+    /// Plaintext that would expose tunnel IDs to a network is rejected, unless the configuration allows it.
     static func listeners(
         _ configuration: Configuration,
         _ files: RelayFiles,
@@ -92,7 +92,7 @@ enum RelayPlan {
 }
 
 extension InheritedSocket {
-    /// The socket's address; `nil` if it is neither IPv4 nor IPv6 and so unreachable from a network.
+    /// The socket's address; `nil` if it is neither IPv4 nor IPv6 and therefore unreachable from a network.
     fileprivate var address: SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -10,9 +10,9 @@ internal import NIOPosix
 
 /// A relay with configuration, signals, reloading, metrics and the admin server.
 ///
-/// SIGTERM drains: new tunnels are refused, existing ones may finish. A second SIGTERM, or SIGINT, ends them with 1001.
-/// SIGHUP, or a change of their files, reloads certificate, tokens and limits. If that fails, the old ones stay in
-/// force.
+/// SIGTERM drains the relay: new tunnels are refused, but existing ones may finish. A second SIGTERM, or SIGINT, closes
+/// them with code 1001. SIGHUP, or a change of their files, reloads certificate, tokens and limits. If that fails, the
+/// old ones stay in effect.
 struct RelayService {
     private let logger: Logger
     private let server: RelayServer
@@ -20,13 +20,13 @@ struct RelayService {
     private let notifier = ServiceNotifier()
     private let grace: TimeAmount
     private let reloader: Reloader
-    /// State of the files before they were read, so that no later change is missed.
+    /// The state of the files before they were read, so that no later change is missed.
     private let watched: WatchedFiles
 
     /// Interval between polls of the files and of the number of connections.
     private static let pollInterval = Duration.seconds(2)
 
-    /// Reads configuration and files; nothing listens yet.
+    /// Creates a service from its configuration and files; it does not listen yet.
     init(_ options: RelayOptions) throws(CommandFailure) {
         var watched = WatchedFiles([options.configurationFile])
         let configuration = try options.resolved()
@@ -71,9 +71,9 @@ struct RelayService {
         }
     }
 
-    /// Returns own threads if their number is set.
+    /// Returns event loops with threads of their own if the number of threads is set, otherwise the shared ones.
     ///
-    /// They end with the process.
+    /// The threads run until the process ends.
     private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
         let count = try configuration.value(RelaySettings.eventLoops)
         MemoryTrimmer.limitHeaps(threads: count ?? System.coreCount)

@@ -6,10 +6,10 @@ internal import HybridRelayCore
 internal import Logging
 internal import NIOCore
 
-/// All settings of a relay, by flag, by variable or in its file.
+/// All settings of a relay, from flags, variables and the configuration file.
 ///
-/// The setting `max-message` has the flag `--max-message` and the variable `HYBRID_MAX_MESSAGE`, also in the file.
-/// Defaults of limits are those of ``RelayLimits``.
+/// For example, `--max-message` is the flag of the setting `max-message`, and `HYBRID_MAX_MESSAGE` is its variable and
+/// its key in the file. The defaults of limits are those of ``RelayLimits``.
 enum RelaySettings {
     /// The file that is read if none is named.
     static let defaultFile = "/etc/hybrid/relay.env"
@@ -25,7 +25,7 @@ enum RelaySettings {
         help: "Certificate chain in PEM, the relay's own certificate first."
     )
     static let tlsKey = Setting("tls-key", .path, help: "Private key in PEM, not encrypted.")
-    static let plaintext = flag("plaintext", "Use no TLS: on loopback addresses, or behind a balancer.")
+    static let plaintext = flag("plaintext", "Use no TLS: on loopback addresses, or behind a load balancer.")
     static let insecurePublicPlaintext = flag(
         "insecure-public-plaintext",
         "Allow --plaintext on addresses that other computers can reach."
@@ -42,8 +42,8 @@ enum RelaySettings {
         },
         help: "Address for /metrics, /healthz and /readyz: HOST:PORT, or PORT on 127.0.0.1."
     )
-    static let node = Setting("node", .number(0...0xFFFF), help: "This relay's number among several, 0 to 65535.")
-    static let cluster = flag("cluster", "This relay is one of several behind a balancer; needs --node.")
+    static let node = Setting("node", .number(0...0xFFFF), help: "This relay's number in a cluster, 0 to 65535.")
+    static let cluster = flag("cluster", "This relay is one of several behind a load balancer; needs --node.")
     static let newTokenFile = Setting(
         "new-token-file",
         .path,
@@ -76,7 +76,7 @@ enum RelaySettings {
         help: "Lowest level of log lines."
     )
 
-    /// Settings that are not limits; only a start reads them.
+    /// Settings other than limits, which are read only at the start.
     static let general: [AnySetting] = [
         AnySetting(listen), AnySetting(tlsCert), AnySetting(tlsKey), AnySetting(plaintext),
         AnySetting(insecurePublicPlaintext), AnySetting(proxyProtocolFrom), AnySetting(adminListen), AnySetting(node),
@@ -88,7 +88,7 @@ enum RelaySettings {
         Setting(name, .boolean, default: "no", help: help)
     }
 
-    /// Resolver of all settings.
+    /// The resolver of all settings.
     static let resolver = ConfigurationResolver(
         general + LimitSettings.all,
         ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS"]
@@ -96,13 +96,13 @@ enum RelaySettings {
 }
 
 extension HostPort {
-    /// Reads `HOST:PORT` of an address to listen on; port 0 means any free port.
+    /// Parses an address to listen on, `HOST:PORT`; port 0 means any free port.
     init?(listening text: String) {
         self.init(text, ports: 0...UInt16.max, allowsZone: true)
         guard port != nil else { return nil }
     }
 
-    /// Returns the socket address; resolves a host name.
+    /// Returns the socket address, after resolving a host name.
     func resolved() throws(CommandFailure) -> SocketAddress {
         do {
             return try SocketAddress.makeAddressResolvingHost(host, port: port ?? 0)

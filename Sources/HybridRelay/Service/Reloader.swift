@@ -6,19 +6,19 @@ internal import HybridRelayCore
 internal import HybridThreads
 internal import Logging
 
-/// Part that can be reloaded while the relay runs.
+/// A part that can be reloaded while the relay runs.
 enum ReloadedPart: String, CaseIterable {
     case certificate
     case tokens
     case limits
 
-    /// Counter of reloads with this result.
+    /// Returns the counter of reloads with this result.
     fileprivate func counter(_ result: String) -> Counter {
         Counter(label: "hybrid_relay_reloads_total", dimensions: [("part", rawValue), ("result", result)])
     }
 }
 
-/// Reloads certificate, tokens and limits of a running relay, with log and metrics.
+/// Reloading of certificate, tokens and limits in a running relay, with log and metrics.
 struct Reloader {
     private let options: RelayOptions
     private let files: RelayFiles
@@ -26,9 +26,9 @@ struct Reloader {
     private let server: RelayServer
     private let logger: Logger
     private let expiry = Gauge(label: "hybrid_relay_certificate_expiry_timestamp_seconds")
-    /// Reason of the last failure of a part.
+    /// The reason for the last failure of each part.
     private let failures = Locked<[ReloadedPart: String]>([:])
-    /// Values at the start of the settings that only a start reads.
+    /// Initial values of the settings that are read only at the start.
     private let fixed: [String: [String]]
 
     init(
@@ -45,7 +45,7 @@ struct Reloader {
         self.server = server
         self.logger = logger
         fixed = Self.fixed(configuration)
-        // The metrics show a zero for each part and result.
+        // This makes the metrics show a zero for each part and result.
         for part in ReloadedPart.allCases { _ = (part.counter("done"), part.counter("kept")) }
         recordExpiry()
     }
@@ -66,10 +66,12 @@ struct Reloader {
 
     /// Reloads a part.
     ///
-    /// After a failure the old one stays in force and the reason is logged.
+    /// After a failure, the old part stays in effect and the reason is logged.
     ///
-    /// - Parameter isRequested: True if an operator requested it, false after a change of a file. Repeated automatic
-    ///   failures are logged once.
+    /// - Parameters:
+    ///   - part: The part to reload.
+    ///   - isRequested: True if an operator requested it, false after a change of a file. Repeated failures with the
+    ///     same reason are logged only if requested.
     /// - Returns: True if the part now matches its files.
     func reload(_ part: ReloadedPart, isRequested: Bool) -> Bool {
         guard !files(of: part).isEmpty else { return true }
@@ -111,7 +113,7 @@ struct Reloader {
         )
     }
 
-    /// Logs the names of changed settings that only a restart applies.
+    /// Logs the names of changed settings that take effect only after a restart.
     private func warnOfFixedSettings(_ configuration: Configuration) {
         let now = Self.fixed(configuration)
         let changed = fixed.keys.filter { now[$0] != fixed[$0] }.sorted()

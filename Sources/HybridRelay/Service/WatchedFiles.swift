@@ -4,19 +4,19 @@ internal import Glibc
 
 /// Files that are reloaded when their metadata changes.
 ///
-/// They are polled rather than watched: renewed certificates arrive as new files, changed links or swapped directories,
-/// and polling finds each. A changed file counts only once it is the same at two polls, so that a half-written one is
-/// not read.
+/// They are polled, because renewed certificates arrive as new files, changed links or exchanged directories, and
+/// polling detects each of these. A changed file counts only when it is the same at two polls, so that a half-written
+/// file is not read.
 struct WatchedFiles {
-    /// Metadata that differ between two versions of a file.
+    /// Metadata that differs between two versions of a file.
     private typealias Stamp = [Int]
 
     private struct FileState {
-        /// Stamp when it was last loaded.
+        /// The stamp when the file was last loaded.
         var loaded: Stamp?
-        /// Stamp at the last poll.
+        /// The stamp at the last poll.
         var polled: Stamp?
-        /// True if the last attempt to load it failed.
+        /// True if the last attempt to load the file failed.
         var hasFailed = false
     }
 
@@ -33,7 +33,7 @@ struct WatchedFiles {
         }
     }
 
-    /// Returns the files that have changed since they were last loaded, or failed to load then.
+    /// Returns the files that have changed since they were last loaded, or that failed to load.
     ///
     /// A missing file does not count as changed.
     mutating func changed() -> Set<String> {
@@ -52,7 +52,7 @@ struct WatchedFiles {
         return changed
     }
 
-    /// Marks files that failed to load.
+    /// Marks files that failed to load, so that they are loaded again.
     ///
     /// The cause may disappear without a change of the files.
     mutating func markFailed(_ paths: [String]) {

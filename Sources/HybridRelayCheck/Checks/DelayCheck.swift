@@ -2,7 +2,7 @@
 
 internal import NIOCore
 
-/// The check that finds relays which delay messages.
+/// The check that detects relays that delay messages.
 ///
 /// Messages are sent in pairs, the second shortly after the first, as an authenticator sends its handshake message and
 /// the next one. Nagle's algorithm holds the second back until the first is acknowledged, and this end delays
@@ -16,7 +16,7 @@ extension CheckRun {
     func roundTrip() async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await sharedTunnel()
         var delays = MessageDelays(opening: openingTime)
-        // A distant relay gets as many pairs as fit into half of the time; the other half is for a late answer.
+        // A distant relay receives as many pairs as fit into half of the time; the other half is for a late message.
         let end = NIODeadline.now() + TimeAmount(options.timeout / 2)
         do throws(ProbeError) {
             repeat {

@@ -3,11 +3,11 @@
 internal import HybridCaBLE
 internal import NIOCore
 
-/// Checks of the end of tunnels, in order or after a violation of the protocol.
+/// Checks of the end of a tunnel: closed, disconnected, or ended by a violation of the protocol.
 extension CheckRun {
     typealias End = any KeyPath<ProbeTunnel, ProbeSocket> & Sendable
 
-    /// Closes one end with the code 1000, which the other must receive.
+    /// Closes one end with code 1000, which the other end must receive.
     func close(from: End, to: End) async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await sharedTunnel()
         shared = nil
@@ -34,7 +34,7 @@ extension CheckRun {
         return .ok("\(observed) after \((NIODeadline.now() - start).milliseconds)")
     }
 
-    /// Sends bytes as an authenticator that must not send them.
+    /// Sends bytes that an authenticator must not send, to which the relay should respond with a close code.
     func violation(_ bytes: [UInt8], closedWith code: UInt16) async throws(ProbeError) -> CheckOutcome {
         let tunnel = try await tunnel()
         try await tunnel.phone.send(bytes, by: deadline)
@@ -45,8 +45,8 @@ extension CheckRun {
         let tunnel = try await tunnel()
         let message = [UInt8](repeating: 0x5A, count: Limits.messageBytes + 1)
         let wire = ProbeFrame(opcode: .binary, payload: message).bytes()
-        // The head alone shows the length. Bytes that arrive after the relay has closed would reset the connection and
-        // lose its close frame, so the rest is sent only if the relay does not react.
+        // The frame's header alone reveals the length. Bytes that arrive after the relay has closed the connection
+        // would reset it, and its close frame would be lost. So the rest is sent only if the relay does not react.
         let headOnly = 4 << 10
         let pause = TimeAmount(options.reactionTimeout(of: .oversizedMessage) / 4)
         try await tunnel.phone.send(Array(wire[..<headOnly]), by: deadline)
@@ -67,7 +67,8 @@ extension CheckRun {
             case .close: break
             }
         } catch {
-            // The client's connection may have ended without a close frame, or not at all; the authenticator's counts.
+            // The client's connection may have ended without a close frame, or not at all. Only the authenticator's end
+            // matters.
             switch error {
             case .disconnected, .timedOut: break
             default: throw error

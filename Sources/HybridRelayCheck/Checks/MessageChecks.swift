@@ -2,14 +2,14 @@
 
 internal import NIOCore
 
-/// Checks of messages in a tunnel with both ends.
+/// Checks of messages in a tunnel to which both ends are connected.
 extension CheckRun {
     /// Returns bytes that reveal a shift, a swap or a missing part.
     static func sample(_ count: Int, seed: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed &* 101) &* 37 &+ ($0 >> 8)) }
     }
 
-    /// Returns `nil` if the message arrived unchanged.
+    /// Returns a description of the difference, or `nil` if the message arrived unchanged.
     func difference(_ event: ProbeEvent, _ sent: [UInt8]) -> String? {
         guard event != .message(sent) else { return nil }
         if case .message(let received) = event, received.count == sent.count {
@@ -56,7 +56,8 @@ extension CheckRun {
         let batch = (0..<10).map { Self.sample(64, seed: $0) }
         do throws(ProbeError) {
             for message in batch { try await phone.socket.send(.binary, message, by: deadline) }
-            // A pong proves that the relay has read them; a relay that answers no pings gets a second instead.
+            // A pong proves that the relay has read the messages. If the relay does not answer pings, it gets one
+            // second.
             try await phone.socket.send(.ping, [], by: deadline)
             let event = try await phone.socket.nextEvent(by: min(deadline, .now() + .seconds(1)))
             if case .close = event { return .differs("\(event.name) to the phone before its client joined") }

@@ -6,8 +6,9 @@ internal import NIOCore
 ///
 /// Distance and load must not look like a fault, so times are compared only with each other. Both messages of a pair
 /// take the same path at the same time. A relay that delays the second does so nearly every time; a busy computer or
-/// network delays the first as often. A first message takes no longer than the response to a request, unless the relay
-/// sends each message in two parts and delays the second part. If the times show neither, there is no conclusion.
+/// network delays the first just as often. A first message takes about as long as the response to a request. It takes
+/// longer if the relay sends each message in two parts and delays the second part. If the times are too scattered,
+/// there is no conclusion.
 struct MessageDelays {
     /// Travel times of the two messages of a pair.
     struct Pair {
@@ -17,14 +18,14 @@ struct MessageDelays {
 
     /// Threshold of a stall: below the delay of acknowledgments (40 ms on Linux), above the time to forward a message.
     static let stall = TimeAmount.milliseconds(20)
-    /// Number of pairs each way that suffices if they agree.
+    /// Number of pairs in each direction that is sufficient if their times agree.
     static let enough = 24
-    /// Maximum number of pairs each way.
+    /// Maximum number of pairs in each direction.
     static let most = 72
     /// Minimum number of pairs for a conclusion.
     static let fewest = 6
 
-    /// Time of the quickest response to a request for an end of a tunnel.
+    /// Time of the fastest response to a request that opened or joined a tunnel.
     let opening: TimeAmount?
     var toPhone: [Pair] = []
     var toClient: [Pair] = []
@@ -44,7 +45,7 @@ struct MessageDelays {
         }
     }
 
-    /// Outcome of the check.
+    /// The outcome of the check.
     var outcome: CheckOutcome {
         var doubts: [String] = []
         for (name, pairs) in [("to the phone", toPhone), ("to the client", toClient)] {
@@ -70,7 +71,7 @@ struct MessageDelays {
             let middle = late[late.count / 2].milliseconds
             return .differs("\(share), by \(middle): Nagle's algorithm waits for an acknowledgement")
         }
-        // A second message much faster than the first is noise, too, in which a stall may hide.
+        // A second message that is much faster than the first is noise, too, and noise may hide a stall.
         let even = behind.filter { $0 < Self.stall && $0 > .zero - Self.stall }
         guard even.count >= pairs.count * 3 / 4 else {
             return .unclear("\(share): this computer or the network is busy")

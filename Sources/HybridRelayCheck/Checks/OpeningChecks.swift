@@ -11,7 +11,7 @@ extension CheckRun {
         guard relay.isSecure else { return .skipped("the address has no TLS") }
         do throws(ProbeError) {
             let socket = try await connect(tls: strict)
-            // The system takes the request after the handshake; the response does not matter.
+            // The request is sent only after the handshake has succeeded; the response does not matter.
             try await socket.send(ProbeRequest("/").bytes(host: relay.authority), by: deadline)
             return .ok("valid for \(relay.host)")
         } catch {
@@ -20,7 +20,7 @@ extension CheckRun {
         }
     }
 
-    /// Returns the reason if the certificate is outside its validity, which BoringSSL does not report.
+    /// Returns the reason if the certificate is outside its validity period; BoringSSL does not report it.
     private func outOfDateReason() async -> String? {
         guard let socket = try? await incompleteRequest(), let validity = await socket.recorded(\.certificateValidity)
         else { return nil }
@@ -74,7 +74,7 @@ extension CheckRun {
         }
     }
 
-    /// Returns the response to `/cable/new`, for a check of one of its fields.
+    /// Returns the first request for `/cable/new` and its response, if the relay accepted the request.
     func acceptedOpening() async throws(ProbeError) -> ProbeExchange {
         let opening = try await firstOpening()
         guard opening.response.status == 101 else {
@@ -126,7 +126,7 @@ extension CheckRun {
     }
 
     func uppercaseIDs() async throws(ProbeError) -> CheckOutcome {
-        // Chrome as a client writes upper case, authenticators lower case.
+        // As a client, Chrome writes IDs in upper case, but authenticators write them in lower case.
         let phone = try await phone()
         let path = "/cable/connect/\(phone.routing.hex.uppercased())/\(phone.tunnel.hex.uppercased())"
         let joined = try await ask(ProbeRequest(path)).response.status

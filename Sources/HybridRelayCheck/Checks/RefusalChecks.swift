@@ -11,7 +11,7 @@ extension CheckRun {
     }
 
     func unknownTunnel() async throws(ProbeError) -> CheckOutcome {
-        // The relay assigned the routing ID, so that only the tunnel is unknown.
+        // The routing ID is one that the relay assigned, so only the tunnel is unknown.
         let routing = (try? opening?.get().response.routingID)?.hex ?? "000000"
         return try await expect(404, ProbeRequest("/cable/connect/\(routing)/\(try freshTunnel().hex)"))
     }

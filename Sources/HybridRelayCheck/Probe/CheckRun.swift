@@ -5,13 +5,13 @@ internal import HybridDataChannel
 internal import HybridPrimitives
 internal import NIOCore
 
-/// The connections of one run: their number, the open ones, and the tunnel that several checks share.
+/// The state of one run: its connections, and the tunnel that several checks share.
 ///
-/// Used by one task. The checks are in the folder `Checks`.
+/// Only one task uses it. The checks are in the folder `Checks`.
 final class CheckRun {
-    /// Maximum number of connections of a run: as many as the checks need if each opens its own tunnel.
+    /// Maximum number of connections of a run, enough for each check to open its own tunnel.
     ///
-    /// A relay that conforms sees 38 to 41.
+    /// If the relay conforms, a run makes 38 to 41.
     static let connectionLimit = 60
     /// Number of failed connections in a row after which the run stops.
     private static let setbackLimit = 3
@@ -27,29 +27,30 @@ final class CheckRun {
     private var target: ProbeSocket.Target
     private let proxyTunnel: ProbeSocket.ProxyTunnel?
     private var open: [ProbeSocket] = []
-    /// A tunnel that the next check can use; `nil` once it has ended or may have messages under way.
+    /// A tunnel that the next check can use; `nil` once it has ended or may still carry messages.
     var shared: ProbeTunnel?
     private var setbacks = 0
-    /// Set by a check if no further check can be made.
+    /// The reason why no further check can be made, if there is one.
     var abortReason: String?
     /// Responses that several checks inspect.
     var opening: Result<ProbeExchange, ProbeError>?
     var malformedStatuses: Result<[(name: String, status: Int)], ProbeError>?
 
-    /// Number of tunnels in a row that could not be opened; beyond the limit, no check tries again.
+    /// Number of tunnels in a row that could not be opened; at the limit, no check tries again.
     fileprivate var failedTunnels = 0
     fileprivate static let failedTunnelLimit = 3
 
     private(set) var connections = 0
     private(set) var requiresToken = false
-    /// The shortest time between a request for a tunnel's end and the response.
+    /// The shortest time between a request that opened or joined a tunnel and its response.
     private(set) var openingTime: TimeAmount?
 
     init(relay: RelayAddress, options: CheckOptions) throws(TunnelError) {
         self.relay = relay
         self.options = options
         let (host, port) = options.connectTo?.target(for: relay.host, port: relay.port) ?? (relay.host, relay.port)
-        // As for tunnels, the relay's name decides whether there is a proxy, which connects to the override's target.
+        // As for tunnels, the relay's name decides whether a proxy is used. The proxy connects to the override's
+        // target.
         let proxy =
             relay.isSecure
             ? try ProxySettings(environment: options.environment).proxy(for: relay.host, port: relay.port) : nil
@@ -63,7 +64,7 @@ final class CheckRun {
         }
     }
 
-    /// Finds the address of the relay, or of the proxy, that all later connections go to.
+    /// Determines the address of the relay, or of the proxy, to which all later connections are made.
     func resolve() async throws(ProbeError) -> String {
         let address = try await connect(tls: nil).recorded(\.remoteAddress)
         await closeUnshared()
@@ -73,7 +74,7 @@ final class CheckRun {
         return HostPort(host: host, port: address.port ?? 0).description
     }
 
-    /// Opens a connection with TLS if there is a context.
+    /// Opens a connection, with TLS if there is a context.
     func connect(tls: TunnelTLS?) async throws(ProbeError) -> ProbeSocket {
         guard connections < Self.connectionLimit else { throw .outOfConnections }
         connections += 1
@@ -95,8 +96,8 @@ final class CheckRun {
 
     /// Opens a connection for a check.
     ///
-    /// Only one check judges the certificate. The others are also made with a wrong certificate, unless there is a
-    /// token to protect.
+    /// Only one check evaluates the certificate. The others are made even if the certificate is invalid, unless there
+    /// is a token to protect.
     func connect() async throws(ProbeError) -> ProbeSocket {
         try await connect(tls: options.token == nil ? lenient : strict)
     }
@@ -117,7 +118,7 @@ final class CheckRun {
         return ProbeExchange(request: request, socket: socket, response: response)
     }
 
-    /// Sends a request; a status of 401 for a new tunnel means that the right token is missing.
+    /// Sends a request like ``exchange(_:)``, but throws if the relay requires a token, or another one.
     func ask(_ request: ProbeRequest) async throws(ProbeError) -> ProbeExchange {
         let answer = try await exchange(request)
         if request.carriesToken, answer.response.status == 401 {
@@ -157,7 +158,7 @@ struct ProbeAuthenticator: Sendable {
     let routing: RoutingID
     let tunnel: TunnelID
 
-    /// The path for its client.
+    /// The path that the client requests.
     var path: TunnelPath { .connect(routing, tunnel) }
 }
 
@@ -224,7 +225,7 @@ extension CheckRun {
         }
     }
 
-    /// Returns the tunnel that the previous check left usable, or a new one, which the next check can use.
+    /// Returns the tunnel that earlier checks have left usable, or a new one, which the next check can use.
     func sharedTunnel() async throws(ProbeError) -> ProbeTunnel {
         if let shared { return shared }
         let tunnel = try await tunnel()

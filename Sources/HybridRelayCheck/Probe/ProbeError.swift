@@ -9,19 +9,19 @@ internal import NIOPosix
 enum ProbeError: Error, Hashable {
     /// The time limit expired.
     case timedOut
-    /// The relay ended the connection, or it broke.
+    /// The relay closed the connection, or the connection broke.
     case disconnected(String)
     /// The received data is not valid HTTP or WebSocket, or differs from what was sent.
     case malformed(String)
     /// No connection was made.
     case unreachable(String)
-    /// The certificate is wrong, on a connection that requires a valid one.
+    /// The certificate is invalid, on a connection that requires a valid one.
     case untrusted(String)
     /// The check needs a tunnel, and there is none.
     case noTunnel(String)
-    /// The relay is full, or limits requests: 429 or 503.
+    /// The relay is full, or limits requests (HTTP status 429 or 503).
     case busy(Int)
-    /// The relay requires a token for `/cable/new`, or another one: 401.
+    /// The relay requires a token for `/cable/new`, or another one (HTTP status 401).
     case needsToken(hasSentOne: Bool)
     /// The run has made the maximum number of connections.
     case outOfConnections
@@ -78,15 +78,15 @@ enum ProbeError: Error, Hashable {
         }
     }
 
-    /// Returns the outcome of a check with the time limit `time`.
+    /// Returns the outcome of a check that failed with this error; `time` is its time limit.
     func outcome(after time: Duration) -> CheckOutcome {
         switch self {
         case .timedOut: .differs("nothing within \(time.words)")
         case .disconnected(let why): .differs("the connection ended: \(why)")
         case .malformed(let what): .differs(what)
         case .unreachable(let why): .prevented("no connection: \(why)")
-        case .untrusted(let why): .prevented("the token is not sent there: \(why)")
-        case .noTunnel(let why): .prevented("no tunnel for it: \(why)")
+        case .untrusted(let why): .prevented("the token is not sent to this relay: \(why)")
+        case .noTunnel(let why): .prevented("no tunnel could be opened: \(why)")
         case .busy(let status): .prevented("the relay answered \(status): it is full, or limits requests")
         case .needsToken(false): .prevented("the relay requires a token: name its file with --tunnel-token-file")
         case .needsToken(true): .prevented("the relay rejects this token; ask its operator")

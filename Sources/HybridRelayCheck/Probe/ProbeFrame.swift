@@ -22,7 +22,7 @@ struct ProbeFrame: Hashable, Sendable {
 
     /// Returns the bytes of the frame.
     ///
-    /// Only the check of that rule omits the mask.
+    /// Only the check of unmasked frames omits the mask.
     func bytes(masked: Bool = true) -> [UInt8] {
         var head = [opcode.rawValue | (isFinal ? 0x80 : 0)]
         let maskBit: UInt8 = masked ? 0x80 : 0
@@ -77,7 +77,7 @@ enum ProbeEvent: Hashable, Sendable {
     case pong([UInt8])
     case close(UInt16?)
 
-    /// Text for users.
+    /// The event in words, for users.
     var name: String {
         switch self {
         case .message(let bytes): "a message of \(bytes.count) bytes"
@@ -117,7 +117,7 @@ extension ProbeSocket {
         var message: [UInt8] = []
         var kind: ProbeFrame.Opcode?
         while true {
-            // Buffered frames are taken without waiting, so a stream of pings would never end.
+            // Buffered frames are taken without waiting, so a stream of pings could exceed the deadline.
             guard .now() < deadline else { throw .timedOut }
             let (frame, arrival) = try await nextTimed(by: deadline, ProbeFrame.take(from:))
             switch frame.opcode {

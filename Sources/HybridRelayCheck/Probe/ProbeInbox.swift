@@ -3,10 +3,11 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// Buffers a relay's data until a check reads it; confined to the connection's event loop.
+/// A handler that buffers a relay's data until a check reads it; confined to the connection's event loop.
 final class ProbeInbox {
-    /// Maximum number of bytes received over one connection: several times the need of any check, so that a relay
-    /// cannot flood the checker.
+    /// Maximum number of bytes received over one connection, so that a relay cannot flood the checker.
+    ///
+    /// This is several times the number that any check needs.
     static let limit = 8 << 20
     /// Number of recent reads whose time is recorded.
     private static let rememberedReads = 64
@@ -14,18 +15,18 @@ final class ProbeInbox {
     private var collected = ByteBuffer()
     private var received = 0
     private var reads: [(end: Int, time: NIODeadline)] = []
-    /// Tries to complete the pending request, if there is one.
+    /// Tries to complete the pending wait, if there is one.
     private var attempt: (() -> Void)?
-    /// The reason of the connection's end, once it has ended.
+    /// The reason for the end of the connection, once it has ended.
     private(set) var ending: ProbeError?
     /// The peer's address, kept because a closed channel has none.
     private(set) var remoteAddress: SocketAddress?
     /// The negotiated TLS version, kept because a closed channel has none.
     private(set) var tlsVersion: TLSVersion?
-    /// Validity of the peer's certificate in seconds since 1970.
+    /// The validity period of the peer's certificate, in seconds since 1970.
     private(set) var certificateValidity: (start: Int, end: Int)?
 
-    /// Waits until `parse` returns a value for the bytes received; one request at a time.
+    /// Waits until `parse` returns a value for the received bytes; only one wait may be pending.
     func next<Value: Sendable>(
         by deadline: NIODeadline,
         on eventLoop: any EventLoop,

@@ -12,9 +12,9 @@ struct ProbeRequest: Sendable {
     var path: String
     var subprotocol: String? = TunnelPath.subprotocol
     var requestsUpgrade = true
-    /// True if the request carries the token, if there is one; only requests that open a tunnel do.
+    /// True if the request carries the token, if there is one; by default, only requests that open a tunnel do.
     var carriesToken: Bool
-    /// Names and values of further fields.
+    /// Names and values of further header fields.
     var fields: [(name: String, value: String)] = []
     let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 
@@ -37,7 +37,7 @@ struct ProbeRequest: Sendable {
         return token.withUnsafeBytes { token in
             let (field, ending) = ("Authorization: Bearer ".utf8, "\r\n\r\n".utf8)
             var bytes: [UInt8] = []
-            // An array that moved would leave a copy behind.
+            // A reallocation would leave a copy behind.
             bytes.reserveCapacity(text.utf8.count + field.count + token.count + ending.count)
             bytes += text.utf8
             bytes += field
@@ -47,27 +47,27 @@ struct ProbeRequest: Sendable {
         }
     }
 
-    /// The value of `Sec-WebSocket-Accept` for the key (RFC 6455 §4.2.2); SHA-1 protects nothing here.
+    /// The value of `Sec-WebSocket-Accept` for the key (RFC 6455 §4.2.2); here, SHA-1 serves no security purpose.
     var accept: String {
         let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         return Data(Insecure.SHA1.hash(data: Array(text.utf8))).base64EncodedString()
     }
 }
 
-/// The head of a response, parsed without being validated.
+/// The head of a response, parsed leniently.
 struct ProbeResponse: Sendable {
     let status: Int
     private let fields: [(name: String, value: String)]
 
     private static let maximumLength = 16 << 10
 
-    /// The status for users, with the target of a redirection.
+    /// The status for users, with the target if it is a redirection.
     var summary: String {
         guard (300...399).contains(status), let target = values(of: "Location").first else { return "\(status)" }
         return "\(status), a redirection to \"\(target.prefix(80))\", which clients do not follow"
     }
 
-    /// Returns the values of a field in their order; the name is case-insensitive.
+    /// Returns the values of a field, in order; the case of the name is ignored.
     func values(of name: String) -> [String] {
         fields.filter { $0.name == name.lowercased() }.map(\.value)
     }
@@ -75,7 +75,7 @@ struct ProbeResponse: Sendable {
     /// The routing ID, if there is a valid one.
     var routingID: RoutingID? { values(of: TunnelPath.routingIDHeader).first.flatMap { RoutingID(hex: $0) } }
 
-    /// Returns true if a comma-separated field has an item, in either case.
+    /// Returns true if a comma-separated field contains `item`, which must be in lower case; case is ignored.
     func list(_ name: String, contains item: String) -> Bool {
         values(of: name).flatMap { $0.split(separator: ",") }.contains { $0.trimmed.lowercased() == item }
     }

@@ -6,12 +6,12 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// One connection to the relay, which sends any bytes, valid or not; all waits have deadlines.
+/// One connection to the relay, over which any bytes can be sent, valid or not; all waits have deadlines.
 struct ProbeSocket: Sendable {
     private let channel: any Channel
     private let inbox: NIOLoopBound<ProbeInbox>
 
-    /// Target of a connection.
+    /// The target of a connection.
     enum Target: Sendable {
         case name(host: String, port: Int)
         case address(SocketAddress)
@@ -24,14 +24,14 @@ struct ProbeSocket: Sendable {
         let port: Int
     }
 
-    /// Connects; returns once TCP is connected and a proxy has opened the tunnel, while TLS goes on.
+    /// Connects, and returns once TCP is connected and a proxy has opened the tunnel; the TLS handshake follows.
     ///
     /// - Parameters:
     ///   - target: The relay, or the proxy.
     ///   - proxyTunnel: The proxy's tunnel, if there is a proxy.
     ///   - tls: The settings of connections with TLS.
     ///   - host: The relay's name for SNI and the certificate check; an address is checked without being sent.
-    ///   - deadline: The deadline for all of it.
+    ///   - deadline: The deadline for TCP and the proxy together.
     static func connect(
         to target: Target,
         through proxyTunnel: ProxyTunnel?,
@@ -85,26 +85,27 @@ struct ProbeSocket: Sendable {
         return opened
     }
 
-    /// Returns a fact about the connection, even after its end; those of TLS once data has been sent.
+    /// Returns a fact about the connection, even after its end; facts about TLS are known once data has been sent.
     func recorded<Value: Sendable>(_ fact: any KeyPath<ProbeInbox, Value?> & Sendable) async -> Value? {
         try? await channel.eventLoop.submit { [inbox] in inbox.value[keyPath: fact] }.get()
     }
 
-    /// Makes the system delay acknowledgments by 40 ms unless there is data to send, as it does in the middle of a
-    /// conversation anyway.
+    /// Makes the system delay acknowledgments by 40 ms unless there is data to send.
+    ///
+    /// In an interactive connection, the system eventually does so by itself.
     func delayAcknowledgements() async {
         try? await channel.setOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK)), value: 0).get()
     }
 
-    /// Sends bytes; returns the time when the system took them, which is after the TLS handshake.
+    /// Sends bytes, and returns the time when the system has accepted them, which is after the TLS handshake.
     @discardableResult
     func send(_ bytes: [UInt8], by deadline: NIODeadline) async throws(ProbeError) -> NIODeadline {
         try await sent(write(bytes), by: deadline)
     }
 
-    /// Sends the bytes twice, with a pause, and returns the times when the two began.
+    /// Sends a frame twice, with a pause, and returns the times when the two writes began.
     ///
-    /// Both run on the connection's event loop, because the calling task may be resumed late.
+    /// Both writes run on the connection's event loop, because the calling task may be resumed late.
     func send(
         _ frame: ProbeFrame,
         twiceApart pause: TimeAmount,
@@ -124,10 +125,10 @@ struct ProbeSocket: Sendable {
         return try await sent(both, by: deadline)
     }
 
-    /// Writes bytes; returns the time when the system had taken all of them.
+    /// Writes bytes, and returns the time when the system has accepted all of them.
     private func write(_ bytes: [UInt8]) -> EventLoopFuture<NIODeadline> {
         channel.writeAndFlush(ByteBuffer(bytes: bytes)).map { [channel, inbox] in
-            // The connection may have ended when the next task runs.
+            // This is done at once, because the connection may have ended when the next task runs.
             inbox.value.recordTLS(of: channel)
             return .now()
         }
@@ -140,7 +141,7 @@ struct ProbeSocket: Sendable {
         do {
             return try await written.limited(by: deadline).get()
         } catch {
-            // The reason of the connection's end is more precise than the error of a late write.
+            // The reason for the end of the connection is more precise than the error of a late write.
             throw await recorded(\.ending) ?? ProbeError(error)
         }
     }
@@ -160,7 +161,7 @@ struct ProbeSocket: Sendable {
         }
     }
 
-    /// Closes the connection in order; waits at most 300 ms for the relay to close its end of TLS.
+    /// Closes the connection in an orderly way; waits at most 300 ms for the relay to close its end of TLS.
     func close() async {
         try? await channel.close().limited(by: .now() + .milliseconds(300)).get()
     }

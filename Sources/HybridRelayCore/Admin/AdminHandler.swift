@@ -3,7 +3,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One connection to the admin listener.
+/// The handler of one connection to the admin listener.
 ///
 /// A request must arrive within ten seconds; its body is ignored.
 final class AdminHandler: ChannelInboundHandler {
@@ -64,7 +64,7 @@ final class AdminHandler: ChannelInboundHandler {
 @available(*, unavailable)
 extension AdminHandler: Sendable {}
 
-/// Responses of the admin listener, without sockets.
+/// The responses of the admin listener, computed without sockets.
 struct AdminResponder: Sendable {
     struct Response: Equatable {
         var status: HTTPResponseStatus
@@ -75,9 +75,7 @@ struct AdminResponder: Sendable {
     let health: @Sendable () -> RelayHealth
     let metrics: @Sendable () -> String
 
-    /// Returns the response to a request.
-    ///
-    /// A query is ignored.
+    /// Returns the response to a request; a query in the target is ignored.
     func response(to method: HTTPMethod, _ target: String) -> Response {
         let path = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
         guard ["/metrics", "/healthz", "/readyz"].contains(path) else {

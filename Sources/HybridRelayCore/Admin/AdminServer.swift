@@ -6,14 +6,14 @@ public import NIOCore
 internal import NIOHTTP1
 public import NIOPosix
 
-/// HTTP server for operators and their tools: `/metrics`, `/healthz` and `/readyz`, on a separate port, without TLS.
+/// An HTTP server for operators and their tools, on a separate port and without TLS.
 ///
-/// It shows the relay's metrics and state, and nothing about users: no address, ID, host or token. `/readyz` answers
-/// 200 while the relay accepts new tunnels, 404 while it drains, and 503 otherwise. On 404 a balancer sends new tunnels
-/// to another relay but still sends clients to phones that wait here. `/healthz` answers 200 unless the relay is
-/// broken.
+/// It serves `/metrics`, `/healthz` and `/readyz`. They show the relay's metrics and state, and nothing about users: no
+/// address, ID, host or token. `/readyz` answers 200 while the relay accepts new tunnels, 404 while it drains, and 503
+/// otherwise. On 404, a load balancer sends new tunnels to another relay, but still sends clients to the phones that
+/// wait at this one. `/healthz` answers 200 unless the relay is broken.
 public final class AdminServer: Sendable {
-    /// Most open connections.
+    /// Maximum number of open connections.
     private static let maximumConnections = 64
 
     private let address: SocketAddress

@@ -3,14 +3,14 @@
 internal import HybridPrimitives
 public import NIOCore
 
-/// A block of addresses in an operator's notation: `192.0.2.0/24`, `2001:db8::/32`, one address, or `unix`.
+/// A block of addresses, written as `192.0.2.0/24`, `2001:db8::/32`, a single address, or `unix`.
 ///
 /// `unix` stands for all unix sockets. An IPv4-mapped IPv6 address counts as IPv4: `192.0.2.0/24` contains
 /// `::ffff:192.0.2.1`, and no IPv6 block contains an IPv4 address, not even `::/0`.
 public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
-    /// Reason why a text is not a block of addresses.
+    /// The reason why a text is not a block of addresses.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One line with the cause and the correct notation.
+        /// One line with the cause and the correct form.
         public let description: String
 
         private init(_ description: String) { self.description = description }
@@ -36,13 +36,11 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// First address; `nil` for unix sockets.
+    /// The first address; `nil` for unix sockets.
     private let network: IPAddress?
     private let prefix: Int
 
-    /// Reads a block.
-    ///
-    /// An address without a slash is a block of one address.
+    /// Parses a block; an address without a slash is a block of one address.
     public init(parsing text: String) throws(ParseError) {
         guard text != "unix" else {
             (network, prefix) = (nil, 0)
@@ -58,7 +56,7 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
             }
             prefix = number
         }
-        // A shorter prefix ends before the embedded IPv4 address.
+        // A shorter prefix would end before the embedded IPv4 address.
         if prefix >= 96, address.unmapped != address { (address, prefix) = (address.unmapped, prefix - 96) }
         let network = address.masked(bits: prefix)
         guard network == address else {
@@ -73,6 +71,6 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
         return address.unmappedIP?.hasPrefix(network, bits: prefix) ?? false
     }
 
-    /// The block in a notation that can be parsed, always with its prefix.
+    /// The block in a form that can be parsed, always with its prefix length.
     public var description: String { network.map { "\($0)/\(prefix)" } ?? "unix" }
 }

@@ -8,16 +8,16 @@ internal import NIOCore
 
 /// Limits on connections, in total and for each source, and the rules for opening tunnels.
 ///
-/// Called when a connection opens or closes and when a tunnel is requested; not on the message path. No other type
-/// knows sources. A source is kept only while it has connections or has recently opened tunnels.
+/// It is called when a connection opens or closes and when a tunnel is requested, but not for messages. Sources are
+/// evaluated only here. A source is kept only while it has connections or has recently opened tunnels.
 final class AdmissionControl: Sendable {
-    /// Reason for closing a connection before anything is sent.
+    /// The reason for closing a connection before anything is sent.
     enum Rejection: String, CaseIterable, Error {
-        /// The source has the most connections it may have.
+        /// The source has reached its limit on connections.
         case source
-        /// The relay has the most connections it may have.
+        /// The relay has reached its limit on connections.
         case full
-        /// A balancer's PROXY header is missing, malformed or late.
+        /// A load balancer's PROXY header is missing, malformed or late.
         case proxy
     }
 
@@ -51,9 +51,9 @@ final class AdmissionControl: Sendable {
     /// Number of connections admitted since the start.
     var acceptedConnections: Int { state.withLock { $0.acceptedConnections } }
 
-    /// Counts a new connection.
+    /// Admits and counts a new connection, or throws the reason for rejecting it.
     ///
-    /// Without a source, only the total number is limited.
+    /// If there is no source, only the total number of connections is limited.
     func admitConnection(from source: SourcePrefix?) throws(Rejection) {
         let rejection = state.withLock { state -> Rejection? in
             guard state.connections < state.maximum else { return .full }
@@ -72,7 +72,7 @@ final class AdmissionControl: Sendable {
     /// Counts a connection that was rejected.
     func recordRejection(_ rejection: Rejection) { metrics.rejected[rejection]?.increment() }
 
-    /// Releases an admitted connection that has closed.
+    /// Stops counting an admitted connection that has closed.
     func removeConnection(from source: SourcePrefix?) {
         state.withLock { state in
             state.connections -= 1
@@ -84,7 +84,7 @@ final class AdmissionControl: Sendable {
 
     /// Admits a request, or throws the reason for refusing it.
     ///
-    /// The token is checked before the rate: a peer without a token must not use up the rate of its source.
+    /// The token is checked before the rate, so that a peer without a token cannot use up the rate of its source.
     func admit(_ request: UpgradeRequest, from source: SourcePrefix?, now: NIODeadline) throws(UpgradeRefusal) {
         if checksOrigin { try request.checkOrigin() }
         guard case .new = request.path else { return }
@@ -108,9 +108,7 @@ final class AdmissionControl: Sendable {
 
     // MARK: Changes
 
-    /// Refuses new tunnels from now on.
-    ///
-    /// Waiting tunnels can still be joined.
+    /// Refuses new tunnels from now on; waiting tunnels can still be joined.
     func drain() {
         state.withLock { $0.isDraining = true }
         metrics.draining.record(1)
@@ -127,7 +125,7 @@ final class AdmissionControl: Sendable {
         }
     }
 
-    /// Forgets idle sources and records the number of connections.
+    /// Removes idle sources and records the number of connections.
     func sweep(now: NIODeadline) {
         let connections = state.withLock { state in
             state.sources.sweep(now: now)
@@ -137,9 +135,7 @@ final class AdmissionControl: Sendable {
     }
 }
 
-/// Metrics of connections and refused requests.
-///
-/// None identifies a peer.
+/// Metrics of connections and refused requests, none of which identifies a peer.
 private struct AdmissionMetrics: Sendable {
     let admitted = Counter(label: "hybrid_relay_connections_total")
     let open = Gauge(label: "hybrid_relay_connections_open")

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Result of comparing a request's `Origin` with its `Host`.
+/// The result of comparing a request's `Origin` with its `Host`.
 ///
-/// Only the hosts are compared, ignoring case. A relay behind a balancer knows neither the scheme nor the port of the
-/// client's connection, and clients send `wss://` as well as `https://`. Browsers send the field and pages cannot forge
-/// it, so the check rejects pages of other sites. Other programs can send any value.
+/// Only the hosts are compared, and case is ignored. A relay behind a load balancer knows neither the scheme nor the
+/// port of the client's connection, and clients send `wss://` as well as `https://`. Browsers send the field and pages
+/// cannot forge it, so the check rejects pages of other sites. Other programs can send any value.
 public enum OriginCheck: Hashable, Sendable {
-    /// No `Origin`: the request comes from an app, not from a browser.
+    /// There is no `Origin`, so the request comes from an app, not from a browser.
     case absent
     /// A single `Origin` names the host of the request.
     case sameHost
     /// `Origin` names another host or none (`null`), is malformed, or occurs more than once.
     case otherHost
 
-    /// Longest host in characters (RFC 1035 §2.3.4).
+    /// Maximum length of a host in bytes (RFC 1035 §2.3.4).
     private static let maximumHost = 255
 
     /// Creates the result of comparing all `Origin` fields with `Host`.
@@ -25,7 +25,7 @@ public enum OriginCheck: Hashable, Sendable {
         self = origins.count == 1 && Self.matches(origin.span, host.span) ? .sameHost : .otherHost
     }
 
-    /// Returns true if an origin has the host of a `Host` field.
+    /// Returns true if an origin names the same host as a `Host` field.
     private static func matches(_ origin: Span<UInt8>, _ host: Span<UInt8>) -> Bool {
         guard let authority = authority(of: origin), let originHost = self.host(in: origin, from: authority),
             let ownHost = self.host(in: host, from: 0), originHost.count == ownHost.count
@@ -37,7 +37,7 @@ public enum OriginCheck: Hashable, Sendable {
         return true
     }
 
-    /// Returns the index after `scheme://`.
+    /// Returns the index after `scheme://`; `nil` if the origin does not begin with it.
     private static func authority(of origin: Span<UInt8>) -> Int? {
         var colon = 0
         while colon < origin.count, origin[colon].isInSchemes { colon += 1 }
@@ -76,7 +76,7 @@ extension UInt8 {
         isLetter || isDigit || self == UInt8(ascii: "+") || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
     }
 
-    /// True for letters, digits, dots, hyphens and underscores, which some host names have.
+    /// True for letters, digits, dots and hyphens, and for the underscores of some host names.
     fileprivate var isInHostNames: Bool {
         isLetter || isDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
     }

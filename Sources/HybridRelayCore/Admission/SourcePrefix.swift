@@ -3,10 +3,10 @@
 public import HybridPrimitives
 public import NIOCore
 
-/// Source of a connection: an IPv4 address, an IPv6 /64, or all unix sockets.
+/// The source of a connection: an IPv4 address, an IPv6 /64, or all unix sockets.
 ///
-/// The owner of an IPv6 network has at least 2^64 addresses, so a single address identifies no source. An IPv4-mapped
-/// IPv6 address counts as the IPv4 address. A source identifies a user, so it is never printed.
+/// The owner of an IPv6 network has at least 2^64 addresses, so a single address does not identify a source. An
+/// IPv4-mapped IPv6 address counts as the IPv4 address. A source identifies a user, so it is never printed.
 public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
     private enum Content: Hashable, Sendable {
         case v4(UInt32)
@@ -33,10 +33,10 @@ extension SocketAddress {
         self.protocol == .unix || unmappedIP?.isLoopback ?? false
     }
 
-    /// The IP address, an IPv4-mapped one as IPv4; `nil` for a unix socket.
+    /// The IP address, converted to IPv4 if it is IPv4-mapped; `nil` for a unix socket.
     var unmappedIP: IPAddress? { ipAddress.flatMap { IPAddress($0)?.unmapped } }
 
-    /// Creates an address from 4 or 16 bytes; `nil` for another number of bytes.
+    /// Creates an address from 4 or 16 bytes; `nil` for any other number of bytes.
     init?(packed bytes: [UInt8], port: Int) {
         guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: port) else {
             return nil

@@ -2,59 +2,55 @@
 
 public import NIOCore
 
-/// Limits of one source, and of the table's memory.
+/// Limits for each source, and for the table's memory.
 public struct SourceLimits: Sendable, Hashable {
-    /// Most open connections of a source.
-    ///
-    /// 0 means no limit.
+    /// Maximum number of open connections of a source; 0 means no limit.
     public var open: Int
-    /// Most tunnels that a source may open in a minute.
+    /// Maximum number of tunnels that a source may open in a minute; 0 means no limit.
     ///
-    /// 0 means no limit.
-    ///
-    /// They may be opened all at once; then each becomes available again after its share of a minute.
+    /// All of them may be opened at once; then each becomes available again after its share of a minute.
     public var newPerMinute: Int
-    /// Most sources remembered without a connection, because they have recently opened tunnels.
+    /// Maximum number of sources without a connection that are remembered because they have recently opened tunnels.
     public var remembered: Int
 
-    /// Creates limits.
-    ///
-    /// The defaults suit many users behind one address.
+    /// Creates limits; the defaults suit many users behind one address.
     public init(open: Int = 64, newPerMinute: Int = 60, remembered: Int = 65_536) {
         self.open = open
         self.newPerMinute = newPerMinute
         self.remembered = remembered
     }
 
-    /// Cost of one tunnel, as the time in which it flows back into the bucket.
+    /// The cost of one tunnel: the time in which the bucket regains it.
     var tunnelCost: TimeAmount { .nanoseconds(max(1, Self.minute / Int64(max(1, newPerMinute)))) }
 
-    /// Capacity of a bucket, as time.
+    /// The capacity of a bucket: the time in which an empty bucket becomes full.
     var bucket: TimeAmount { tunnelCost * Int(min(Int64(max(1, newPerMinute)), Self.minute)) }
 
     private static let minute = TimeAmount.minutes(1).nanoseconds
 }
 
-/// Open connections and recent tunnels of each source: a pure state machine without sockets and clock.
+/// Open connections and recent tunnels of each source: a pure state machine without sockets or a clock.
 ///
-/// Each call except ``sweep(now:)`` takes constant time, however many sources there are.
+/// A token bucket for each source limits new tunnels. Each call except ``sweep(now:)`` takes constant time, however
+/// many sources there are.
 ///
-/// *Memory.* A source with a connection has an entry; the relay's limit on connections bounds those entries. After the
-/// last connection the entry stays until its bucket is full again, one minute at most. At most `limits.remembered` such
-/// entries are kept. Beyond that, a source is forgotten with its last connection and has a full bucket when it returns.
-/// That many sources are one party with many addresses, or many parties; a limit for one source stops neither.
-/// If unknown sources were refused instead, such an attacker could lock out all users. The relay's other limits
-/// still bound the total, and open connections are always counted.
+/// *Memory.* A source with a connection has an entry; the relay's limit on connections bounds the number of those
+/// entries. After the last connection has closed, the entry stays until its bucket is full again, for at most one
+/// minute. At most `limits.remembered` such entries are kept. Beyond that, a source is forgotten when its last
+/// connection closes, and has a full bucket when it returns. Then there are either many parties or one party with many
+/// addresses, and a limit for each source stops neither. If unknown sources were refused instead, an attacker with many
+/// addresses could lock out all users. The relay's other limits still bound the total, and open connections are always
+/// counted.
 public struct SourceTable: Sendable {
     private struct Entry {
         var connections = 0
         /// Time when the bucket is full again; in the past if it is full.
         ///
-        /// A bucket that fills at a steady rate needs no other number: the remaining time gives its level.
+        /// No other number is needed: the bucket fills at a steady rate, so the remaining time determines its level.
         var fullAt = NIODeadline.uptimeNanoseconds(0)
     }
 
-    /// Limits of each source; a change takes effect with the next call, also for open connections.
+    /// Limits for each source; a change takes effect with the next call, even for open connections.
     public var limits: SourceLimits
 
     private var entries: [SourcePrefix: Entry] = [:]
@@ -75,7 +71,7 @@ public struct SourceTable: Sendable {
 
     /// Counts a new connection.
     ///
-    /// - Returns: `false` if the source has the most connections it may have; the connection is not counted then.
+    /// - Returns: False if the source has reached its limit. In that case, the connection is not counted.
     public mutating func addConnection(from source: SourcePrefix) -> Bool {
         let known = entries[source]
         var entry = known ?? Entry()
@@ -86,7 +82,7 @@ public struct SourceTable: Sendable {
         return true
     }
 
-    /// Releases a counted connection that has closed.
+    /// Stops counting a connection that has closed.
     public mutating func removeConnection(from source: SourcePrefix) {
         guard var entry = entries[source], entry.connections > 0 else { return }
         entry.connections -= 1
@@ -98,9 +94,9 @@ public struct SourceTable: Sendable {
         remember(source, entry)
     }
 
-    /// Takes a new tunnel from the source's bucket.
+    /// Takes one tunnel from the source's bucket.
     ///
-    /// - Returns: `false` if the source has opened too many tunnels recently.
+    /// - Returns: False if the source has opened too many tunnels recently.
     public mutating func admitTunnel(from source: SourcePrefix, now: NIODeadline) -> Bool {
         latest = max(latest, now)
         guard limits.newPerMinute > 0 else { return true }
@@ -117,7 +113,7 @@ public struct SourceTable: Sendable {
         return true
     }
 
-    /// Forgets the sources that have no connection and a full bucket.
+    /// Removes the sources that have no connection and a full bucket.
     public mutating func sweep(now: NIODeadline) {
         latest = max(latest, now)
         guard latest >= nothingDueBefore else { return }
@@ -135,7 +131,7 @@ public struct SourceTable: Sendable {
         for source in due { entries[source] = nil }
     }
 
-    /// Stores an entry without connections, which is not in the table, unless its bucket is full or there is no room.
+    /// Adds an entry without connections to the table, unless its bucket is full or there is no room.
     private mutating func remember(_ source: SourcePrefix, _ entry: Entry) {
         guard entry.fullAt > latest, remembered < limits.remembered else { return }
         entries[source] = entry

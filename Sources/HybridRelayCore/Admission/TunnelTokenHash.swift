@@ -3,17 +3,17 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// SHA-256 of a token from an `Authorization` header field.
+/// The SHA-256 hash of a token from an `Authorization` header field.
 ///
 /// The token itself is not kept.
 public struct TunnelTokenHash: Hashable, Sendable, SecretMaterial {
-    /// Longest `Authorization` field value that is read, in bytes.
+    /// Maximum length of the value of an `Authorization` field, in bytes.
     public static let maximumFieldLength = 512
 
-    /// The hash, in four words.
+    /// The hash as four words.
     let digest: SIMD4<UInt64>
 
-    /// Hashes a token of the characters that RFC 6750 §2.1 allows; `nil` if it has others or is empty.
+    /// Creates the hash of a token; `nil` if the token is empty or has characters that RFC 6750 §2.1 does not allow.
     public init?(hashing token: some Collection<UInt8>) {
         let body = token.reversed().drop { $0 == UInt8(ascii: "=") }
         guard !body.isEmpty, body.allSatisfy(\.isInTokens) else { return nil }
@@ -29,11 +29,11 @@ public struct TunnelTokenHash: Hashable, Sendable, SecretMaterial {
         return words
     }
 
-    /// Reads the values of all `Authorization` fields (RFC 6750 §2.1).
+    /// Reads the token from the values of all `Authorization` fields (RFC 6750 §2.1).
     ///
-    /// The scheme is not case-sensitive. With more than one field, the valid one is ambiguous.
+    /// The case of the scheme is ignored. More than one field is refused as ambiguous.
     ///
-    /// - Returns: The token, or `nil` without a field or with credentials of another scheme.
+    /// - Returns: The hash of the token, or `nil` if there is no field or the credentials have another scheme.
     static func bearerToken(in fields: [ArraySlice<UInt8>]) -> Result<TunnelTokenHash?, UpgradeRefusal> {
         guard let field = fields.first else { return .success(nil) }
         guard fields.count == 1 else { return .failure(.duplicateField) }

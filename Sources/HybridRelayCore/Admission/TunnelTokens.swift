@@ -14,21 +14,21 @@ public import HybridPrimitives
 ///     anna       0f1e…
 ///     test-lab   77aa…
 ///
-/// Names appear in metrics, tokens never. Other users may read the file: a token has 256 random bits and cannot be
-/// found from its hash. Write access to the file is the right to decide which tokens open tunnels.
+/// Names appear in metrics, but tokens never do. Other users may read the file, because a token has 256 random bits and
+/// cannot be found from its hash. A user with write access to the file decides which tokens can open tunnels.
 public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
-    /// Most tokens in a file; comparing with all of them stays cheap.
+    /// Maximum number of tokens in a file, low enough to compare a token with all of them.
     public static let maximumCount = 10_000
-    /// Longest file in bytes.
+    /// Maximum length of a file in bytes.
     public static let maximumFileLength = 1 << 20
-    /// Longest name in characters.
+    /// Maximum length of a name in characters.
     public static let maximumNameLength = 32
 
     /// Names, in the order of the file.
     public private(set) var names: [String] = []
     private var digests: [SIMD4<UInt64>] = []
 
-    /// Reads a token file.
+    /// Parses the contents of a token file.
     public init(parsing file: [UInt8]) throws(ParseError) {
         guard file.count <= Self.maximumFileLength else { throw ParseError(reason: .fileTooLong, line: nil) }
         var knownNames: Set<String> = []
@@ -44,7 +44,7 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
         }
     }
 
-    /// Reads a line without its line feed, with or without a carriage return; `nil` for an empty line or a comment.
+    /// Parses a line without its line feed, but maybe with a carriage return; `nil` for an empty line or a comment.
     private static func entry(
         _ line: ArraySlice<UInt8>,
         number: Int
@@ -60,13 +60,13 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
         return (name, TunnelTokenHash.words(digest))
     }
 
-    /// Returns the name if it may be the label of a metric.
+    /// Returns the text as a string if it is a valid name.
     private static func name(_ text: some Collection<UInt8>) -> String? {
         guard (1...maximumNameLength).contains(text.count), text.allSatisfy(\.isInNames) else { return nil }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the name of a token; `nil` if it is not one of these.
+    /// Returns the name of a token; `nil` if the token is not in the file.
     ///
     /// Every entry is compared in full, so the time reveals neither a partial match nor which token matched.
     public func match(_ token: TunnelTokenHash) -> String? {
@@ -74,7 +74,7 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
         for index in digests.indices {
             let difference = digests[index] ^ token.digest
             let bits = difference[0] | difference[1] | difference[2] | difference[3]
-            // All ones if equal, else 0: of a number and its negation one has the highest bit set, unless it is 0.
+            // All ones if equal, otherwise 0: unless a number is 0, it or its negation has the highest bit set.
             let mask = Int(truncatingIfNeeded: (bits | (0 &- bits)) >> 63) - 1
             found = found & ~mask | index & mask
         }
@@ -83,19 +83,19 @@ public struct TunnelTokens: Sendable, Equatable, SecretMaterial {
 }
 
 extension TunnelTokens {
-    /// Error in a token file.
+    /// An error in a token file.
     ///
-    /// Nothing of the file is shown, since it may contain a token by mistake.
+    /// No part of the file is shown, because it may contain a token by mistake.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The violated rule.
         public let reason: Reason
         /// Line number from 1; `nil` if the error concerns the whole file.
         public let line: Int?
 
-        /// One line with place and reason.
+        /// One line with the line number and the reason.
         public var description: String { (line.map { "line \($0): " } ?? "") + reason.description }
 
-        /// Rule for token files.
+        /// A rule for token files.
         public struct Reason: Hashable, Sendable, CustomStringConvertible {
             /// The rule, in words.
             public let description: String
@@ -108,15 +108,15 @@ extension TunnelTokens {
             public static let tooMany = Reason("there are more than \(TunnelTokens.maximumCount) tokens")
             /// A line does not have two words.
             public static let malformedLine = Reason("a line must have a name and a SHA-256, and nothing else")
-            /// A name is too long or has other characters than those allowed.
+            /// A name is too long or contains characters that are not allowed.
             public static let malformedName = Reason(TunnelTokens.nameRule)
             /// The second word is not 64 hexadecimal digits.
             public static let malformedHash = Reason(
                 "after the name, a SHA-256 of 64 hexadecimal digits is expected, not the token itself"
             )
-            /// The name was used before.
+            /// The name is already used on an earlier line.
             public static let repeatedName = Reason("this name was used before")
-            /// The hash was used before, so that the token would have two names.
+            /// The hash is already used on an earlier line, so the token would have two names.
             public static let repeatedHash = Reason("this SHA-256 was used before, under another name")
         }
     }
@@ -128,12 +128,12 @@ extension TunnelTokens {
     fileprivate static let nameRule =
         "a name has 1 to \(maximumNameLength) letters, digits, dots, hyphens or underscores"
 
-    /// Bytes of a new token before they are encoded as text.
+    /// Length of a new token in bytes, before it is encoded as text.
     private static let tokenBytes = 32
 
-    /// Creates a token of 256 bits from the system's generator, and its line for the token file.
+    /// Creates a token of 256 random bits, and its line for the token file.
     ///
-    /// The token is for the phone alone and is not kept.
+    /// Only the phone needs the token; the relay does not store it.
     ///
     /// - Throws: ``ParseError`` if the name is malformed.
     public static func make(name: String) throws(ParseError) -> (token: String, line: String) {

@@ -4,15 +4,15 @@ internal import Glibc
 internal import Logging
 internal import NIOCore
 
-/// Stops accepting for a moment if the system has no descriptor or memory for another connection.
+/// A handler that pauses accepting if the system has no descriptor or memory for another connection.
 ///
-/// Such a connection stays in the kernel's queue, and so does the event that announces it. Without a pause the event
-/// loop would only retry.
+/// Such a connection stays in the kernel's queue, and the listener stays readable. Without a pause, the event loop
+/// would retry continuously.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private static let pause = TimeAmount.milliseconds(200)
-    /// Shortest time between two warnings, since there may be any number of attempts.
+    /// Minimum time between two warnings, because there may be many attempts.
     private static let warningInterval = TimeAmount.minutes(1)
 
     private let logger: Logger

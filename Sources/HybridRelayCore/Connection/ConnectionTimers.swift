@@ -3,27 +3,24 @@
 internal import HybridThreads
 internal import NIOCore
 
-/// Deadlines of all connections of one event loop, checked by one repeated task.
+/// The deadlines of all connections of one event loop, checked by one repeated task.
 ///
-/// No connection has a timer of its own.
-///
-/// Must be used only on its event loop.
+/// No connection has a timer of its own. The timers must be used only on their event loop.
 final class ConnectionTimers {
     private let registry: TunnelRegistry
     private let admission: AdmissionControl
     private let eventLoop: any EventLoop
-    /// Each handler knows its index.
+    /// The handlers of all connections, each of which stores its index.
     private var connections: [TunnelHandler] = []
     private var whenEmpty: EventLoopPromise<Void>?
     /// Time of the last sweep, for the health check.
     private let lastSweep: Locked<NIODeadline>
 
-    /// Buffer into which messages are written while its storage is not shared.
+    /// A buffer for outgoing messages, used while its storage is not shared.
     ///
-    /// 8 KiB hold almost any message of a sign-in.
-    ///
-    /// All connections share it, so that an idle one holds no buffer. Only ``FrameReader`` uses it, and makes no calls
-    /// out while it does. So exclusive access need not be checked at run time.
+    /// Its 8 KiB are enough for almost any message of a sign-in. All connections share it, so that an idle connection
+    /// holds no buffer. Only ``FrameReader`` uses it and calls no other code meanwhile, so exclusive access need not be
+    /// checked at run time.
     @exclusivity(unchecked) var sharedBuffer = ByteBufferAllocator().buffer(capacity: 8 << 10)
 
     /// Creates the timers of an event loop; must be called on it.
@@ -39,9 +36,7 @@ final class ConnectionTimers {
         self.eventLoop = eventLoop
     }
 
-    /// Adds a new connection.
-    ///
-    /// During a shutdown it is closed.
+    /// Adds a new connection, or closes it during a shutdown.
     func add(_ handler: TunnelHandler) {
         handler.timerIndex = connections.count
         connections.append(handler)
@@ -64,7 +59,7 @@ final class ConnectionTimers {
         let now = NIODeadline.now()
         lastSweep.withLock { $0 = now }
         var active: [TunnelKey] = []
-        // A connection may be removed during the loop, which iterates over a copy.
+        // A connection may be removed during the loop, but the loop iterates over a copy.
         for handler in connections {
             handler.checkDeadlines(now: now)
             if let key = handler.takeActivity() { active.append(key) }
@@ -73,9 +68,11 @@ final class ConnectionTimers {
         admission.sweep(now: now)
     }
 
-    /// Accepts no more connections, ends the existing ones, and succeeds when all are closed.
+    /// Closes new connections from now on, and ends the existing ones.
     ///
-    /// Connections that are still open after `grace` are closed without a handshake.
+    /// Connections that are still open after `grace` are closed without a closing handshake.
+    ///
+    /// - Returns: A future that succeeds when all connections are closed.
     func close(grace: TimeAmount) -> EventLoopFuture<Void> {
         if let whenEmpty { return whenEmpty.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -101,7 +98,7 @@ struct KeepaliveState {
     enum Step {
         case wait
         case ping
-        /// All pings were left unanswered.
+        /// No ping was answered.
         case giveUp
     }
 
@@ -111,9 +108,7 @@ struct KeepaliveState {
     /// Creates the state of an end that sent something at this time.
     init(since lastReceived: NIODeadline) { self.lastReceived = lastReceived }
 
-    /// Returns the next step.
-    ///
-    /// A ping counts as sent.
+    /// Returns the next step; if it is a ping, the ping counts as sent.
     mutating func next(now: NIODeadline, limits: RelayLimits) -> Step {
         guard now - lastReceived >= limits.pingInterval * (pings + 1) else { return .wait }
         guard pings < limits.pingMisses else { return .giveUp }

@@ -2,10 +2,10 @@
 
 internal import NIOCore
 
-/// Reads the PROXY header of a balancer's connection, which precedes TLS and HTTP.
+/// A handler that reads the PROXY header of a load balancer's connection, which precedes TLS and HTTP.
 ///
-/// If the header is missing, malformed or late, the connection is closed. Guessing would let the balancer's own address
-/// count as the source of all its connections.
+/// If the header is missing, malformed or late, the connection is closed. Otherwise, the load balancer's own address
+/// would count as the source of its connections.
 final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -7,15 +7,13 @@ public import NIOSSL
 
 /// Creation of the relay's TLS context from the files of a certificate chain and its key.
 public enum RelayCertificate {
-    /// Reason why the files cannot be used.
-    ///
-    /// Paths are as given.
+    /// The reason why the files cannot be used, with the paths as given.
     public struct LoadError: ExplainedFailure, Hashable {
-        /// Cause of the failure.
+        /// The cause of the failure.
         public let sentence: String
-        /// Exit status of a command that fails with this error.
+        /// The exit status of a command that fails with this error.
         public let status: ExitStatus
-        /// Name of the status.
+        /// The name of the status.
         public var code: String { status.name }
 
         private init(_ sentence: String, _ status: ExitStatus = .configuration) {
@@ -30,7 +28,7 @@ public enum RelayCertificate {
         public static func noKey(path: String) -> LoadError {
             LoadError("\(path) holds no unencrypted PEM private key")
         }
-        /// The key is not that of the first certificate.
+        /// The key does not belong to the first certificate.
         public static func mismatch(certificate: String, key: String) -> LoadError {
             LoadError("the key in \(key) does not belong to \(certificate)")
         }
@@ -40,7 +38,7 @@ public enum RelayCertificate {
         }
     }
 
-    /// Reads a PEM chain, the server's own certificate first, and a PEM key.
+    /// Creates a TLS context from a PEM chain, which begins with the server's own certificate, and a PEM key.
     public static func context(certificateFile: String, keyFile: String) throws(LoadError) -> NIOSSLContext {
         for path in [certificateFile, keyFile] {
             guard access(path, R_OK) == 0 else { throw .unreadable(path: path) }
@@ -66,13 +64,14 @@ public enum RelayCertificate {
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
-        // For TLS 1.2: only suites with forward secrecy and authenticated encryption. TLS 1.3 has no others. In both
+        // For TLS 1.2, only suites with forward secrecy and authenticated encryption; TLS 1.3 has no others. In both
         // versions the client chooses, so browsers and phones use AES-128, their first choice.
         configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
-        // The first one resists attackers who record now to decrypt later. Browsers and phones offer it.
+        // The first one protects against attackers who record traffic now to decrypt it later. Browsers and phones
+        // offer it.
         configuration.curves = [.x25519_MLKEM768, .x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = ["http/1.1"]
-        // The peer has had time to close before; TLS need not wait for its close_notify.
+        // By then, the peer has had time to close, so TLS need not wait for its close_notify.
         configuration.shutdownTimeout = .milliseconds(100)
         return configuration
     }

@@ -3,9 +3,9 @@
 public import NIOCore
 public import NIOSSL
 
-/// Transport of the relay's sockets.
+/// The transport of the relay's sockets.
 public enum RelayTransport: Sendable {
-    /// No TLS: behind a balancer that terminates it, or on a loopback address.
+    /// No TLS, for a relay on a loopback address or behind a load balancer that terminates TLS.
     case plaintext
     /// TLS with this context; ``RelayCertificate`` creates one from files.
     case tls(NIOSSLContext)
@@ -21,20 +21,19 @@ public struct RelayConfiguration: Sendable {
     public var transport: RelayTransport
     /// Bounds on the resources that unauthenticated peers can use.
     public var limits: RelayLimits
-    /// First two bytes of routing IDs, by which a balancer finds this relay among several.
+    /// The first two bytes of routing IDs, by which a load balancer finds this relay among several.
     public var node: UInt16
-    /// Balancers, whose connections begin with a PROXY header; from other peers such a header is a malformed request.
+    /// Load balancers, whose connections begin with a PROXY header; from other peers, such a header is malformed.
     public var balancers: [AddressBlock] = []
-    /// True if connections count for their source; false behind a balancer without PROXY, where all have one source.
+    /// True if the limits for each source apply; false behind a load balancer without PROXY headers, which would be the
+    /// only source.
     public var countsSources = true
     /// Tokens that may open tunnels; `nil` means that every peer may.
     public var tokens: TunnelTokens?
-    /// True if an `Origin` must name the relay's own host.
+    /// True if an `Origin` field must name the same host as the `Host` field.
     public var checksOrigin = false
 
-    /// Creates a configuration.
-    ///
-    /// Only the addresses and the transport have no default.
+    /// Creates a configuration; only the addresses and the transport have no default.
     public init(
         listen: [SocketAddress],
         transport: RelayTransport,

@@ -9,25 +9,27 @@ public import NIOPosix
 
 /// The tunnel service of the hybrid transport: it connects a phone and a client and relays their messages.
 ///
-/// 1. A phone requests `/cable/new/{tunnel ID}`. The tunnel ID is derived from the QR code, so only a party that saw the
-///    code knows it. The phone receives a routing ID and waits, for two minutes at most.
-/// 2. The phone puts the routing ID into its Bluetooth advert. The client that shows the QR code receives the advert and
-///    requests `/cable/connect/{routing ID}/{tunnel ID}`. All other requests get a 404.
-/// 3. From then on binary messages are relayed in both directions, in order and with their boundaries. They are
-///    end-to-end encrypted; the relay learns their sizes and times, and no keys.
-/// 4. When an end closes, vanishes or violates a rule, or a limit is reached, both ends are closed and the tunnel is
+/// 1. A phone requests `/cable/new/{tunnel ID}`. The tunnel ID is derived from the QR code, so only a party that saw
+///    the code knows it. The phone receives a routing ID and waits for at most two minutes.
+/// 2. The phone puts the routing ID into its Bluetooth advert. The client that shows the QR code receives the advert
+///    and requests `/cable/connect/{routing ID}/{tunnel ID}`. If no tunnel with these IDs waits, it gets a 404.
+/// 3. From then on, binary messages are relayed in both directions, in order and with their boundaries. They are
+///    end-to-end encrypted; the relay learns their sizes and times, but no keys.
+/// 4. When an end closes, disconnects or violates a rule, or a limit is reached, both ends are closed and the tunnel is
 ///    removed.
 ///
 /// The parts, in the order of a request: `ConnectionSetup` and ``ProxyHeaderReader`` find the source of the connection.
 /// ``RequestHeadReader`` and ``UpgradeRequest`` parse the request. `AdmissionControl` with ``SourceTable`` and
-/// ``TunnelTokens`` admits it. ``TunnelTable`` holds the tunnels. ``FrameReader`` validates frames. `TunnelHandler` is one
-/// connection, `ConnectionTimers` the deadlines of an event loop. Readers, tables and tokens are pure. ``AdminServer``
-/// reports the relay's state to operators.
+/// ``TunnelTokens`` admits it. ``TunnelTable`` holds the tunnels. ``FrameReader`` validates frames. `TunnelHandler`
+/// handles one connection, and `ConnectionTimers` the deadlines of an event loop. Readers, tables and tokens do no
+/// input or output. ``AdminServer`` reports the relay's state to operators.
 ///
-/// Before a planned shutdown the relay drains: no tunnel can be opened, waiting ones can still be joined. It stops when
-/// the last tunnel has ended or the grace period is over.
+/// Before a planned shutdown, the relay drains: no tunnel can be opened, but waiting tunnels can still be joined. It
+/// stops when the last tunnel has ended or the grace period is over.
+///
 /// No peer is trusted: ``RelayLimits`` bounds every length, number and time.
-/// Source: CTAP 2.2 §11.5. The paths for phones are the convention of the services in use.
+///
+/// Source: CTAP 2.2 §11.5. The path for phones follows the convention of existing tunnel services.
 public final class RelayServer: Sendable {
     private struct Running: Sendable {
         var stage = RelayHealth.starting
@@ -42,7 +44,8 @@ public final class RelayServer: Sendable {
     private static let backlog: Int32 = 4096
     /// Size of the kernel's buffer for one connection in each direction, in bytes.
     ///
-    /// By default it holds megabytes if the connection is not read. All of it is read at once when the end closes.
+    /// By default, the buffer holds megabytes if the connection is not read. All of it is read at once when the end
+    /// closes.
     private static let kernelBuffer: ChannelOptions.Types.SocketOption.Value = 192 << 10
     /// Delay of an event loop's sweep after which the relay counts as broken.
     private static let longestSweepDelay = TimeAmount.seconds(10)
@@ -81,7 +84,7 @@ public final class RelayServer: Sendable {
     /// Must be called only once.
     ///
     /// - Returns: The addresses, with the actual port where 0 was given.
-    /// - Throws: ``ListenError`` for the first address that cannot be bound. Then the relay listens on none.
+    /// - Throws: ``ListenError`` for the first address that cannot be bound. In that case, the relay does not listen.
     public func start() async throws -> [SocketAddress] {
         var timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>] = [:]
         for eventLoop in group.makeIterator() {
@@ -123,7 +126,7 @@ public final class RelayServer: Sendable {
         var addresses: [SocketAddress] = []
         for socket in configuration.inherited {
             addresses += try await add(bootstrap.withBoundSocket(socket).get())
-            // NIO listens with a shorter queue before it applies the option.
+            // NIO calls listen(2) with a shorter queue before it applies the option.
             guard Glibc.listen(socket, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
         }
         for address in configuration.listen {
@@ -136,9 +139,9 @@ public final class RelayServer: Sendable {
         return addresses
     }
 
-    /// Restricts an IPv6 address to IPv6 if an IPv4 address has the same port.
+    /// Returns a bootstrap that restricts an IPv6 address to IPv6 if an IPv4 address has the same port.
     ///
-    /// Otherwise it may serve both.
+    /// Without an IPv4 address, the IPv6 address may serve both protocols.
     private func separate(_ address: SocketAddress, _ bootstrap: ServerBootstrap) -> ServerBootstrap {
         let isShared = configuration.listen.contains { $0.protocol == .inet && $0.port == address.port }
         guard address.protocol == .inet6, isShared else { return bootstrap }
@@ -158,8 +161,8 @@ public final class RelayServer: Sendable {
     private func bootstrap(_ timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) -> ServerBootstrap {
         let (registry, admission, transport) = (registry, admission, transport)
         let (configuration, logger) = (configuration, logger)
-        // TCP options are set on the listener because accepted sockets inherit them on Linux. Setting one option on every
-        // connection costs more than the whole upgrade.
+        // TCP options are set on the listener because accepted sockets inherit them on Linux. Setting one option on
+        // every connection costs more than the whole upgrade.
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -209,13 +212,13 @@ public final class RelayServer: Sendable {
     /// Existing tunnels stay open.
     public func replace(tokens: TunnelTokens?) { admission.replace(tokens: tokens) }
 
-    /// Replaces the limits: times and numbers at once, a connection's own limits from the next connection on.
+    /// Replaces the limits; those that concern a single connection apply only to new connections.
     public func replace(limits: RelayLimits) {
         registry.replace(limits: limits)
         admission.replace(limits: limits)
     }
 
-    /// State of the relay; ``RelayHealth/broken`` if an event loop is so late that a service manager should restart it.
+    /// The state of the relay; ``RelayHealth/broken`` if an event loop is so late that the relay should be restarted.
     public var health: RelayHealth {
         let (stage, lastSweeps) = running.withLock { ($0.stage, $0.lastSweeps) }
         guard stage == .ready || stage == .draining else { return stage }
@@ -235,7 +238,7 @@ public final class RelayServer: Sendable {
     ///
     /// Meanwhile the relay keeps listening, so that clients still reach waiting phones.
     public func drain(grace: TimeAmount) async {
-        // First, so that no tunnel can be opened once the state is visible.
+        // This comes first, so that no tunnel can be opened once the new state is visible.
         admission.drain()
         let isFirst = running.withLock { state in
             defer { if state.stage == .ready { state.stage = .draining } }
@@ -254,9 +257,9 @@ public final class RelayServer: Sendable {
         await shutdown()
     }
 
-    /// Waits for the requests of open connections, as long as a request may take, so that they can be refused.
+    /// Waits for the requests of open connections, up to the time limit of a request, so that they can be refused.
     ///
-    /// A balancer retries a refused request at another relay, but not one whose connection was closed.
+    /// A load balancer retries a refused request at another relay, but not one whose connection was closed.
     private func waitForRequests() async {
         let latest = NIODeadline.now() + registry.limits.headTime
         while connections > 0, .now() < latest, !Task.isCancelled {
@@ -266,7 +269,7 @@ public final class RelayServer: Sendable {
 
     /// Stops listening, closes every tunnel with 1001 and waits until all connections are closed.
     ///
-    /// This takes at most `limits.shutdownGrace`, a little more under load. Can be called again.
+    /// This takes at most `limits.shutdownGrace`, or a little longer under load. It can be called repeatedly.
     public func shutdown() async {
         let (listeners, timers, sweeps) = running.withLock { state in
             defer { (state.listeners, state.stage) = ([], .stopped) }
@@ -282,23 +285,23 @@ public final class RelayServer: Sendable {
     }
 }
 
-/// State of a relay, for balancers and service managers.
+/// The state of a relay, for load balancers and service managers.
 public enum RelayHealth: String, Sendable, CaseIterable {
-    /// Not listening yet.
+    /// The relay is not listening yet.
     case starting
-    /// Accepts new tunnels.
+    /// The relay accepts new tunnels.
     case ready
-    /// Refuses new tunnels; waiting ones can still be joined.
+    /// The relay refuses new tunnels; waiting ones can still be joined.
     case draining
-    /// Listens, but an event loop is blocked.
+    /// The relay is listening, but an event loop is blocked.
     case broken
-    /// Shut down.
+    /// The relay has been shut down.
     case stopped
 }
 
-/// Failure to listen on an address.
+/// A failure to listen on an address.
 public struct ListenError: ExplainedFailure, Equatable {
-    /// `HOST:PORT`, in an operator's notation.
+    /// The address as `HOST:PORT`.
     public let address: String
     /// The system's error number; 0 if there is none.
     public let errorNumber: CInt
@@ -308,12 +311,12 @@ public struct ListenError: ExplainedFailure, Equatable {
         errorNumber = (error as? IOError)?.errnoCode ?? 0
     }
 
-    /// Name of the status.
+    /// The name of the status.
     public var code: String { status.name }
-    /// Exit status of a command that fails with this error.
+    /// The exit status of a command that fails with this error.
     public var status: ExitStatus { .unavailable }
 
-    /// Cause and remedy.
+    /// The cause and, if there is one, the remedy.
     public var sentence: String {
         switch errorNumber {
         case EADDRINUSE: "cannot listen on \(address): another program uses it; stop it, or choose another port"
@@ -326,6 +329,6 @@ public struct ListenError: ExplainedFailure, Equatable {
 }
 
 extension SocketAddress {
-    /// `HOST:PORT`, with an IPv6 address in brackets.
+    /// The address as `HOST:PORT`, with an IPv6 address in brackets.
     var hostAndPort: String { HostPort(host: ipAddress ?? "?", port: port ?? 0).description }
 }

@@ -3,21 +3,21 @@
 internal import HybridCaBLE
 internal import NIOCore
 
-/// One connection, from its first byte to its last: request head, upgrade, frames, close.
+/// The handler of one connection, from its first byte to its last: request head, upgrade, frames, close.
 ///
-/// It is the only handler behind TLS. Frames go directly from one end's handler to the other's. The two may run on
+/// It is the only handler after TLS. Frames go directly from one end's handler to the other's. The two may run on
 /// different event loops, so each reaches the other through ``TunnelMember/perform(_:)``.
 ///
-/// *Backpressure.* The handler counts bytes that were forwarded and not yet accepted by the other end's socket. Above a
-/// window this end is not read. The other end returns the credit when its socket accepts bytes. The bytes of all
-/// tunnels together are counted too, until that socket has accepted them or is closed, even if the sender has left.
-/// Before a client has joined, the window is `limits.earlyBytes`. If a paused end closes its connection, this is still
-/// noticed, since NIO then reads its socket to the end. The exception is an end with more unsent bytes than the kernel's
-/// buffers hold: its FIN waits behind them, and a deadline ends that tunnel.
+/// *Backpressure.* The handler counts the bytes that it has forwarded and that the other end's socket has not yet
+/// accepted. If they reach a window, this end is not read. The other end returns credit when its socket accepts bytes.
+/// The bytes of all tunnels together are counted, too, until the receiving socket has accepted them or is closed, even
+/// if the sender has left. Before a client has joined, the window is `limits.earlyBytes`. If a paused end closes its
+/// connection, this is still noticed, because NIO then reads its socket to the end. The exception is an end with more
+/// unsent bytes than the kernel's buffers hold: its FIN waits behind them, and a deadline ends that tunnel.
 ///
-/// *Closing.* The end of a tunnel is reported to the registry, which closes both ends. Each handler writes the close
-/// frame, shuts down its socket's output, and drops input until the peer closes, so that no reset overtakes the close
-/// frame. `limits.closeTimeout` bounds that.
+/// *Closing.* The end of a tunnel is reported to the registry, which closes both connections. Each handler writes the
+/// close frame and shuts down its socket's output. It drops input until the peer closes, so that no reset overtakes the
+/// close frame. `limits.closeTimeout` bounds this wait.
 final class TunnelHandler {
     private enum Phase {
         /// The request head is incomplete.
@@ -26,30 +26,30 @@ final class TunnelHandler {
         case waiting
         /// Both ends are connected.
         case paired(TunnelMember)
-        /// The close frame or refusal has been written. Input is dropped.
+        /// The close frame or refusal has been written, and input is dropped.
         case closing
     }
 
-    /// Bytes in flight to the other end above which this end is not read.
+    /// Number of bytes in flight to the other end at which reading from this end stops.
     private static let window = 128 << 10
-    /// Least credit that is returned at once, in bytes, to spare the event loops a wake-up for each message.
+    /// Minimum credit that is returned, in bytes, so that not every message wakes the other event loop.
     private static let creditLot = 32 << 10
 
     private let registry: TunnelRegistry
     private let admission: AdmissionControl
     private let limits: RelayLimits
     private let timers: ConnectionTimers
-    /// Index in the timers, which alone read and write it.
+    /// Index in the timers; no other type uses it.
     var timerIndex: Int?
-    /// Source of the connection, if it is counted.
+    /// The source of the connection, if it is counted.
     private let source: SourcePrefix?
     private var context: ChannelHandlerContext?
     private var phase = Phase.head
     private var deadline: NIODeadline?
 
     private var head: RequestHeadReader
-    // The run-time check of exclusive access costs as much as a short message. It is not needed, because the reader makes
-    // no calls out.
+    // The run-time check of exclusive access costs as much as a short message. It is not needed, because the reader
+    // calls no other code.
     @exclusivity(unchecked) private var frames: FrameReader
     private var tunnel: (key: TunnelKey, side: TunnelSide)?
 
@@ -57,9 +57,9 @@ final class TunnelHandler {
     private var earlyFrames = ByteBuffer()
     /// Payload of the ping to be answered; a later ping replaces it.
     private var pendingPong: [UInt8]?
-    /// Bytes forwarded to the other end and not yet accepted by its socket.
+    /// Number of bytes forwarded to the other end and not yet accepted by its socket.
     private var inFlight = 0
-    /// Bytes received from the other end for which no credit was returned yet.
+    /// Number of bytes received from the other end for which no credit has been returned yet.
     private var uncredited = 0
     /// True if the channel requested a read while this end was paused.
     private var isReadHeld = false
@@ -68,7 +68,7 @@ final class TunnelHandler {
     private var hasCarriedData = false
     private var hasBulkLimit = false
 
-    /// True if bytes were received since the last sweep.
+    /// True if bytes have been received since the last sweep.
     private var hasReceived = false
     private var keepalive = KeepaliveState(since: .now())
     /// Number of pings that may still be answered before the next sweep.
@@ -279,9 +279,9 @@ extension TunnelHandler {
         if isCreditDue, context.channel.isWritable { giveCredit() }
     }
 
-    /// Answers the latest ping once the socket is writable.
+    /// Answers the latest ping if the socket is writable.
     ///
-    /// For an end that does not read, no answers are queued.
+    /// So no answers are queued for an end that does not read.
     private func answerPing() {
         guard isOpen, remainingPongs > 0, let payload = pendingPong, let context, context.channel.isWritable else {
             return
@@ -303,10 +303,10 @@ extension TunnelHandler {
         }
     }
 
-    /// True if credit is due; small amounts wait, since each message would otherwise wake the other end.
+    /// True if credit is due; small amounts wait, because otherwise each message would wake the other event loop.
     private var isCreditDue: Bool { uncredited >= Self.creditLot || uncredited > 0 && registry.budget.isExhausted }
 
-    /// Returns credit to the other end for frames that were accepted.
+    /// Returns credit to the other end for the frames that this end's socket has accepted.
     private func giveCredit(anyAmount: Bool = false) {
         guard isCreditDue || anyAmount && uncredited > 0 else { return }
         let credit = uncredited
@@ -320,7 +320,7 @@ extension TunnelHandler {
         readIfAllowed()
     }
 
-    /// Drops the frames for which no client has joined.
+    /// Drops the phone's frames that are waiting for a client.
     private func dropEarlyFrames() {
         guard earlyFrames.readableBytes > 0 else { return }
         registry.budget.add(-earlyFrames.readableBytes)
@@ -362,13 +362,13 @@ extension TunnelHandler {
 
     /// Closes the connection without a close frame.
     ///
-    /// TLS may take a moment for its close_notify. Input that still arrives is dropped.
+    /// TLS may take a moment for its close_notify. Input that arrives meanwhile is dropped.
     func closeConnection() {
         phase = .closing
         context?.close(promise: nil)
     }
 
-    /// Ends the tunnel, or closes a connection without one, because the relay shuts down.
+    /// Ends the tunnel, or closes a connection without one, because the relay is shutting down.
     func shutDown() {
         if let tunnel {
             registry.end(tunnel.key, .shutdown)
@@ -384,7 +384,7 @@ extension TunnelHandler {
         remainingPongs = limits.pongsPerSecond
         answerPing()
         if context?.channel.isWritable == true { giveCredit(anyAmount: true) }
-        // Another tunnel may have released budget.
+        // Another tunnel may have released bytes of the common budget.
         readIfAllowed()
         checkKeepalive(now: now)
     }
@@ -393,15 +393,16 @@ extension TunnelHandler {
         switch phase {
         case .head:
             refuse(.headTimeout)
-            // A peer that stalls in the TLS handshake would never see the response, so the relay does not wait for it.
+            // A peer that stalls in the TLS handshake never receives the response, so the relay does not wait until the
+            // peer closes.
             deadline = now
         case .waiting, .paired, .closing: closeConnection()
         }
     }
 
-    /// Pings an end that has sent nothing for long.
+    /// Pings an end that has sent nothing for some time.
     ///
-    /// While it is paused, nothing can be received.
+    /// While an end is paused, the relay receives nothing from it, so that time does not count.
     private func checkKeepalive(now: NIODeadline) {
         if hasReceived || isReadHeld {
             (hasReceived, keepalive) = (false, KeepaliveState(since: now))
@@ -427,18 +428,19 @@ extension TunnelHandler {
     }
 }
 
-/// Socket options for a connection with large messages, so that the relay never buffers much for it.
+/// Socket options for a connection with large messages, so that the relay buffers little for it.
 private enum BulkReceiveLimit {
     /// Minimum number of bytes, sent or received at once, to which the limit applies.
     ///
     /// No sign-in message is this large, and setting socket options on every connection would cost more than a message.
     static let threshold = 8 << 10
-    /// Unsent bytes with which the socket still counts as writable.
+    /// Numbers of unsent bytes below which the socket is writable again (`low`) and above which it is not (`high`).
     private static let unsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4 << 10, high: 8 << 10)
 
-    /// Makes the socket read once instead of four times before its end can be paused, and report early that it is full.
+    /// Limits reads to one instead of four before the end can be paused, and makes the socket report early that it is
+    /// full.
     static func apply(to options: any NIOSynchronousChannelOptions) {
-        // Failure means that the socket is closed, which is no problem.
+        // This fails if the socket is closed, which is harmless.
         try? options.setOption(.maxMessagesPerRead, value: 1)
         try? options.setOption(.writeBufferWaterMark, value: unsent)
     }

@@ -9,10 +9,10 @@ internal import Synchronization
 
 /// The tunnel table, shared by all event loops.
 ///
-/// The lock is held only for the table's own work, never while an end is closed. The registry is called a few times
-/// per tunnel and once per sweep of an event loop; not on the message path.
+/// The lock is held only for the table's own work, never while an end is closed. The registry is called a few times per
+/// tunnel and once per sweep of an event loop, but not for messages.
 final class TunnelRegistry: Sendable {
-    /// Bytes held by all tunnels.
+    /// The number of bytes that all tunnels hold, and its limit.
     let budget: BufferBudget
 
     private struct State {
@@ -35,7 +35,7 @@ final class TunnelRegistry: Sendable {
     /// Limits for new connections.
     var limits: RelayLimits { state.withLock { $0.table.limits } }
 
-    /// Replaces the limits: for tunnels at once, for a connection's own limits from the next connection on.
+    /// Replaces the limits; those that concern a single connection apply only to new connections.
     func replace(limits: RelayLimits) {
         state.withLock { $0.table.limits = limits }
         budget.setLimit(limits.bufferedBytes)
@@ -69,7 +69,7 @@ final class TunnelRegistry: Sendable {
         return opening.key
     }
 
-    /// Ends a tunnel for a reason that the connection of an end has found.
+    /// Ends a tunnel for a reason that the connection of one end has detected.
     func end(_ key: TunnelKey, _ reason: TunnelEndReason) {
         carryOut(state.withLock { $0.table.end(key, reason) })
     }
@@ -107,7 +107,7 @@ final class TunnelRegistry: Sendable {
         metrics.record(open: open, waiting: waiting, buffered: budget.bytes)
     }
 
-    /// Waits until no tunnel is left, or until the task is cancelled.
+    /// Waits until no tunnel is left, or until the task is canceled.
     func waitUntilEmpty() async {
         let id = state.withLock { state in
             state.nextID += 1
@@ -139,7 +139,7 @@ final class TunnelRegistry: Sendable {
     }
 }
 
-/// Result of a successful upgrade: one end of a tunnel.
+/// The result of a successful upgrade: one end of a tunnel.
 struct UpgradeResult {
     let key: TunnelKey
     let side: TunnelSide
@@ -149,7 +149,7 @@ struct UpgradeResult {
     let response: ByteBuffer
 }
 
-/// Reference to an end's handler, through which other event loops reach it.
+/// A reference to an end's handler, through which other event loops reach it.
 struct TunnelMember: Sendable {
     private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<TunnelHandler>
@@ -160,14 +160,14 @@ struct TunnelMember: Sendable {
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }
 
-    /// The handler if this is its event loop, else `nil`.
+    /// The handler if the caller is on its event loop, otherwise `nil`.
     ///
-    /// For frequent calls, where a closure would cost too much.
+    /// This is for frequent calls, for which a closure would cost too much.
     var localHandler: TunnelHandler? { eventLoop.inEventLoop ? handler.value : nil }
 
     /// Runs an action on the handler's event loop.
     ///
-    /// It runs at once if the caller is on that event loop, otherwise after the caller's earlier actions.
+    /// The action runs at once if the caller is on that event loop, otherwise after the caller's earlier actions.
     func perform(_ action: @escaping @Sendable (TunnelHandler) -> Void) {
         if eventLoop.inEventLoop {
             action(handler.value)
@@ -177,10 +177,11 @@ struct TunnelMember: Sendable {
     }
 }
 
-/// Bytes that all tunnels hold in memory: forwarded by one end and not yet accepted by the other end's socket.
+/// The number of bytes that all tunnels hold in memory, and its limit.
 ///
-/// Each tunnel has its own window. If many tunnels stall at once, the sum of their windows could exceed the memory of
-/// the machine. At the limit, every end with data in flight is paused.
+/// These are the bytes that one end's handler has forwarded and that the other end's socket has not yet accepted. Each
+/// tunnel has its own window. If many tunnels stall at once, the sum of their windows could exceed the memory of the
+/// computer. At the limit, every end with data in flight is paused.
 final class BufferBudget: Sendable {
     private let held = Atomic<Int>(0)
     private let limit: Atomic<Int>
@@ -202,9 +203,7 @@ final class BufferBudget: Sendable {
     func setLimit(_ limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 }
 
-/// Metrics of tunnels.
-///
-/// None identifies a user.
+/// Metrics of tunnels, none of which identifies a user.
 private struct TunnelMetrics: Sendable {
     let opened = Counter(label: "hybrid_relay_tunnels_total")
     let open = Gauge(label: "hybrid_relay_tunnels_open")
@@ -219,9 +218,9 @@ private struct TunnelMetrics: Sendable {
 
     init() { record(open: 0, waiting: 0, buffered: 0) }
 
-    /// Records current values, periodically.
+    /// Records the current values; called periodically.
     ///
-    /// This includes open tunnels: two event loops may have recorded their counts in the wrong order.
+    /// The number of open tunnels is included, because two event loops may have recorded it in the wrong order.
     func record(open: Int, waiting: Int, buffered: Int) {
         self.open.record(open)
         self.waiting.record(waiting)

@@ -4,7 +4,7 @@ extension ArraySlice<UInt8> {
     /// Returns true if these are the bytes of `text`.
     func equals(_ text: StaticString) -> Bool { span.equals(text) }
 
-    /// Returns true if these are the bytes of `text` in any case; `text` is lower-case.
+    /// Returns true if these are the bytes of `text`, ignoring case; `text` must be in lower case.
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { text in elementsEqual(text) { $0.asciiLowercase == $1 } }
     }
@@ -19,14 +19,15 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Returns true if these are the bytes of `text` in any case.
+    /// Returns true if these are the bytes of `text`, ignoring case.
     ///
-    /// `text` consists of lower-case letters, digits, hyphens and dots. These bytes contain no control characters.
+    /// `text` must consist of lower-case letters, digits, hyphens and dots. The span must not contain control
+    /// characters.
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         let start = UnsafeRawPointer(text.utf8Start)
-        // All bytes of `text` have the bit that distinguishes cases. Other bytes that the bit makes equal to them are
-        // control characters.
+        // All bytes of `text` have the bit 0x20, which distinguishes lower case from upper case. Apart from upper-case
+        // letters, only control characters become equal to them when the bit is set.
         var index = 0
         while index + 8 <= count {
             let word = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
@@ -60,12 +61,12 @@ extension UInt8 {
         return self < 128 && bits >> UInt64(self & 63) & 1 == 1
     }
 
-    /// True for visible characters, blanks and bytes beyond ASCII: everything but other control characters.
+    /// True for all bytes except ASCII control characters other than tab.
     var isFieldCharacter: Bool { self >= 0x20 && self != 0x7F || self == 0x09 }
 }
 
 extension Int {
-    /// Reads a number from 0 to `maximum` in digits without leading zeros.
+    /// Parses a number from 0 to `maximum` in decimal digits without leading zeros; `nil` for other text.
     init?(digits: some Collection<UInt8>, maximum: Int) {
         guard !digits.isEmpty, digits.count == 1 || digits.first != UInt8(ascii: "0"), digits.allSatisfy(\.isDigit),
             let number = Int(String(decoding: digits, as: UTF8.self)), number <= maximum
@@ -75,7 +76,19 @@ extension Int {
 }
 
 extension UInt64 {
-    /// The number of its bytes, lowest first, before the first ASCII control character; 8 if there is none.
+    /// The number of bytes, counted from the lowest, before the first that is neither a letter nor a hyphen; 8 if there is
+    /// none.
+    var lettersAndHyphens: Int {
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        // The top bits are cleared, so none of the following sums carries into the next byte.
+        let lower = (self | 0x2020_2020_2020_2020) & ~tops
+        let letters = (lower &+ 0x1F1F_1F1F_1F1F_1F1F) & ~(lower &+ 0x0505_0505_0505_0505)
+        let notHyphens = ((self ^ 0x2D2D_2D2D_2D2D_2D2D) & ~tops) &+ 0x7F7F_7F7F_7F7F_7F7F
+        let others = (~(letters | ~notHyphens) | self) & tops
+        return others.trailingZeroBitCount / 8
+    }
+
+    /// The number of bytes, counted from the lowest, before the first ASCII control character; 8 if there is none.
     var bytesBeforeControl: Int {
         let tops: UInt64 = 0x8080_8080_8080_8080
         // Sets the top bit of each byte below a space, and of each DEL. A borrow from the next byte causes false

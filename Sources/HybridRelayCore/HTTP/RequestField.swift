@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A header field that the relay evaluates.
-///
-/// All others are ignored.
+/// A header field that the relay evaluates; all others are ignored.
 enum RequestField: Sendable {
     case host
     case contentLength
@@ -15,7 +13,7 @@ enum RequestField: Sendable {
     case origin
     case authorization
 
-    /// Creates the field of a name, which is a token in any case; `nil` for other names.
+    /// Creates the field with a name, which must be a token, ignoring case; `nil` for other names.
     init?(name: Span<UInt8>) {
         // The length excludes most names without a comparison.
         switch name.count {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request head of HTTP/1.1 (RFC 9112 §2–5).
+/// An HTTP/1.1 request head (RFC 9112 §2–5).
 ///
 /// Parsing is strict. Input that two parsers could read differently, such as a bare line feed or a folded line, is
 /// refused.
 struct RequestHead: Sendable {
-    /// Most header fields of a head; common reverse proxies have the same limit.
+    /// Maximum number of header fields; common reverse proxies have the same limit.
     static let maximumFields = 100
 
     /// A header field that the relay evaluates, and the range of its value in the head.
@@ -19,7 +19,7 @@ struct RequestHead: Sendable {
     private var methodRange = 0..<0
     private var targetRange = 0..<0
 
-    /// The method, unchanged.
+    /// The method as received.
     var method: ArraySlice<UInt8> { bytes[methodRange] }
     /// The request target; starts with a slash in origin form.
     var target: ArraySlice<UInt8> { bytes[targetRange] }
@@ -45,7 +45,7 @@ struct RequestHead: Sendable {
     /// Returns true if the head has the field.
     func has(_ field: RequestField) -> Bool { fields.contains { $0.field == field } }
 
-    /// Returns all values of a field in their order.
+    /// Returns all values of a field, in order.
     func values(of field: RequestField) -> [ArraySlice<UInt8>] {
         fields.compactMap { $0.field == field ? bytes[$0.value] : nil }
     }
@@ -60,7 +60,7 @@ struct RequestHead: Sendable {
         return found.map { bytes[$0] }
     }
 
-    /// Returns true if a comma-separated field, in one line or several, contains an item in any case.
+    /// Returns true if a comma-separated field, on one line or several, contains `item`, ignoring case.
     func list(_ field: RequestField, contains item: StaticString) -> Bool {
         let span = bytes.span
         for one in fields where one.field == field {
@@ -79,7 +79,7 @@ struct RequestHead: Sendable {
     private static func lineEnd(_ head: Span<UInt8>, from start: Int) throws(UpgradeRefusal) -> Int {
         var index = start
         while index < head.count {
-            // Eight bytes at a time: lines are the largest part of the work for a request.
+            // Eight bytes at a time, because finding line ends is the largest part of the work for a request.
             if index + 8 <= head.count {
                 let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
                 let plain = UInt64(littleEndian: word).bytesBeforeControl
@@ -120,7 +120,14 @@ struct RequestHead: Sendable {
 
     private mutating func parseField(_ head: Span<UInt8>, _ line: Range<Int>) throws(UpgradeRefusal) {
         var colon = line.lowerBound
-        // The caller has found the line inside the head.
+        // Nearly all names consist of letters and hyphens, which are read eight at a time.
+        while colon + 8 <= line.upperBound {
+            let word = head.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: colon, as: UInt64.self)
+            let count = UInt64(littleEndian: word).lettersAndHyphens
+            colon += count
+            if count < 8 { break }
+        }
+        // The caller guarantees that the line is inside the head, so the index needs no check.
         while colon < line.upperBound, head[unchecked: colon].isTokenCharacter { colon += 1 }
         guard colon > line.lowerBound, colon < line.upperBound, head[colon] == UInt8(ascii: ":") else {
             throw .malformedField

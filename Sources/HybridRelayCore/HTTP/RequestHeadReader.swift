@@ -3,11 +3,11 @@
 private import Glibc
 public import NIOCore
 
-/// Collects a request head that arrives in pieces of any size, and keeps the bytes after it.
+/// A reader that collects a request head from pieces of any size, and keeps the bytes after it.
 public struct RequestHeadReader: Sendable {
     private let maximumLength: Int
     private var collected = ByteBuffer()
-    /// Number of bytes of `collected` that were searched for the end before.
+    /// Number of bytes of `collected` that have already been searched for the end.
     private var searched = 0
 
     /// Creates a reader of heads of up to `maximumLength` bytes, including the empty line.
@@ -15,10 +15,10 @@ public struct RequestHeadReader: Sendable {
         self.maximumLength = maximumLength
     }
 
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     ///
     /// - Returns: The request and the bytes after it, or `nil` while the head is incomplete. The bytes after it are the
-    ///   first frames, since a client need not wait for the response.
+    ///   first frames, because a client need not wait for the response.
     public mutating func receive(
         _ bytes: ByteBuffer
     ) throws(UpgradeRefusal) -> (request: UpgradeRequest, rest: ByteBuffer)? {
@@ -30,7 +30,8 @@ public struct RequestHeadReader: Sendable {
         }
         guard let length = endOfHead(), length <= maximumLength else {
             guard collected.readableBytes < maximumLength else { throw .headTooLarge }
-            // Most heads arrive in one piece, which is not copied. An incomplete one must not keep the socket's buffer.
+            // Most heads arrive in one piece and are not copied. An incomplete head is copied, so that it does not keep
+            // the socket's buffer.
             if isFirst { collected = ByteBuffer(bytes: bytes.readableBytesView) }
             return nil
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reason for refusing a request, with the HTTP response.
+/// The reason for refusing a request, with the HTTP response.
 public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
     /// The reason's name in logs.
     public let description: String
-    /// One line for the reader of the response.
+    /// The body of the response: one line without a line end.
     let sentence: String
     /// Header fields that the status requires, without the last line end.
     private let fields: [String]
@@ -29,17 +29,17 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let duplicateField = Self("duplicateField", 400, "repeated header field")
     /// The request has a body.
     public static let bodyNotAllowed = Self("bodyNotAllowed", 400, "the request must not have a body")
-    /// The path is not one of the relay's.
+    /// The path is not one that the relay serves.
     public static let notOurPath = Self("notOurPath", 404, "not found")
     /// The path is `/cable/contact/…`, which this relay does not offer.
     ///
-    /// The status is never 410, because clients would then forget their phone.
+    /// The status is never 410, because clients would then forget their linked phone.
     public static let contactNotOffered = Self("contactNotOffered", 404, "not found")
-    /// A tunnel ID or routing ID has a wrong length or other characters than hexadecimal digits.
+    /// A tunnel ID or routing ID has the wrong length or contains characters other than hexadecimal digits.
     public static let malformedID = Self("malformedID", 400, "malformed ID")
     /// The method is not GET.
     ///
-    /// Source of the header field: RFC 9110 §15.5.6.
+    /// RFC 9110 §15.5.6 requires the header field.
     public static let methodNotAllowed = Self("methodNotAllowed", 405, "GET is required", fields: "Allow: GET")
     /// `Upgrade: websocket` or `Connection: upgrade` is missing.
     public static let upgradeRequired = Self(
@@ -67,11 +67,11 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     public static let forbiddenOrigin = Self("forbiddenOrigin", 403, "the Origin is not this host")
     /// Opening a tunnel requires a token, and the request has none.
     ///
-    /// Source of the header field: RFC 9110 §15.5.2.
+    /// RFC 9110 §15.5.2 requires the header field.
     public static let tokenMissing = Self("tokenMissing", 401, "a token is required", fields: challenge)
     /// The token is not one of those that may open a tunnel.
     ///
-    /// Source of the header field: RFC 6750 §3.
+    /// RFC 6750 §3 requires the header field.
     public static let tokenWrong = Self(
         "tokenWrong",
         401,
@@ -80,18 +80,18 @@ public struct UpgradeRefusal: Error, Hashable, Sendable, CustomStringConvertible
     )
     /// The source has opened too many tunnels recently.
     ///
-    /// The rate is per minute, so one minute is always enough.
+    /// The limit is per minute, so waiting one minute is always enough.
     public static let tooManyRequests = Self("tooManyRequests", 429, "too many new tunnels", fields: "Retry-After: 60")
     /// The tunnel does not exist or already has a client.
     public static let unknownTunnel = Self("unknownTunnel", 404, "no such tunnel")
     /// The relay is shutting down and opens no new tunnels.
     ///
-    /// Another relay behind the balancer, or the restarted one, is available within seconds.
+    /// Another relay behind the load balancer, or the restarted one, is available within seconds.
     public static let draining = Self("draining", 503, "the relay is shutting down", fields: "Retry-After: 5")
-    /// The relay has as many tunnels as it may.
+    /// The relay has reached its limit on tunnels.
     public static let full = Self("full", 503, "the relay is full")
 
-    /// RFC 9110 §15.5.22 and RFC 6455 §4.2.2.
+    /// The header fields of status 426 (RFC 9110 §15.5.22, RFC 6455 §4.2.2).
     private static let webSocketFields = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
     private static let challenge = "WWW-Authenticate: Bearer realm=\"hybrid-relay\""
 

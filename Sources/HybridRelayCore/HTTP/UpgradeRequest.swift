@@ -9,21 +9,19 @@ public import NIOCore
 public struct UpgradeRequest: Hashable, Sendable {
     /// The requested path.
     public let path: TunnelPath
-    /// Result of comparing `Origin` with `Host`.
+    /// The result of comparing `Origin` with `Host`.
     public let origin: OriginCheck
-    /// Hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
+    /// The hash of the token in `Authorization`, or the reason for refusing the credentials if a token is required.
     private let token: Result<TunnelTokenHash?, UpgradeRefusal>
     /// `Sec-WebSocket-Key`, 24 characters of base64.
     private let key: [UInt8]
 
     /// Parses a complete request head, from the method to the empty line.
     ///
-    /// Any bytes are accepted as input.
-    ///
-    /// The error is that of the first violated rule, in this order: HTTP syntax, path, method, body, IDs, upgrade,
-    /// subprotocol. Rules that depend on the relay's configuration and state come later, starting with
-    /// ``checkOrigin()``. For new tunnels they continue with the drain, ``bearerToken()``, the token itself and the
-    /// rate of the source. The limit on tunnels, or the existence of the tunnel, is checked last.
+    /// The bytes may be arbitrary. The error is the first violated rule, in this order: HTTP syntax, path, method,
+    /// body, IDs, upgrade, subprotocol. Rules that depend on the relay's configuration and state are checked later,
+    /// starting with ``checkOrigin()``. For new tunnels, they continue with the drain, ``bearerToken()``, the token
+    /// itself and the rate of the source. The limit on tunnels, or the existence of the tunnel, is checked last.
     public init(parsing head: [UInt8]) throws(UpgradeRefusal) {
         let head = try RequestHead(parsing: head)
         guard let host = try head.value(of: .host), !host.isEmpty else { throw .missingHost }
@@ -51,7 +49,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         guard origin != .otherHost else { throw .forbiddenOrigin }
     }
 
-    /// Returns the hash of the token in `Authorization`; `nil` without credentials or with another scheme.
+    /// Returns the hash of the token in `Authorization`; `nil` if there are no credentials or they have another scheme.
     ///
     /// A malformed token is refused like a wrong one.
     public func bearerToken() throws(UpgradeRefusal) -> TunnelTokenHash? { try token.get() }
@@ -62,7 +60,7 @@ public struct UpgradeRequest: Hashable, Sendable {
         response.writeStaticString(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
         )
-        response.writeBytes(accept)
+        writeAccept(to: &response)
         response.writeBytes(Self.protocolField)
         if let routing {
             response.writeBytes(Self.routingField)
@@ -75,14 +73,15 @@ public struct UpgradeRequest: Hashable, Sendable {
     private static let protocolField = Array("\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)".utf8)
     private static let routingField = Array("\r\n\(TunnelPath.routingIDHeader): ".utf8)
 
-    /// The value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
+    /// Writes the value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
     ///
     /// It proves only that the server implements WebSocket, so the weakness of SHA-1 does not matter here.
-    private var accept: [UInt8] {
+    private func writeAccept(to buffer: inout ByteBuffer) {
         var hash = Insecure.SHA1()
-        hash.update(data: key)
-        hash.update(data: Self.acceptSuffix)
-        return hash.finalize().withUnsafeBytes { Base64.encode($0) }
+        // The generic `update(data:)` takes several times as long.
+        key.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        Self.acceptSuffix.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        _ = hash.finalize().withUnsafeBytes { buffer.writeBytes(Base64.encode($0)) }
     }
 
     private static let acceptSuffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)

@@ -2,13 +2,15 @@
 
 public import NIOCore
 
-/// Reads the PROXY header, version 1 or 2, that a balancer sends first on a connection, in pieces of any size.
+/// A reader of the PROXY header, version 1 or 2, that a load balancer sends first on a connection.
 ///
-/// The first bytes distinguish the versions. The configuration, not the input, decides if a header is required. A
-/// violation is reported as soon as it shows, and does not depend on the pieces.
+/// The header may arrive in pieces of any size. The first bytes distinguish the versions. The configuration, not the
+/// input, decides whether a header is required. A violation is reported as soon as it is detected, and does not depend
+/// on the pieces.
+///
 /// Source: The PROXY protocol, versions 1 & 2 (HAProxy's doc/proxy-protocol.txt), §2.
 public struct ProxyHeaderReader: Sendable {
-    /// Longest accepted header of version 2 with its extensions, in bytes.
+    /// Maximum length of a version 2 header with its extensions, in bytes.
     public static let maximumLength = 4096
 
     private var collected = ByteBuffer()
@@ -17,7 +19,7 @@ public struct ProxyHeaderReader: Sendable {
     /// Creates a reader for a new connection.
     public init() {}
 
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     ///
     /// - Returns: The header and the bytes after it, or `nil` while the header is incomplete.
     /// - Throws: The first violation, again on each later call.

@@ -5,7 +5,7 @@ internal import NIOCore
 
 /// Version 1, a line of text: `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443` (§2.1).
 enum ProxyHeaderV1 {
-    /// Longest line including CR and LF, in bytes.
+    /// Maximum length of the line including CR and LF, in bytes.
     static let maximumLength = 107
 
     private static let start = Array("PROXY ".utf8)

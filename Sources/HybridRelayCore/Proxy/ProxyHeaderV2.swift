@@ -10,7 +10,7 @@ enum ProxyHeaderV2 {
     /// The first bytes, with which no other protocol begins.
     static let signature = Array("\r\n\r\n\0\r\nQUIT\n".utf8)
 
-    /// Address family, by the length of one address in bytes.
+    /// The address families, with the length of one address in bytes.
     private enum Family: Int {
         case unspecified = 0
         case v4 = 4
@@ -31,7 +31,7 @@ enum ProxyHeaderV2 {
         guard bytes.count > 12 else { return nil }
         guard bytes[12] >> 4 == 2 else { throw .unknownVersion }
         guard bytes[12] & 0x0F <= 1 else { throw .unknownCommand }
-        // The family of LOCAL has no meaning.
+        // With the command LOCAL, the family has no meaning.
         let isLocal = bytes[12] & 0x0F == 0
         guard bytes.count > 13 else { return nil }
         let family = isLocal ? .unspecified : try family(bytes[13])
@@ -40,7 +40,7 @@ enum ProxyHeaderV2 {
         guard length <= ProxyHeaderReader.maximumLength else { throw .headerTooLong }
         guard length >= fixedLength + family.addressLength else { throw .missingAddresses }
         guard bytes.count >= length else { return nil }
-        // Without a family the end of the addresses is unknown, and no used value needs a checksum.
+        // Without a family, the end of the addresses is unknown, and there is no value that a checksum would protect.
         guard family != .unspecified else { return (isLocal ? .local : .unknown, length) }
         try checkExtensions(of: bytes[..<length], from: fixedLength + family.addressLength)
         guard let source = source(bytes[fixedLength..<length], family) else { throw .missingAddresses }
@@ -59,7 +59,7 @@ enum ProxyHeaderV2 {
     }
 
     private static func source(_ addresses: ArraySlice<UInt8>, _ family: Family) -> SocketAddress? {
-        // Clients rarely have a path, and it has no meaning here.
+        // The socket of a client rarely has a path, and the path has no meaning here.
         if family == .unix { return try? SocketAddress(unixDomainSocketPath: "") }
         let port = addresses.dropFirst(2 * family.rawValue).prefix(2).reduce(0) { $0 << 8 | Int($1) }
         return SocketAddress(packed: Array(addresses.prefix(family.rawValue)), port: port)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reason why a tunnel ended; source of the log line, the metric's label and the close codes.
+/// The reason why a tunnel ended, which determines the log line, the metric label and the close codes.
 public enum TunnelEndReason: Hashable, Sendable {
     /// An end sent a close frame, with a code or (`nil`) without one.
     case closed(by: TunnelSide, code: CloseCode?)
@@ -16,7 +16,7 @@ public enum TunnelEndReason: Hashable, Sendable {
     case superseded
     /// The tunnel carried no data for too long.
     case idle
-    /// The tunnel reached its longest lifetime.
+    /// The tunnel reached its maximum lifetime.
     case outlived
     /// The tunnel reached its limit on bytes.
     case exhausted

@@ -12,9 +12,9 @@ public enum TunnelSide: Hashable, Sendable {
     case client
 }
 
-/// Identity of a tunnel inside a relay: the routing ID assigned to the phone, and the tunnel ID known to both ends.
+/// The identity of a tunnel inside a relay: the routing ID assigned to the phone, and the tunnel ID known to both ends.
 ///
-/// The tunnel ID alone is not unique: a phone that lost its network returns with the same one.
+/// The tunnel ID alone is not unique: a phone that lost its network connection returns with the same tunnel ID.
 public struct TunnelKey: Hashable, Sendable, SecretMaterial {
     /// The routing ID assigned by this relay.
     public let routing: RoutingID
@@ -28,20 +28,18 @@ public struct TunnelKey: Hashable, Sendable, SecretMaterial {
     }
 }
 
-/// Summary of a tunnel after both ends have left.
-///
-/// Nothing in it identifies a user.
+/// A summary of a tunnel after both ends have left; nothing in it identifies a user.
 public struct TunnelRecord: Hashable, Sendable {
-    /// Reason of the end.
+    /// The reason for the end.
     public let reason: TunnelEndReason
     /// True if a client joined the tunnel.
     public let wasPaired: Bool
     /// Time from the phone's arrival until the last socket closed.
     public let lifetime: TimeAmount
-    /// Bytes that both ends sent after their upgrade, as ``RelayLimits/tunnelBytes`` counts them.
+    /// Number of bytes that both ends sent after their upgrade, counted as for ``RelayLimits/tunnelBytes``.
     public let bytes: Int
 
-    /// The lifetime as a class, so that a log does not reveal the exact time of a sign-in.
+    /// The range of the lifetime, so that a log does not reveal the exact time of a sign-in.
     public var lifetimeClass: String {
         switch lifetime {
         case ..<TimeAmount.seconds(1): "<1s"
@@ -60,13 +58,13 @@ public struct TunnelRecord: Hashable, Sendable {
 ///              │                                                                ↑
 ///              └── timeout, phone closed, superseded by newer ones, shutdown ───┘
 ///
-/// Events are calls with the current time. Results are ``CloseInstruction`` values, and a ``TunnelRecord`` after both
-/// ends have left. A tunnel ends only once: events during closing change nothing. A `Member` is the caller's reference
-/// to an end's connection.
+/// Each event is a call with the current time. Results are ``CloseInstruction`` values, and a ``TunnelRecord`` after
+/// both ends have left. A tunnel ends only once: events during closing change nothing. A `Member` is the caller's
+/// reference to an end's connection.
 ///
 /// A routing ID consists of this relay's node number and one random byte. The byte is part of the key, so it is checked
-/// on connect. A phone that returns with the same tunnel ID gets a second tunnel beside the old one, since its client
-/// may still ask for either. At most `limits.waitingPerTunnelID` of them wait.
+/// on connect. A phone that returns with the same tunnel ID gets a second tunnel. The old one stays, because the client
+/// may still request either. At most `limits.waitingPerTunnelID` of them wait.
 public struct TunnelTable<Member: Sendable>: Sendable {
     private enum Phase {
         case waiting
@@ -84,14 +82,14 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     }
 
     private let node: UInt16
-    /// The limits; a change takes effect with the next call, also for existing tunnels.
+    /// The limits; a change takes effect with the next call, even for existing tunnels.
     public var limits: RelayLimits {
         didSet { nothingDueBefore = .uptimeNanoseconds(0) }
     }
     private var entries: [TunnelKey: Entry] = [:]
     /// Routing IDs of the tunnels that wait under a tunnel ID, the oldest first.
     private var waiting: [TunnelID: [RoutingID]] = [:]
-    /// Lower bound of all deadlines; an earlier sweep does nothing.
+    /// A time before all deadlines; an earlier sweep does nothing.
     private var nothingDueBefore = NIODeadline.distantFuture
 
     /// Creates an empty table for a relay's node number.
@@ -100,21 +98,21 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         self.limits = limits
     }
 
-    /// Number of tunnels that hold a socket: waiting, paired or closing.
+    /// Number of tunnels that have an open socket: waiting, paired or closing.
     public var count: Int { entries.count }
 
-    /// Number of tunnels without a client.
+    /// Number of tunnels that wait for a client.
     public private(set) var waitingCount = 0
 
     /// An order to send an end a close frame and to close its connection.
     public struct CloseInstruction: Sendable {
         /// The end to close.
         public let member: Member
-        /// The code of the close frame; `nil` is a close frame without one.
+        /// The code of the close frame; `nil` means a close frame without a code.
         public let code: CloseCode?
     }
 
-    /// Result of opening a tunnel.
+    /// The result of opening a tunnel.
     public struct Opening: Sendable {
         /// The tunnel's key; the phone receives its routing ID.
         public let key: TunnelKey
@@ -131,7 +129,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
     ///   - phone: The connection of the phone.
     ///   - check: A random byte for the routing ID. If it is in use under this tunnel ID, the next free one is taken.
     ///   - now: The current time.
-    /// - Returns: `nil` if the table is full.
+    /// - Returns: The tunnel's key and an instruction for a superseded phone, or `nil` if the table is full.
     public mutating func open(
         _ tunnel: TunnelID,
         by phone: Member,
@@ -187,9 +185,7 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         entries.values[place].phase = .paired(lastData: now)
     }
 
-    /// Ends a tunnel.
-    ///
-    /// Returns instructions for both ends, unless it has already ended.
+    /// Ends a tunnel, and returns instructions for both ends, or none if the tunnel has already ended.
     public mutating func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [CloseInstruction] {
         guard let place = entries.index(forKey: key) else { return [] }
         let entry = entries.values[place]

@@ -4,7 +4,7 @@
 ///
 /// Sources: RFC 6455 §7.4 and IANA's registry. 1004, 1005, 1006 and 1015 are never sent.
 public struct CloseCode: RawRepresentable, Hashable, Sendable {
-    /// The number, 1000…1014 without the reserved ones, or 3000…4999.
+    /// The number: 1000…1014 without the reserved ones, or 3000…4999.
     public let rawValue: UInt16
 
     /// Creates a code from a number; `nil` if it must not be sent.
@@ -19,7 +19,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The purpose of the connection is fulfilled.
+    /// The purpose of the connection has been fulfilled.
     public static let normal = CloseCode(known: 1000)
     /// The other end left, or the relay is shutting down.
     public static let goingAway = CloseCode(known: 1001)
@@ -27,7 +27,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     public static let protocolError = CloseCode(known: 1002)
     /// A text message was sent; tunnels carry only binary messages.
     public static let unsupportedData = CloseCode(known: 1003)
-    /// Text that is not UTF-8.
+    /// A text was not UTF-8.
     public static let invalidData = CloseCode(known: 1007)
     /// The relay's policy ended the tunnel: a limit on time or bytes, or a newer tunnel with the same ID.
     public static let policyViolation = CloseCode(known: 1008)

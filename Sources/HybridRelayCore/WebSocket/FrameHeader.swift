@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Header of a client's WebSocket frame (RFC 6455 §5.2): 6, 8 or 14 bytes, including the mask.
+/// The header of a client's WebSocket frame (RFC 6455 §5.2): 6, 8 or 14 bytes, including the mask.
 public struct FrameHeader: Hashable, Sendable {
     /// Opcodes that are valid in a tunnel.
     public enum Opcode: UInt8, Sendable {
@@ -19,7 +19,7 @@ public struct FrameHeader: Hashable, Sendable {
         public var isControl: Bool { rawValue >= 0x8 }
     }
 
-    /// Longest header in bytes.
+    /// Maximum length of a header in bytes.
     public static let maximumLength = 14
 
     /// Opcode of text messages, which tunnels do not carry.
@@ -38,7 +38,7 @@ public struct FrameHeader: Hashable, Sendable {
 
     /// Parses the header at the start of `bytes`; `nil` if it is incomplete.
     ///
-    /// A violation is thrown as soon as the bytes that show it have arrived. No input causes a trap.
+    /// A violation is thrown as soon as the bytes that reveal it have arrived. No input causes a trap.
     public init?(parsing bytes: UnsafeRawBufferPointer) throws(FrameViolation) {
         guard let first = bytes.first else { return nil }
         guard first & 0x70 == 0 else { throw .reservedBits }
@@ -90,7 +90,7 @@ public struct FrameHeader: Hashable, Sendable {
     }
 }
 
-/// Violation of RFC 6455 §5, or of the rules for tunnels.
+/// A violation of RFC 6455 or of the rules for tunnels.
 public struct FrameViolation: Error, Hashable, Sendable {
     private let name: String
     /// The close code for the end that violated the rule.
@@ -104,7 +104,7 @@ public struct FrameViolation: Error, Hashable, Sendable {
     public static let reservedBits = FrameViolation("reserved bits")
     /// The opcode is not defined (§5.2).
     public static let unknownOpcode = FrameViolation("unknown opcode")
-    /// The payload is not masked, as a client's must be (§5.1).
+    /// The payload is not masked, although a client must mask it (§5.1).
     public static let unmasked = FrameViolation("unmasked")
     /// A control frame is fragmented (§5.5).
     public static let fragmentedControl = FrameViolation("fragmented control frame")

@@ -2,7 +2,7 @@
 
 public import NIOCore
 
-/// Result of reading an end's bytes.
+/// An event in the bytes that one end sends.
 public enum FrameEvent: Hashable, Sendable {
     /// Frames for the other end, unmasked, with a server's headers, ready to be written.
     ///
@@ -15,7 +15,7 @@ public enum FrameEvent: Hashable, Sendable {
     /// A close frame, with a code or (`nil`) without one.
     case close(CloseCode?)
 
-    /// Least cost of any frame, in bytes.
+    /// Minimum cost of a frame, in bytes.
     public static let minimumCost = 16
 
     /// Number of bytes that the event counts against the tunnel's limit.
@@ -28,14 +28,14 @@ public enum FrameEvent: Hashable, Sendable {
     }
 }
 
-/// Validates the bytes that one end sends and converts them to frames for the other end.
+/// A reader that validates the bytes that one end sends and converts them to frames for the other end.
 ///
 /// ``append(_:)`` takes bytes in pieces of any size; ``next()`` returns events until it returns `nil`. The boundaries
-/// and order of messages and fragments are kept. The only exception is a frame of more than 64 KiB: it is forwarded
-/// in fragments as it arrives, as RFC 6455 §5.4 permits an intermediary. So a relay never holds more of a frame, and can
-/// send a close frame between the fragments. After a violation or a close frame there are no more events.
+/// and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB. As RFC 6455
+/// §5.4 permits, it is forwarded in fragments as it arrives. So a relay never holds much more than 64 KiB of a frame,
+/// and can send a close frame between the fragments. After a violation or a close frame, there are no more events.
 public struct FrameReader: Sendable {
-    /// Largest payload of a frame that is held until it is complete, in bytes.
+    /// Maximum length of a payload that is held until its frame is complete, in bytes.
     public static let heldPayload = 64 << 10
 
     /// A frame that is too large to be held and is being forwarded in fragments.
@@ -47,7 +47,7 @@ public struct FrameReader: Sendable {
         var remaining: Int
     }
 
-    /// A buffer of at most this size, in bytes, is not replaced by a smaller one.
+    /// Capacity in bytes up to which a buffer is not replaced by a smaller one.
     private static let smallStorage = 512
 
     private var held = ByteBuffer()
@@ -61,7 +61,7 @@ public struct FrameReader: Sendable {
         fragmentation = FragmentationState(maximumMessage: maximumMessage)
     }
 
-    /// Adds the next bytes of the end.
+    /// Appends the next bytes from the end.
     public mutating func append(_ bytes: ByteBuffer) {
         guard violation == nil, !isClosed, bytes.readableBytes > 0 else { return }
         if held.readableBytes == 0 {
@@ -81,7 +81,7 @@ public struct FrameReader: Sendable {
 
     /// Returns the next event like ``next()``, with frames in `buffer` if it has room and its storage is not shared.
     ///
-    /// This saves most messages two allocations, since a socket usually accepts written bytes at once.
+    /// This avoids two allocations for most messages, because a socket usually accepts written bytes at once.
     public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
         if let violation { throw violation }
         do {
@@ -95,8 +95,8 @@ public struct FrameReader: Sendable {
 
     /// Removes bytes from the front, and releases the socket's buffer if no bytes are left.
     ///
-    /// Otherwise reading the socket would need another buffer: with TLS, 16 KiB for every idle connection that has once
-    /// answered a ping.
+    /// Otherwise, reading the socket would need another buffer. With TLS, that is 16 KiB for every idle connection that
+    /// has ever answered a ping.
     private mutating func drop(_ count: Int) {
         if count == held.readableBytes { held = ByteBuffer() } else { held.moveReaderIndex(forwardBy: count) }
     }
@@ -116,7 +116,7 @@ public struct FrameReader: Sendable {
         if let data = try takeWholeFrames(reusing: &buffer) { return data }
         guard let header = try peekHeader() else { return wait() }
         if header.opcode.isControl { return try takeControl(header) }
-        // Every violation shows in the header, so the payload of an invalid frame is never awaited.
+        // Every violation is visible in the header, so the reader never waits for the payload of an invalid frame.
         var next = fragmentation
         try next.accept(header)
         guard header.payloadLength > Self.heldPayload else { return wait() }
@@ -195,7 +195,7 @@ public struct FrameReader: Sendable {
 // MARK: - Complete frames
 
 extension FrameReader {
-    /// Result of processing the held bytes.
+    /// The result of processing the held bytes.
     private struct Run {
         var read = 0
         var written = 0
@@ -203,7 +203,7 @@ extension FrameReader {
         var failure: FrameViolation?
     }
 
-    /// Unmasks all complete data frames at the front into one buffer, so that one write carries them.
+    /// Unmasks all complete data frames at the front into one buffer, so that one write sends them.
     ///
     /// Stops at a control frame, an incomplete frame, or a violation after valid frames.
     private mutating func takeWholeFrames(reusing spare: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
@@ -276,9 +276,7 @@ struct FragmentationState: Sendable {
         self.maximumMessage = maximumMessage
     }
 
-    /// Accepts the next data frame.
-    ///
-    /// On an error the state does not change.
+    /// Accepts the next data frame; if this throws, the state does not change.
     mutating func accept(_ header: FrameHeader) throws(FrameViolation) {
         let before: Int
         if header.opcode == .continuation {

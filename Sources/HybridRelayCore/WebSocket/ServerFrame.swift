@@ -2,11 +2,9 @@
 
 internal import NIOCore
 
-/// Frames of a server.
-///
-/// They have no mask, so the header has 2, 4 or 10 bytes.
+/// Frames of a server, which have no mask, so the header has 2, 4 or 10 bytes.
 enum ServerFrame {
-    /// Longest header, in bytes.
+    /// Maximum length of a header, in bytes.
     static let maximumHeaderLength = 10
 
     /// Writes a frame with the unmasked payload to `target`, which must be large enough.
@@ -56,7 +54,7 @@ enum ServerFrame {
 
 /// The mask of a client's frames (RFC 6455 §5.3), applied eight bytes at a time.
 enum Mask {
-    /// Copies `source` to the start of `target`, which must be as long, and unmasks it.
+    /// Copies `source` to the start of `target`, which must be at least as long, and unmasks it.
     static func copy(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer, mask: UInt32) {
         let wide = UInt64(mask) << 32 | UInt64(mask)
         let count = source.count

@@ -9,7 +9,7 @@ internal import HybridThreads
 
 /// The authenticator's side of a ceremony, from the scanned code to the last response.
 ///
-/// Compare ``ClientSession``, the other side of the same ceremony.
+/// ``ClientSession`` is the other side of the same ceremony.
 ///
 /// ```
 /// client                        relay                   authenticator
@@ -25,19 +25,19 @@ internal import HybridThreads
 ///    │ shutdown ──────────────────────────────────→ closes        │
 /// ```
 ///
-/// Until handshake message 1 verifies, the peer is unauthenticated: it receives no byte, and the user is not prompted.
-/// Each advert serves one ceremony; its nonce is fresh.
+/// Until handshake message 1 verifies, the peer is unauthenticated: it receives no data, and the user is not prompted.
+/// Each ceremony has its own advert with a new nonce.
 ///
-/// A client that offers L2CAP may connect without a relay (CTAP 2.3). Then the advert contains the PSM of this
-/// authenticator, and the first client that verifies over either transport is served. Unauthenticated peers over L2CAP
-/// receive no byte, are disconnected, and end nothing, because any device nearby can connect. If the relay is unusable,
-/// the ceremony continues over L2CAP.
+/// A client that offers L2CAP may connect without a relay (CTAP 2.3). In that case, the advert contains the PSM of this
+/// authenticator, and the first client that verifies over either transport is served. Any device nearby can connect
+/// over L2CAP. A peer that does not verify is therefore disconnected, and the ceremony continues. If the relay is
+/// unusable, the ceremony continues over L2CAP.
 public struct AuthenticatorSession: Sendable {
     /// The radio that sends the advert.
     public let radio: BluetoothRadio
     /// The relay of this authenticator.
     public let relay: RelayEndpoint
-    /// The token for a relay that requires one.
+    /// The token that the relay requires; `nil` if it requires none.
     public let bearerToken: BearerToken?
     /// Limits for each wait.
     public let timeouts: AuthenticatorTimeouts
@@ -65,10 +65,10 @@ public struct AuthenticatorSession: Sendable {
     ///   - offer: The scanned code.
     ///   - info: The response to `authenticatorGetInfo`.
     ///   - events: Called with each event.
-    ///   - answer: Answers a request. Its task is cancelled if the client disconnects meanwhile.
-    ///   - sent: Called after each response that was sent; a response that cannot be sent ends the session.
-    ///   - delivered: Called when a message of the client shows that it has the last response: *shutdown* or the next
-    ///     request.
+    ///   - answer: Returns the response to a request. Its task is canceled if the client disconnects or sends
+    ///     *shutdown*.
+    ///   - sent: Called after each response is sent. If a response cannot be sent, the session ends.
+    ///   - delivered: Called when the client has confirmed the last response by sending *shutdown* or the next request.
     /// - Throws: ``AuthenticatorSessionFailure``, `CancellationError`.
     public func serve(
         _ offer: QROffer,
@@ -105,7 +105,7 @@ public struct AuthenticatorSession: Sendable {
         }
     }
 
-    /// Listens for L2CAP connections if the client offers L2CAP and this computer supports it.
+    /// Returns a listener for L2CAP connections if the client offers L2CAP and this computer supports it.
     private func listener(
         for offer: QROffer,
         _ events: @Sendable (AuthenticatorEvent) -> Void
@@ -121,9 +121,9 @@ public struct AuthenticatorSession: Sendable {
         }
     }
 
-    /// Opens the tunnel.
+    /// Opens the tunnel and runs `body`.
     ///
-    /// If that fails and there is a listener, `body` runs without a tunnel.
+    /// If the tunnel cannot be opened and there is a listener, `body` runs without a tunnel.
     private func withTunnel(
         for offer: QROffer,
         orOnly listener: L2CAPListener?,
@@ -155,7 +155,7 @@ public struct AuthenticatorSession: Sendable {
 public struct AuthenticatorTimeouts: Sendable {
     /// Time from the advert to handshake message 1.
     public var untilClient: Duration = .seconds(60)
-    /// Time until the next request while none is being answered.
+    /// Time to wait for the first or next request; the time for answering a request is not limited.
     public var untilRequest: Duration = .seconds(60)
 
     /// Creates the default limits.
@@ -172,11 +172,11 @@ public enum AuthenticatorEvent: Sendable {
     case advertising
     /// Clients can also connect over L2CAP.
     case listeningByRadio
-    /// Clients cannot connect over L2CAP; only the relay is left.
+    /// Clients cannot connect over L2CAP, so the session uses the relay only.
     case radioChannelFailed(RadioChannelFailure)
-    /// The relay cannot be used; only L2CAP is left.
+    /// The relay cannot be used, so the session uses L2CAP only.
     case relayUnusable(TunnelError)
-    /// The client proved that it received the advert, which is withdrawn.
+    /// The client has proved that it received the advert, which is now withdrawn.
     case clientVerified(over: DataChannelKind)
     /// A request was received; `nil` if it cannot be parsed.
     case request(CTAPCommand?)
@@ -184,7 +184,7 @@ public enum AuthenticatorEvent: Sendable {
     case answered(CTAPStatus)
 }
 
-/// The end of a session that served a client.
+/// The outcome of a session that served a client.
 public enum AuthenticatorOutcome: Sendable, Equatable {
     /// The client sent *shutdown*.
     case shutDown
@@ -192,6 +192,6 @@ public enum AuthenticatorOutcome: Sendable, Equatable {
     case clientLeft(ChannelCloseReason)
     /// The channel closed while a request was being answered; the request had no effect.
     case clientLeftDuringRequest(ChannelCloseReason)
-    /// The user agreed and the request was fulfilled, but the channel closed before the client received the response.
+    /// The request succeeded, but the channel closed before the response was sent.
     case answerLost(CTAPCommand, ChannelCloseReason)
 }

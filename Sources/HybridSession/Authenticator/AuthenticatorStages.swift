@@ -7,19 +7,19 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// Stage 1: a client can connect through the relay, over L2CAP, or both; the advert contains a fresh nonce.
+/// Stage 1: a client can connect through the relay or over L2CAP.
 struct PendingClientConnection: Sendable {
     let offer: QROffer
     let eid: EID
     let tunnel: WebSocketTunnel?
     let listener: L2CAPListener?
-    /// Time for the first message of a client that connects over L2CAP.
+    /// Maximum time to wait for the first message on an L2CAP connection.
     var firstMessageTimeout = Duration.seconds(5)
 
     init(offer: QROffer, domain: TunnelDomain, tunnel: WebSocketTunnel?, listener: L2CAPListener?) {
         var generator = SystemRandomNumberGenerator()
         self.offer = offer
-        // Without a tunnel there is no routing ID, and no client will use it.
+        // Without a tunnel there is no routing ID, so zeros are advertised; the client connects over L2CAP.
         let routingID = tunnel?.routingID ?? RoutingID(node: 0, check: 0)
         self.eid = EID(routingID: routingID, domain: domain, using: &generator)
         self.tunnel = tunnel
@@ -67,9 +67,8 @@ struct PendingClientConnection: Sendable {
 
     /// Waits for a client through the relay.
     ///
-    /// There is one attempt: only a device that read the code, or the relay itself, can connect here.
-    ///
-    /// A first message that does not verify ends the ceremony, unless clients may also connect over L2CAP.
+    /// Only a device that read the code, or the relay itself, can connect here, so there is only one attempt. A first
+    /// message that does not verify ends the ceremony, unless clients may also connect over L2CAP.
     private func awaitClient(
         through tunnel: WebSocketTunnel,
         _ events: @Sendable (AuthenticatorEvent) -> Void
@@ -84,7 +83,7 @@ struct PendingClientConnection: Sendable {
         }
     }
 
-    /// Verifies a client's first message; a message that does not verify gets no answer.
+    /// Verifies a client's first message; if it does not verify, nothing is sent.
     private func verify(
         _ message1: HandshakeMessage,
         over transport: Transport
@@ -122,9 +121,7 @@ enum Transport: Sendable {
         }
     }
 
-    /// Runs `body`.
-    ///
-    /// With L2CAP, leaves the unused tunnel meanwhile and closes the channel afterwards.
+    /// Runs `body`; over L2CAP, closes the unused tunnel at the same time and the channel afterwards.
     func use<Result: Sendable>(
         insteadOf tunnel: WebSocketTunnel?,
         _ body: () async throws -> Result
@@ -137,7 +134,7 @@ enum Transport: Sendable {
     }
 }
 
-/// Stage 2: message 1 is verified, so the client is nearby; nothing was sent yet.
+/// Stage 2: message 1 is verified, so the client is nearby; nothing has been sent yet.
 struct VerifiedClient: Sendable {
     let message2: HandshakeMessage
     let transport: Transport

@@ -4,12 +4,11 @@ internal import HybridBLEAdvert
 internal import HybridCaBLE
 internal import HybridDataChannel
 
-/// Accepts L2CAP connections until a client verifies.
+/// An acceptor of L2CAP connections, which returns the first client that verifies.
 ///
-/// Any device nearby can connect, so the failure of one connection ends nothing. An unauthenticated peer has not even
-/// proved that it has seen the code. Therefore the number of connections and the time for each are limited, and each
-/// attempt is a handshake of its own, whose keys are discarded on failure. The time is also short because the kernel
-/// withdraws the advert while a peer is connected.
+/// Any device nearby can connect, even one that has not seen the code, so a failed connection does not end the session.
+/// The number of connections and the time for each are limited. Each connection has its own handshake, whose keys are
+/// discarded on failure. The time is also short because the kernel withdraws the advert while a peer is connected.
 struct L2CAPAcceptor: Sendable {
     /// Maximum number of simultaneous connections.
     static let maximumConcurrent = 4
@@ -23,12 +22,13 @@ struct L2CAPAcceptor: Sendable {
     }
 
     let listener: L2CAPListener
-    /// Time for a client's first message.
+    /// Maximum time to wait for the first message on a connection.
     let timeout: Duration
 
     /// Waits for a client that verifies.
     ///
-    /// - Returns: The client; `nil` after too many connections without one, or if the radio accepts no more.
+    /// - Returns: The client; `nil` if the maximum number of connections is reached or the listener fails before a
+    ///   client verifies.
     func awaitClient(
         _ verify: @escaping @Sendable (HandshakeMessage, Transport) throws(HandshakeError) -> VerifiedClient
     ) async throws -> VerifiedClient? {
@@ -44,7 +44,7 @@ struct L2CAPAcceptor: Sendable {
                     switch try await group.next() {
                     case .accepted(let socket)?:
                         (total, open, isAccepting) = (total + 1, open + 1, false)
-                        // With the listener closed, the kernel rejects further peers instead of letting them wait.
+                        // If the listener is closed, the kernel rejects other peers instead of queueing them.
                         if total == Self.maximumConnections { listener.close() }
                         group.addTask { await verifyClient(on: socket, verify) }
                     case .verified(let client)?: return client
@@ -52,7 +52,7 @@ struct L2CAPAcceptor: Sendable {
                     case nil: return nil
                     }
                 } catch is L2CAPError {
-                    // Clients that are connected already may still verify.
+                    // Clients that are already connected may still verify.
                     (total, isAccepting) = (Self.maximumConnections, false)
                     listener.close()
                 }

@@ -6,8 +6,9 @@ internal import HybridDataChannel
 
 /// Stage 3: the client may send requests, one at a time.
 ///
-/// Reading continues while the user is asked: a client that cancels closes the tunnel or sends *shutdown*, and the
-/// prompt must then be closed. A second request before the first is answered is a protocol violation.
+/// The channel is read even while a prompt is open, because the client may cancel the request. It does so by closing
+/// the channel or by sending *shutdown*, and the prompt must then be closed. A request before the last one is answered
+/// is a protocol violation.
 struct ServedClient: Sendable {
     let channel: EncryptedChannel
 
@@ -57,7 +58,7 @@ private struct Service {
         let request: CTAPRequest?
         let response: CTAPResponse
 
-        /// Returns the outcome if the client never receives the response.
+        /// Returns the outcome of a session whose channel closed before this response was sent.
         func outcome(_ reason: ChannelCloseReason) -> AuthenticatorOutcome {
             switch request {
             case .makeCredential where response.status == .success: .answerLost(.makeCredential, reason)
@@ -102,7 +103,7 @@ private struct Service {
         }
     }
 
-    /// Handles one step.
+    /// Handles one event of the session.
     ///
     /// - Returns: The outcome if the session is over.
     mutating func handle(_ step: Step, _ group: inout Group) async throws -> AuthenticatorOutcome? {
@@ -118,7 +119,7 @@ private struct Service {
         case .answered(let answer): return try await send(answer, &group)
         case .ended(let error): return try await end(error, &group)
         case .idle:
-            // Only the last timer counts; the others belong to earlier waits.
+            // Only the timer that was started last counts; the others belong to earlier waits.
             idleTimers -= 1
             guard !isBusy, idleTimers == 0 else { return nil }
             guard receivedMessages > 0 else { throw AuthenticatorSessionFailure.clientSilent }
@@ -135,7 +136,7 @@ private struct Service {
         case .json: throw AuthenticatorSessionFailure.clientMisbehaved("it sent JSON, which was not offered")
         case .shutdown:
             guard !isBusy else { return try await cancelPrompt(.peerClosed, &group) }
-            // A client sends shutdown when it has the response.
+            // A client sends *shutdown* when it has received the response.
             if awaitsConfirmation { await delivered() }
             return try checked(.shutDown)
         case .ctap(let payload):
@@ -158,7 +159,7 @@ private struct Service {
         }
     }
 
-    /// Sends a response; if that fails, it is lost.
+    /// Sends a response; returns the outcome if the channel has closed.
     private mutating func send(_ answer: Answer, _ group: inout Group) async throws -> AuthenticatorOutcome? {
         isBusy = false
         do {
@@ -174,12 +175,13 @@ private struct Service {
         return nil
     }
 
-    /// Returns the outcome after the channel ended.
+    /// Returns the outcome of a session whose channel ended with an error.
     private func end(_ error: any Error, _ group: inout Group) async throws -> AuthenticatorOutcome {
         try Task.checkCancellation()
         let reason = ChannelCloseReason(error)
         let outcome = isBusy ? try await cancelPrompt(reason ?? .protocolViolation, &group) : nil
-        // A passkey that was just saved is reported first, whatever the fault of the client.
+        // A lost response has priority over faults of the client: the user must learn that a passkey was created or
+        // used.
         if let outcome, case .answerLost = outcome { return outcome }
         if let error = error as? TunnelError, error.reportsBadMessage {
             throw AuthenticatorSessionFailure.clientMisbehaved("it sent a message that relays reject")
@@ -188,7 +190,7 @@ private struct Service {
         return try outcome ?? checked(.clientLeft(reason))
     }
 
-    /// Closes the prompt, and returns the outcome, which depends on whether the user had just agreed.
+    /// Closes the prompt and returns the outcome, which depends on whether the user has already agreed.
     private func cancelPrompt(_ reason: ChannelCloseReason, _ group: inout Group) async throws -> AuthenticatorOutcome {
         group.cancelAll()
         while let step = try await group.next() {

@@ -5,7 +5,7 @@ internal import HybridCaBLE
 internal import HybridPrimitives
 internal import HybridThreads
 
-/// Scans until an advert decrypts under one key, also across periods without Bluetooth.
+/// A scanner that waits for an advert that one key decrypts, even if Bluetooth becomes unavailable meanwhile.
 final class AdvertScanner: Sendable {
     private struct State {
         var hasScanned = false
@@ -17,20 +17,21 @@ final class AdvertScanner: Sendable {
 
     init(_ radio: BluetoothRadio) { self.radio = radio }
 
-    /// The reason why the radio does not scan now; `nil` while it scans.
+    /// The reason why the radio is not scanning; `nil` while it is scanning.
     var currentError: RadioError? { state.withLock { $0.error } }
 
     /// An advert that the key decrypted.
     struct Match: Sendable {
         let eid: EID
-        /// The L2CAP route to its sender or the reason why it is unusable; `nil` if none was offered or advertised.
+        /// The L2CAP route to the sender, or the reason why it is unusable; `nil` if no route was offered or
+        /// advertised.
         let route: Result<L2CAPRoute, L2CAPError>?
     }
 
-    /// Returns the first advert that decrypts under the key of a code.
+    /// Returns the first advert that the key of a QR code decrypts.
     ///
     /// - Parameters:
-    ///   - offer: The code that is shown.
+    ///   - offer: The offer in the QR code.
     ///   - scanning: Called each time the radio starts to scan; the argument is true the first time.
     ///   - lost: Called each time Bluetooth becomes unavailable.
     /// - Throws: `RadioError` if Bluetooth fails before the first scan or permanently; `CancellationError`.
@@ -49,7 +50,7 @@ final class AdvertScanner: Sendable {
         var current = radio
         while true {
             let match: Match? = try await withCleanup { [current] in
-                // The first radio is the caller's.
+                // The caller closes the first radio.
                 if current !== radio { await current.close() }
             } of: {
                 do {
@@ -71,7 +72,8 @@ final class AdvertScanner: Sendable {
         scanning: @escaping @Sendable () -> Void
     ) async throws -> Match {
         let key = offer.secret.eidKey
-        // Filtered on arrival, so that a flood of foreign adverts cannot displace the right one from a queue.
+        // Adverts are filtered on arrival, so a flood of unrelated adverts cannot displace the right one from the
+        // queue.
         let isOurs: @Sendable (ReceivedAdvert) -> Bool = { EID.open($0.advert, with: key) != nil }
         return try await radio.withScan(for: isOurs) { adverts in
             scanning()
@@ -86,7 +88,7 @@ final class AdvertScanner: Sendable {
                     return Match(eid: eid, route: .failure(error))
                 }
             }
-            // The sequence also ends when the task is cancelled.
+            // The sequence also ends when the task is canceled.
             try Task.checkCancellation()
             throw RadioError.bluetoothServiceGone
         }

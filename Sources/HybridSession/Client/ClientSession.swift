@@ -8,7 +8,7 @@ public import HybridDataChannel
 
 /// The client's side of a ceremony, from the QR code to the CTAP response.
 ///
-/// Compare ``AuthenticatorSession``, the other side of the same ceremony.
+/// ``AuthenticatorSession`` is the other side of the same ceremony.
 ///
 /// ```
 /// client                        relay                   authenticator
@@ -22,19 +22,19 @@ public import HybridDataChannel
 ///    │ shutdown ────────────────────────────────────────────→   │
 /// ```
 ///
-/// Each stage is a value that the next one consumes, so no stage can be skipped or run twice.
+/// Each stage is a value that the next stage requires, so no stage can be skipped.
 ///
-/// The transport may also be an L2CAP channel without a relay (CTAP 2.3), if the code offers it and the advert contains
-/// a PSM. L2CAP is tried first. If it fails before the phone has answered the handshake, the client falls back to the
-/// relay, with a new handshake.
+/// If the code offers L2CAP and the advert contains a PSM, the client first tries an L2CAP channel, which needs no
+/// relay (CTAP 2.3). If L2CAP fails before the handshake is complete, the client falls back to the relay with a new
+/// handshake.
 public struct ClientSession: Sendable {
     /// The radio that scans for adverts.
     public let radio: BluetoothRadio
-    /// Settings of the connection to the relay that the advert names.
+    /// Settings for the connection to the relay that the advert names.
     public let network: NetworkConfiguration
     /// Limits for each wait.
     public let timeouts: ClientTimeouts
-    /// True if the code also offers L2CAP; always false with a virtual radio.
+    /// True if the QR code also offers L2CAP; always false with a virtual radio.
     public let offersBLEChannel: Bool
 
     /// Creates a session.
@@ -50,7 +50,9 @@ public struct ClientSession: Sendable {
         self.offersBLEChannel = offersBLEChannel && !radio.isVirtual
     }
 
-    /// Performs one ceremony; events arrive in order, beginning with ``ClientEvent/codeReady(_:)``.
+    /// Performs one ceremony.
+    ///
+    /// The first event is ``ClientEvent/codeReady(_:)``.
     ///
     /// - Throws: ``ClientFailure``, `CancellationError`.
     public func perform(
@@ -63,8 +65,8 @@ public struct ClientSession: Sendable {
     /// Performs one ceremony whose request depends on the phone's `authenticatorGetInfo` response.
     ///
     /// - Parameters:
-    ///   - request: The request for a phone that supports everything; the code contains a hint at its kind.
-    ///   - adapted: Returns the request for this phone. If it throws, the ceremony ends before the user is asked.
+    ///   - request: The request for a phone that supports all features; its kind determines the hint in the QR code.
+    ///   - adapted: Returns the request for this phone. If it throws, the ceremony ends before the user is prompted.
     ///   - events: Called with each event.
     /// - Throws: ``ClientFailure``, `CancellationError`, and errors of `adapted`.
     public func perform<Unfit: Error>(
@@ -115,7 +117,7 @@ public struct ClientSession: Sendable {
 
 /// The result of a ceremony.
 public struct ClientResult: Sendable {
-    /// The response; its status may be a refusal.
+    /// The response, whose status may be an error.
     public let response: CTAPResponse
     /// The phone's `authenticatorGetInfo` response.
     public let info: AuthenticatorInfo
@@ -125,9 +127,9 @@ public struct ClientResult: Sendable {
 public struct ClientTimeouts: Sendable {
     /// Time until an advert is received.
     public var untilPhoneFound: Duration = .seconds(120)
-    /// Time for an L2CAP connection, first and second attempt together.
+    /// Time for both attempts to open an L2CAP connection.
     public var connectingByRadio: Duration = .seconds(12)
-    /// Time for each message of the handshake.
+    /// Time to wait for handshake message 2, and again for the post-handshake message.
     public var handshake: Duration = .seconds(15)
     /// Time until the user has answered on the phone.
     public var untilAnswered: Duration = .seconds(120)
@@ -138,13 +140,13 @@ public struct ClientTimeouts: Sendable {
 
 /// An event of a ceremony.
 ///
-/// Each occurs at most once, except those of the radio and redirections.
+/// Each event occurs at most once, except ``radioLost(_:)``, ``radioRestored`` and ``redirected(_:)``.
 public enum ClientEvent: Sendable {
-    /// The radio scans; the code can be shown now.
+    /// The radio is scanning, so the QR code can be shown now.
     case codeReady(QROffer)
-    /// Bluetooth became unavailable; the session waits for it.
+    /// Bluetooth became unavailable; the session waits until it returns.
     case radioLost(RadioError)
-    /// The radio scans again.
+    /// Bluetooth is available again, and the radio is scanning.
     case radioRestored
     /// An advert was decrypted with the key of this code.
     case phoneFound
@@ -158,7 +160,7 @@ public enum ClientEvent: Sendable {
     case connecting(TunnelDomain)
     /// The relay redirects to another host, up to five times.
     case redirected(RedirectStep)
-    /// The phone's user is about to be asked.
+    /// The request is about to be sent to the phone, which prompts its user.
     case waitingForUser
     /// The phone has answered.
     case answered

@@ -7,7 +7,7 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// Stage 1: the keys exist and the code can be shown.
+/// Stage 1: the keys exist, and the QR code can be shown.
 struct ShownCode: Sendable {
     let offer: QROffer
     private let clientKey: P256.KeyAgreement.PrivateKey
@@ -26,8 +26,8 @@ struct ShownCode: Sendable {
 
     /// Starts to scan, reports the code, and waits for the first advert that its key decrypts.
     ///
-    /// The scan starts first, so that no advert is missed. If Bluetooth becomes unavailable, the code stays valid, and
-    /// the session waits for Bluetooth within the same limit.
+    /// The scan starts before the code is reported, so that no advert is missed. If Bluetooth becomes unavailable, the
+    /// code stays valid, and the session waits for Bluetooth within the same limit.
     func awaitPhone(
         _ radio: BluetoothRadio,
         _ limit: Duration,
@@ -46,7 +46,7 @@ struct ShownCode: Sendable {
         } catch let error as RadioError {
             throw ClientFailure(error)
         } catch let error as ClientFailure where error == .phoneNotNearby {
-            // While Bluetooth is unavailable, a missing advert does not mean that no phone is near.
+            // While Bluetooth is unavailable, a missing advert does not mean that no phone is nearby.
             throw scanner.currentError.map(ClientFailure.init) ?? error
         }
     }
@@ -54,12 +54,12 @@ struct ShownCode: Sendable {
 
 /// Stage 2: the advert is decrypted.
 ///
-/// It names the relay and contributes to the pre-shared key.
+/// The advert names the relay and contributes to the pre-shared key.
 struct NearbyPhone: Sendable {
     let offer: QROffer
     let clientKey: P256.KeyAgreement.PrivateKey
     let eid: EID
-    /// The L2CAP route to the phone or the reason why it is unusable; `nil` if none was offered or advertised.
+    /// The L2CAP route to the phone, or the reason why it is unusable; `nil` if no route was offered or advertised.
     let l2capRoute: Result<L2CAPRoute, L2CAPError>?
 
     var path: TunnelPath { .connect(eid.routingID, offer.secret.tunnelID) }
@@ -69,7 +69,7 @@ struct NearbyPhone: Sendable {
         return RelayEndpoint(domain: domain, network: network)
     }
 
-    /// Performs a new handshake over `channel`; each channel needs its own.
+    /// Performs a new handshake over `channel`; each channel requires its own handshake.
     func performHandshake(over channel: some MessageChannel, _ limit: Duration) async throws -> ConnectedPhone {
         let handshake = try InitiatorHandshake(
             clientKey: clientKey,
@@ -78,7 +78,7 @@ struct NearbyPhone: Sendable {
         )
         let message1 = WireMessage(bytes: handshake.message1.bytes)
         let message2 = try await withDeadline(limit, orThrow: ClientFailure.phoneSilent) {
-            // Sending counts towards the limit, too: the peer may accept no bytes.
+            // The limit includes sending, because the peer may accept no data.
             try await channel.send(message1)
             return try await channel.receive { HandshakeMessage(bytes: $0.bytes) }
         }
@@ -87,7 +87,7 @@ struct NearbyPhone: Sendable {
     }
 }
 
-/// Stage 3: the channel is encrypted; the phone sends its `authenticatorGetInfo` response.
+/// Stage 3: the channel is encrypted, and the phone sends its `authenticatorGetInfo` response.
 struct ConnectedPhone: Sendable {
     let channel: EncryptedChannel
 
@@ -111,7 +111,9 @@ struct ReadyPhone: Sendable {
     /// Maximum number of updates that the phone may send before its response.
     static let maximumUpdates = 16
 
-    /// Sends the request, waits for the response, and always sends *shutdown*, so that the phone closes its prompt.
+    /// Sends the request and returns the response.
+    ///
+    /// In all cases *shutdown* is sent at the end, so that the phone closes its prompt.
     func exchange(_ request: CTAPRequest, _ limit: Duration) async throws -> CTAPResponse {
         try await withCleanup(shutDown) {
             try await channel.send(.ctap(request.encoded))
@@ -121,7 +123,8 @@ struct ReadyPhone: Sendable {
                     case .ctap(let payload): return try CTAPResponse(parsing: payload)
                     // Linking information is not stored.
                     case .update: continue
-                    // webauthn-rs's authenticator sends shutdown although only clients should; no response will follow.
+                    // The authenticator of webauthn-rs sends *shutdown*, although only clients should. No response
+                    // follows.
                     case .shutdown: throw TunnelError.closed(code: 1000)
                     case .json: throw ClientFailure.phoneMisbehaved("it answered with JSON instead of CTAP")
                     }
@@ -131,10 +134,11 @@ struct ReadyPhone: Sendable {
         }
     }
 
-    /// Sends *shutdown*, also from a cancelled task; errors are ignored because the phone may be gone already.
+    /// Sends *shutdown*, even if the current task is canceled.
     ///
-    /// The limit must be short, because a user who presses Ctrl-C waits that long if the connection accepts no data. It
-    /// must be long enough for a busy computer to send the message.
+    /// Errors are ignored, because the phone may already have disconnected. The limit must be short: a user who presses
+    /// Ctrl-C waits that long if the connection accepts no data. It must be long enough for a busy computer to send the
+    /// message.
     func shutDown() async {
         let channel = channel
         await Task {

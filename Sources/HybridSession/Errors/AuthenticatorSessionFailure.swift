@@ -6,7 +6,7 @@ public import HybridPrimitives
 
 /// The reason why an authenticator served no client.
 public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
-    /// Cause for programs; it never changes.
+    /// A stable identifier of the cause, for programs.
     public let code: String
     /// Cause and remedy on one line.
     public let sentence: String
@@ -29,7 +29,7 @@ public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
         "the tunnel was closed before the other device joined it; scan the code again"
     )
 
-    /// A client without the code, or out of radio range, joined the tunnel; it got no answer.
+    /// A device joined the tunnel without proof that it has the code and is nearby; it received no response.
     public static let notVerified = Self(
         "client-not-verified",
         "a device joined the tunnel without proof that it is nearby; nothing was answered, scan a new code",
@@ -42,12 +42,16 @@ public struct AuthenticatorSessionFailure: SessionFailure, Hashable {
         "the other device connected but sent no request; scan a new code"
     )
 
-    /// A verified client broke the protocol in this way.
+    /// A verified client violated the protocol; `how` is a clause for the sentence.
     public static func clientMisbehaved(_ how: String) -> Self {
-        Self("client-misbehaved", "the other device broke the protocol: \(how); update its browser", status: .dataError)
+        Self(
+            "client-misbehaved",
+            "the other device violated the protocol: \(how); update its browser",
+            status: .dataError
+        )
     }
 
-    /// A fault of this program.
+    /// A bug in this program.
     public static func internalFault(_ text: String) -> Self {
         Self("internal-fault", "internal fault: \(text); please report it", status: .software)
     }

@@ -7,7 +7,7 @@ public import HybridPrimitives
 
 /// The reason why a client received no response.
 public struct ClientFailure: SessionFailure, Hashable {
-    /// Cause for programs; it never changes.
+    /// A stable identifier of the cause, for programs.
     public let code: String
     /// Cause and remedy on one line.
     public let sentence: String
@@ -31,7 +31,7 @@ public struct ClientFailure: SessionFailure, Hashable {
         status: .unavailable
     )
 
-    /// The phone did not answer the handshake in time.
+    /// The phone did not complete the handshake in time.
     public static let phoneSilent = Self(
         "phone-silent",
         "the phone was found but did not respond in time; try again with a new code"
@@ -43,7 +43,7 @@ public struct ClientFailure: SessionFailure, Hashable {
         "the request was not confirmed on the phone in time; try again with a new code"
     )
 
-    /// The phone left before it answered.
+    /// The phone disconnected before it answered.
     public static let phoneVanished = Self(
         "phone-vanished",
         "the phone disconnected before it answered; try again with a new code"
@@ -51,36 +51,36 @@ public struct ClientFailure: SessionFailure, Hashable {
 
     /// The phone or the relay disconnected before the phone answered.
     ///
-    /// Relays use the same close code for both.
+    /// Relays use the same close code in both cases.
     public static let phoneOrRelayVanished = Self(
         "phone-vanished",
         "the phone or the relay disconnected before the phone answered; try again with a new code"
     )
 
-    /// Another device answered, or the phone scanned another code.
+    /// A device answered the handshake without knowing this code.
     public static let notThisPhone = Self(
         "not-this-phone",
         "a device that did not scan this code tried to answer it; try again with a new code",
         status: .dataError
     )
 
-    /// The phone does not support passkeys over this channel.
+    /// The phone does not support CTAP over this channel, so its passkeys cannot be used.
     public static let phoneLacksCTAP = Self(
         "phone-lacks-passkeys",
         "the phone can't use its passkeys for another device; update it, or use another phone",
         status: .dataError
     )
 
-    /// The phone broke the protocol in this way.
+    /// The phone violated the protocol; `how` is a clause for the sentence.
     public static func phoneMisbehaved(_ how: String) -> Self {
         Self(
             "phone-misbehaved",
-            "the phone broke the protocol: \(how); update it, or use another phone",
+            "the phone violated the protocol: \(how); update it, or use another phone",
             status: .dataError
         )
     }
 
-    /// A fault of this program.
+    /// A bug in this program.
     public static func internalFault(_ text: String) -> Self {
         Self("internal-fault", "internal fault: \(text); please report it", status: .software)
     }

@@ -3,19 +3,19 @@
 internal import HybridCaBLE
 internal import HybridPrimitives
 
-/// A failure of one side's session, to which all other errors are converted.
+/// A failure of a session, to which all other errors are converted.
 protocol SessionFailure: ExplainedFailure {
     init(_ code: String, _ sentence: String, status: ExitStatus)
 
-    /// A fault of this program.
+    /// Returns the failure for a bug in this program.
     static func internalFault(_ text: String) -> Self
 
-    /// Returns the failure for an error that means something else here than elsewhere; `nil` for other errors.
+    /// Returns the failure for an error that has a specific meaning in this session; `nil` for other errors.
     static func explaining(_ error: any Error) -> Self?
 }
 
 extension SessionFailure {
-    /// Creates the failure that an error stands for.
+    /// Creates a failure from any error.
     init(_ error: any Error) {
         switch error {
         case let error as Self: self = error
@@ -26,7 +26,7 @@ extension SessionFailure {
         }
     }
 
-    /// Runs `body` and converts each error except `CancellationError`.
+    /// Runs `body` and converts its error to a failure, unless it is a `CancellationError`.
     static func wrapping<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

@@ -5,7 +5,7 @@ internal import HybridCaBLE
 internal import HybridDataChannel
 internal import HybridPrimitives
 
-/// The reason why there is no L2CAP channel; the ceremony falls back to the relay.
+/// The reason why L2CAP cannot be used; the ceremony then uses the relay.
 public struct RadioChannelFailure: Sendable, Equatable {
     /// The cause in a few words.
     public let reason: String
@@ -18,8 +18,8 @@ public struct RadioChannelFailure: Sendable, Equatable {
                 "the phone did not answer the handshake in time"
             case let error as TunnelError where error.closeCode != nil || error == .connectionLost:
                 "the connection was lost"
-            case is HandshakeError: "the device that answered has not read the code"
-            default: "the message received is no handshake"
+            case is HandshakeError: "the device that answered has not scanned the code"
+            default: "the received message is not a handshake message"
             }
     }
 }
@@ -29,7 +29,7 @@ struct L2CAPConnection: Sendable {
     let phone: ConnectedPhone
     private let channel: L2CAPChannel
 
-    /// Opens a channel and performs the handshake; closes the channel if that fails.
+    /// Creates a connection: opens a channel and performs the handshake, and closes the channel if the handshake fails.
     init(
         to nearby: NearbyPhone,
         _ route: L2CAPRoute,
@@ -47,13 +47,13 @@ struct L2CAPConnection: Sendable {
         self.channel = channel
     }
 
-    /// Connects.
+    /// Opens a channel.
     ///
     /// Some phones reject a connection now and then, so there is a second attempt.
     private static func connect(_ route: L2CAPRoute, within limit: Duration) async throws -> L2CAPChannel {
         let deadline = ContinuousClock.now + limit
         do {
-            // The second attempt needs some of the time; its error says more about a phone that went away.
+            // Leave time for the second attempt; its error is more accurate if the phone has gone.
             return try L2CAPChannel(try await route.connect(within: limit * 2 / 3))
         } catch is L2CAPError {
             return try L2CAPChannel(try await route.connect(within: ContinuousClock.now.duration(to: deadline)))
@@ -62,7 +62,7 @@ struct L2CAPConnection: Sendable {
 
     /// Runs `body`, then closes the channel.
     ///
-    /// A lost connection is reported as the phone's, since no relay is involved.
+    /// A lost connection means that the phone disconnected, because no relay is involved.
     func use<Result: Sendable>(_ body: (ConnectedPhone) async throws -> Result) async throws -> Result {
         do {
             return try await withCleanup(channel.close) { try await body(phone) }
@@ -73,10 +73,10 @@ struct L2CAPConnection: Sendable {
 }
 
 extension NearbyPhone {
-    /// Connects over L2CAP and performs the handshake; `nil` if that is not possible, and the relay has to be used.
+    /// Connects over L2CAP and performs the handshake; `nil` if that fails and the relay must be used.
     ///
-    /// An advert's suffix is not authenticated: until the handshake succeeds, any device may have answered. Therefore
-    /// failures up to then are only reported as an event.
+    /// The suffix of an advert is not authenticated, so any device may answer until the handshake succeeds. Until then,
+    /// failures are therefore reported as events only.
     ///
     /// - Throws: `CancellationError`.
     func connectByRadio(

@@ -4,14 +4,14 @@ internal import Crypto
 
 /// The vault key and the keys that it replaced.
 struct KeyRing: Sendable {
-    /// Limit of the links between keys.
+    /// Maximum number of links between keys.
     private static let maximumLinks = 64
 
     /// All keys, the newest first.
     private(set) var keys: [SymmetricKey]
     /// True if another device replaced an older key with one that is not in the ring.
     private(set) var hasUnknownSuccessor = false
-    /// Files that were ignored.
+    /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
 
     /// The newest key, under which new content is sealed.
@@ -20,7 +20,7 @@ struct KeyRing: Sendable {
     /// Creates the ring of a vault that was never rekeyed.
     init(_ key: SymmetricKey) { keys = [key] }
 
-    /// Follows the links in a vault's `keys/` directory from a key to its predecessors.
+    /// Creates the ring of a key and its predecessors, which are linked in the vault's `keys/` directory.
     ///
     /// - Throws: ``VaultError/rekeyedElsewhere`` if the key itself has been replaced.
     init(_ key: SymmetricKey, in vault: Directory, identity: VaultIdentity) throws(VaultError) {
@@ -74,10 +74,11 @@ struct KeyRing: Sendable {
 }
 
 extension Directory {
-    /// Reads all small files of a vault's `slots/` or `keys/` directory; none if the directory is missing.
+    /// Returns the files of a vault's `slots/` or `keys/` directory; none if the directory is missing.
     ///
-    /// A file that the disk cannot deliver is damage: it may be the link that replaces the present key, or the slot
-    /// of a passphrase that would be reported as deleted. Any other unreadable file is ignored with a warning.
+    /// A system error while reading a file is reported as damage. The file may be the link that replaces the current
+    /// key, or the slot of a passphrase that would otherwise be reported as deleted. Any other unreadable file is
+    /// ignored with a warning.
     func files(
         in name: String,
         limit: Int,

@@ -6,7 +6,7 @@ internal import Crypto
 ///
 /// A slot is written once and may be deleted; it never changes.
 struct PortableSlots {
-    /// Limit of the slots that are created.
+    /// Maximum number of slots that are created.
     static let maximumCount = 32
     /// Limit of the slots that are tried, because each takes a third of a second or more.
     ///
@@ -19,13 +19,13 @@ struct PortableSlots {
     /// It is high because anyone who can write the directory could otherwise keep all slots from being used.
     private static let maximumNames = 100_000
 
-    /// All well-formed slots; only the vault key shows which are authentic.
+    /// All well-formed slots; the vault key is needed to find out which ones are authentic.
     private(set) var all: [PortableSlot] = []
-    /// Files that were ignored.
+    /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
-    /// Names of all files of a slot, including copies that a sync tool made, by the slot's bytes.
+    /// File names of each slot, including copies that a sync tool made, by the slot's bytes.
     ///
-    /// The slot ID is not enough, because a forged slot may bear the ID of another.
+    /// The slot ID cannot be the key, because a forged slot may have the ID of another.
     private var names: [[UInt8]: [String]] = [:]
 
     /// Reads all slots without opening them.
@@ -55,7 +55,7 @@ struct PortableSlots {
         all.filter { $0.kind == kind && $0.isAuthentic(under: key) }
     }
 
-    /// Adds a slot durably.
+    /// Writes a new slot durably.
     static func write(_ slot: PortableSlot, in vault: Directory) throws(VaultError) {
         try accessing("\(vault.path)/\(VaultDirectory.slotsName)") { () throws(FileError) in
             try vault.makeSubdirectory(VaultDirectory.slotsName).write(slot.fileName, slot.bytes, replacing: false)
@@ -104,7 +104,7 @@ extension [PortableSlot] {
             do {
                 if let key = try slot.open(with: secret) { return key }
             } catch {
-                // A forged slot that demands too much memory must not keep the others from being tried.
+                // A forged slot that requires too much memory must not prevent the others from being tried.
                 isOutOfMemory = true
             }
         }

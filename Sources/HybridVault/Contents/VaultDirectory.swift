@@ -12,7 +12,7 @@ enum VaultDirectory {
     static let keysName = "keys"
     /// Directory of the usage histories; missing until the first use.
     static let usesName = "uses"
-    /// Limit of the names in the vault directory itself.
+    /// Maximum number of names in the vault directory itself.
     private static let maximumNames = 1000
 
     /// Opens a vault directory and reads its identity.
@@ -39,14 +39,14 @@ enum VaultDirectory {
         return (directory, identity)
     }
 
-    /// Opens a directory for a new or restored vault and creates it, 0700, if it is missing.
+    /// Opens a directory for a new or restored vault; creates it with mode 0700 if it is missing.
     static func make(path: String) throws(VaultError) -> Directory {
         let directory = try accessing(path) { () throws(FileError) in try Directory.make(path: path) }
         try checkPermissions(of: directory)
         return directory
     }
 
-    /// Refuses a directory of another user and one that other users can access.
+    /// Throws an error if the directory belongs to another user or is accessible to other users.
     static func checkPermissions(of directory: Directory) throws(VaultError) {
         let status = try accessing(directory.path, orThrow: VaultError.cannotOpen) { () throws(FileError) in
             try directory.status()
@@ -76,12 +76,12 @@ enum VaultDirectory {
     }
 }
 
-/// A path inside a vault, limited to the names that this program writes, so that no backup can write elsewhere.
+/// A path inside a vault, limited to the names that this program writes, so that a backup cannot write elsewhere.
 struct VaultPath {
     let folders: [String]
     let name: String
 
-    /// Accepts `records/<record>/<revision>`, `slots/<slot>`, `keys/<new>-<old>` and `uses/<device>/<segment>`.
+    /// Parses `records/<record>/<revision>`, `slots/<slot>`, `keys/<new>-<old>` or `uses/<device>/<segment>`.
     init?(_ path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard let first = parts.first, let last = parts.last else { return nil }

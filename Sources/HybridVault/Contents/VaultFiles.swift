@@ -4,9 +4,9 @@ internal import Crypto
 internal import HybridAuthenticator
 internal import HybridPrimitives
 
-/// Blocking work on the files of a vault; every function runs on a dedicated thread.
+/// Blocking operations on the files of a vault, which run on a dedicated thread.
 ///
-/// Except for ``unlock(with:checkingRecords:)``, the caller holds the lock of the state.
+/// The caller must hold the lock of the state, except for ``unlock(with:checkingRecords:)``.
 struct VaultFiles: Sendable {
     let directory: Directory
     let identity: VaultIdentity
@@ -15,7 +15,9 @@ struct VaultFiles: Sendable {
 
     /// Counts the attempt, tries the PIN, then verifies every record.
     ///
-    /// - Parameter checkingRecords: False if the user is about to accept the records as they are.
+    /// - Parameters:
+    ///   - pin: The PIN to try.
+    ///   - checkingRecords: False if the user is about to accept the records as they are.
     func unlock(with pin: PIN, checkingRecords: Bool) throws(VaultError) -> Result<UnlockedVault, UnlockFailure> {
         let clock = location.clock
         return try state.withLock { () throws(VaultError) in
@@ -54,7 +56,7 @@ struct VaultFiles: Sendable {
         }
     }
 
-    /// Writes one revision of one record, which `make` derives from the present records.
+    /// Writes one revision of one record, which `make` creates from the current records.
     func write(
         key: SymmetricKey,
         _ make: (VaultRecords) throws(VaultError) -> (id: RecordID, body: RecordBody)
@@ -96,7 +98,7 @@ struct VaultFiles: Sendable {
         try state.write(PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt))
     }
 
-    /// Reads all records under a key, checks them against the revisions seen before, and adds new ones to those.
+    /// Reads all records, checks them against the revisions seen before, and adds new revisions to these.
     func records(key: SymmetricKey) throws(VaultError) -> VaultRecords {
         let ring = try ring(key)
         let records = try VaultRecords(in: directory, ring: ring, identity: identity)
@@ -107,10 +109,10 @@ struct VaultFiles: Sendable {
         return records
     }
 
-    /// Refuses a key that was replaced while the user was prompted.
+    /// Throws an error if the key was replaced while the user was prompted.
     ///
-    /// A slot written under the old key would replace the only copy of the current key. The record of seen revisions
-    /// is checked first: it is sealed under the newest key, and no sync server can withhold it.
+    /// A slot for the old key would overwrite the only copy of the current key. The record of seen revisions is checked
+    /// first: it is sealed under the newest key, and no sync server can withhold it.
     ///
     /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
     func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) {
@@ -138,7 +140,7 @@ struct VaultFiles: Sendable {
         }
     }
 
-    /// Returns this device's next revision of a record, whose file does not exist yet.
+    /// Returns the revision that follows `newest` and is written by this device; its file does not exist yet.
     func revision(of id: RecordID, after newest: Revision?, device: DeviceID) throws(VaultError) -> Revision {
         let directory = try? directory.subdirectory(VaultDirectory.recordsName).subdirectory(id.description)
         var revision = Revision(counter: newest?.counter ?? 0, device: device)
@@ -189,8 +191,8 @@ struct VaultFiles: Sendable {
 
     /// Removes superseded revisions of this device that are older than thirty days.
     ///
-    /// Until then they help to find out what happened. Each device removes only its own revisions, so that no two
-    /// devices change the same file while a sync tool runs.
+    /// Until then they help to investigate problems. Each device removes only its own revisions, so that two devices
+    /// never change the same file while a sync tool runs.
     private func removeSupersededRevisions(_ records: VaultRecords, device: DeviceID) {
         guard let root = try? directory.subdirectory(VaultDirectory.recordsName) else { return }
         let now = location.clock.now()

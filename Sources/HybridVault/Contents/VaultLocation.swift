@@ -9,7 +9,7 @@ public struct VaultLocation: Sendable {
     /// Absolute path of this program's directory under `$XDG_STATE_HOME`.
     public let stateDirectory: String
 
-    /// Clock for lockouts and timestamps; tests set their own.
+    /// Clock for lockouts and timestamps; tests replace it.
     var clock = WallClock.realtime
     /// Cost of new slots; tests set a lower one.
     var scrypt = Scrypt.standard

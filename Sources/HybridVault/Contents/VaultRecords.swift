@@ -6,24 +6,24 @@ internal import HybridCTAP
 
 /// All authentic files in `records/`, reduced to the current revision of each record.
 ///
-/// Any set of authentic files is a valid vault, wherever in `records/` they are and whatever suffix a sync tool added:
-/// each is identified by its header. The highest revision is current, but a tombstone always wins.
+/// Any set of authentic files is a valid vault. The header identifies each file, so neither its place in `records/` nor
+/// a suffix that a sync tool added matters. The highest revision is current, but a tombstone always wins.
 struct VaultRecords {
-    /// Limit of the records that are written.
+    /// Maximum number of records, deleted ones included, up to which new ones are added.
     static let maximumCount = 10_000
-    /// Limit of the names that are read.
+    /// Maximum number of names that are read from `records/`.
     ///
-    /// It is higher than ``maximumCount``, so that the union of several full vaults still opens and records can be
-    /// deleted.
+    /// It is higher than ``maximumCount``, so that the union of two full copies can still open and records can be
+    /// deleted from it.
     static let maximumNames = 15_000
-    /// Limit of the revisions of one record.
+    /// Maximum number of files in the directory of one record.
     private static let maximumRevisions = 1000
     /// Highest plausible counter under a replaced key; higher ones are forged.
     private static let maximumCounterTakenOver = UInt64.max / 2
 
-    /// One record.
+    /// The state of one record.
     struct Record {
-        /// The highest revision of any kind; the next one is one above its counter.
+        /// The highest revision, whether or not it is current; the next counter is one higher.
         var newest: Revision
         /// The current revision.
         var current: RecordFile
@@ -40,14 +40,14 @@ struct VaultRecords {
     private(set) var all: [RecordID: Record] = [:]
     /// Number of names in `records/`, including those of unreadable records.
     private(set) var count = 0
-    /// Files that were ignored.
+    /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
     /// Names of the revisions that are not authentic, by the directory that they are in.
     ///
     /// They are set aside: a file that never opened on this device takes nothing from the vault, so that neither an
     /// unfinished copy nor a forged file stops it. ``check(against:)`` refuses those that this device has seen.
     private(set) var unopened: [String: Set<String>] = [:]
-    /// Authentic files.
+    /// All authentic files, including those under replaced keys.
     private(set) var files: [Found] = []
 
     /// An authentic file and its place in `records/`.
@@ -63,18 +63,20 @@ struct VaultRecords {
         let isTombstone: Bool
     }
 
-    /// Keys whose revisions are trusted.
+    /// A policy that decides which revisions are trusted, by the key under which they are sealed.
     ///
-    /// An attacker who has a replaced vault key can still write under it, deletions included. Revisions under such a
-    /// key are therefore trusted only during a rekey, or if the user has accepted them.
+    /// An attacker who has a replaced vault key can still create revisions and deletions with it. Revisions under such
+    /// a key are therefore trusted only during a rekey, or if the user has accepted them.
     enum KeyPolicy {
         /// The newest key only.
         case newestKeyOnly
-        /// During a rekey: the newest key and the one that it replaces. Revisions under older keys were ignored
-        /// before and are not silently taken over.
+        /// During a rekey: the newest key and the one that it replaces.
+        ///
+        /// Revisions under older keys were ignored before and are not silently accepted.
         case rekeying
-        /// The newest key, and files whose SHA-256 is in the set whatever their key: those of a backup that the user
-        /// has chosen. During a rekey the key that is being replaced is trusted too.
+        /// The newest key, and any key for the files of a backup that the user chose; the set contains their SHA-256.
+        ///
+        /// During a rekey, the key that is being replaced is trusted, too.
         case chosen(Set<[UInt8]>, whileRekeying: Bool)
         /// All keys of the ring.
         case allKeys
@@ -162,7 +164,7 @@ struct VaultRecords {
     }
 
     private func isTrusted(_ index: Int, _ record: RecordFile) -> Bool {
-        // Such a counter would leave no room for the revision that takes it over.
+        // After such a counter, the resealed revision might have no higher counter left.
         if index > 0, record.revision.counter > Self.maximumCounterTakenOver { return false }
         return switch policy {
         case .newestKeyOnly: index == 0
@@ -180,7 +182,7 @@ struct VaultRecords {
         return nil
     }
 
-    /// Warns about files under a replaced key that would change a record; the others are merely obsolete.
+    /// Adds warnings about files under a replaced key that would change a record; others are merely obsolete.
     private mutating func warnAboutOutdatedFiles() {
         for found in files where found.isOutdated && !found.isTrusted {
             if let record = all[found.file.id] {
@@ -196,8 +198,8 @@ struct VaultRecords {
     }
 
     private mutating func add(_ file: RecordFile, _ listing: RecordListing, _ key: SymmetricKey, path: String) {
-        if ![RecordBody.passkey, RecordBody.tombstone].contains(listing.kind) {
-            // It still counts as a revision, so that the record neither looks rolled back nor shows an older state.
+        if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
+            // It still counts as a revision. Otherwise the record would seem rolled back or show an older state.
             ignore(path, "made by a later version of this program")
         }
         merge(file, listing, key)
@@ -222,7 +224,7 @@ struct VaultRecords {
     }
 
     private mutating func ignore(_ path: String, _ reason: String) {
-        // Names with a leading dot belong to sync tools and unfinished writes.
+        // Names with a leading dot belong to sync tools or unfinished writes.
         guard path.split(separator: "/").last?.hasPrefix(".") != true else { return }
         warnings.append(VaultWarning(path: path, reason: reason))
     }
@@ -241,7 +243,7 @@ struct VaultRecords {
 }
 
 extension VaultRecords {
-    /// Adds files that are not in the directory as if they were.
+    /// Adds the records among the files of a backup as if they were in the directory.
     mutating func add(_ entries: [BackupFile.Entry]) {
         for entry in entries {
             guard let record = RecordFile(bytes: entry.content), let (index, listing) = open(record),
@@ -251,9 +253,9 @@ extension VaultRecords {
         }
     }
 
-    /// Refuses missing records and revisions older than those seen before, and adds new ones to `seen`.
+    /// Throws ``VaultError/rolledBack`` if records are missing or older than in `seen`; otherwise updates `seen`.
     ///
-    /// - Throws: ``VaultError/rolledBack``, or ``VaultError/damaged(_:)`` if the file of a revision seen before is there
+    /// - Throws: ``VaultError/rolledBack``, or ``VaultError/damaged(_:)`` if the file of a revision seen before exists
     ///   but does not open, or ``VaultError/rekeyedElsewhere``.
     func check(against seen: inout SeenRevisions) throws(VaultError) {
         for (id, entry) in seen.entries {
@@ -297,7 +299,7 @@ extension VaultRecords {
         return record.current.open(key: record.key, identity: identity)?.members.map { PasskeyBody(members: $0) }
     }
 
-    /// Returns the record of a passkey; another relying party may have one with the same credential ID.
+    /// Returns the record of a passkey; credential IDs are unique only within a relying party.
     func passkey(_ credential: CredentialID, of relyingParty: RelyingPartyID) -> RecordID? {
         passkeys.first { $0.body.id == credential && $0.body.relyingParty == relyingParty }?.id
     }

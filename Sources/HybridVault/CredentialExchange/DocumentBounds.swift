@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit of the number of values in a document, checked before it is decoded.
+/// A limit on the number of values in a document, which is checked before decoding.
 ///
-/// A decoder allocates many times the two bytes that a value can have: 16 MiB of such values would cost a gigabyte.
-/// Real documents have about twenty bytes for each mark that is counted.
+/// A value can be as short as two bytes, but a decoder allocates many times as much. A document of 16 MiB could
+/// therefore take a gigabyte. Real documents have about twenty bytes for each counted mark.
 enum DocumentBounds {
-    /// Checks a document.
+    /// Checks the number of values in a document.
     ///
-    /// - Throws: ``ExchangeFile/ParseError`` if it has more than ``ExchangeFormat/maximumMarks`` marks or cannot be JSON
-    ///   in UTF-8.
+    /// - Throws: ``ExchangeFile/ParseError`` if it has more than ``ExchangeFormat/maximumMarks`` marks or cannot be
+    ///   JSON in UTF-8.
     static func check(_ json: [UInt8]) throws(ExchangeFile.ParseError) {
         guard let marks = marks(json) else { throw ExchangeFile.ParseError(reason: "it is not JSON") }
         guard marks <= ExchangeFormat.maximumMarks else {
@@ -16,10 +16,10 @@ enum DocumentBounds {
         }
     }
 
-    /// Counts opening brackets, colons and commas outside strings; `nil` if there is a zero byte.
+    /// Returns the number of opening brackets, colons and commas outside strings; `nil` if there is a zero byte.
     ///
-    /// JSON in UTF-8 has no zero byte, but UTF-16 and UTF-32 always do, and decoders accept those. There a quotation
-    /// mark may be half of a character, so strings could not be recognized.
+    /// JSON in UTF-8 has no zero byte, but JSON in UTF-16 or UTF-32 always does, and decoders accept it. In those
+    /// encodings, the byte of a quotation mark may be part of another character, so strings could not be recognized.
     private static func marks(_ json: [UInt8]) -> Int? {
         json.withUnsafeBufferPointer { bytes -> Int? in
             var count = 0

@@ -4,7 +4,7 @@ internal import HybridPrimitives
 
 /// The relevant members of a document, nested as in the format: document, accounts, items, credentials.
 ///
-/// A document of another structure is refused as a whole; a credential of another structure is skipped.
+/// A document with another structure is rejected as a whole; a credential with another structure is skipped.
 struct DocumentFields: Decodable {
     let accounts: [AccountFields]
 
@@ -33,12 +33,12 @@ struct AccountFields: Decodable {
     let items: [ItemFields]
 }
 
-/// An item.
+/// An item, which may have several credentials.
 struct ItemFields: Decodable {
     /// Time of creation in seconds since 1970; `nil` if missing or invalid.
     let created: UInt64?
     let credentials: [CredentialFields]
-    /// This program's extension; it applies if the item has exactly one passkey.
+    /// This program's extension, which applies only if the item has exactly one passkey.
     let hybridExtension: HybridExtension?
 
     private enum CodingKeys: String, CodingKey {
@@ -84,11 +84,11 @@ struct HybridExtension: Decodable {
 
 /// A credential of any type.
 enum CredentialFields: Decodable {
-    /// Indirect, so that credentials of other types, which may be far more, take less memory.
+    /// A passkey; indirect, so that credentials of other types, which may be far more numerous, take less memory.
     indirect case passkey(PasskeyFields)
     /// A passkey that cannot be imported.
     case skipped(SkippedCredential)
-    /// Another type, as the file spells it.
+    /// A credential of another type, with the type from the file; empty if there is none.
     case other(String)
 
     private enum CodingKeys: String, CodingKey {
@@ -97,7 +97,7 @@ enum CredentialFields: Decodable {
 
     var isPasskey: Bool { if case .other = self { false } else { true } }
 
-    /// Never throws: one malformed credential is no reason to refuse the others.
+    /// Decodes a credential and never throws, because a malformed one is no reason to reject the others.
     init(from decoder: any Decoder) throws {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self),
             let type = try? container.decode(String.self, forKey: .type)

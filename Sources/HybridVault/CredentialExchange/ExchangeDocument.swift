@@ -5,7 +5,7 @@ internal import HybridAuthenticator
 internal import HybridCBOR
 internal import HybridCTAP
 
-/// Writer for documents of the Credential Exchange Format.
+/// A writer for documents in the Credential Exchange Format.
 enum ExchangeDocument {
     /// Writes a document with one account and returns the number of passkeys in it.
     static func write(

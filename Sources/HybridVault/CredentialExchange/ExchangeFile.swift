@@ -4,13 +4,13 @@ private import FoundationEssentials
 public import HybridCTAP
 internal import HybridThreads
 
-/// A document of the Credential Exchange Format that was read: the passkeys that can be imported.
+/// The passkeys that can be imported from a document in the Credential Exchange Format.
 public struct ExchangeFile: Sendable {
-    /// Passkeys in the order of the file.
+    /// Passkeys that can be imported, in the order of the file.
     private(set) var passkeys: [ImportedPasskey] = []
-    /// Skipped credentials and their numbers, in the order of the file.
+    /// Causes of skipped credentials, each with the number of such credentials, in the order of the file.
     public private(set) var skipped: [(what: SkippedCredential, count: Int)] = []
-    /// Members that cannot be imported, and the numbers of passkeys that have them.
+    /// Names of members that cannot be imported, each with the number of passkeys that have it.
     public private(set) var incomplete: [(what: String, count: Int)] = []
 
     /// Number of passkeys that can be imported.
@@ -23,7 +23,7 @@ public struct ExchangeFile: Sendable {
             .sorted { $0.site.text < $1.site.text }
     }
 
-    /// A reason to refuse the whole document; it is part of a sentence.
+    /// A reason to reject the whole document, as part of a message.
     struct ParseError: Error, Equatable {
         let reason: String
     }
@@ -49,7 +49,7 @@ public struct ExchangeFile: Sendable {
 
     /// Parses a document of at most 16 MiB.
     ///
-    /// Unknown members are ignored, as the format requires. Of duplicate members the first one is used.
+    /// Unknown members are ignored, as the format requires. If a member is duplicated, the first one is used.
     init(json: [UInt8]) throws(ParseError) {
         guard json.count <= ExchangeFormat.maximumLength else { throw ParseError(reason: "it is longer than 16 MiB") }
         try DocumentBounds.check(json)
@@ -95,7 +95,7 @@ public struct ExchangeFile: Sendable {
 
     private static let maximumTypes = 40
 
-    /// Counts one more occurrence of one of few values, in the order of the first occurrence.
+    /// Counts one more occurrence of a value; a new value is added at the end.
     private static func count<Value: Equatable>(_ value: Value, in counts: inout [(what: Value, count: Int)]) {
         if let index = counts.firstIndex(where: { $0.what == value }) {
             counts[index].count += 1
@@ -105,13 +105,13 @@ public struct ExchangeFile: Sendable {
     }
 }
 
-/// A credential that was not imported, and the reason; later versions may add reasons.
+/// The reason why a credential is not imported; later versions may add reasons.
 public struct SkippedCredential: Error, Hashable, Sendable {
     /// Type of a credential that is not a passkey, from the untrusted file; `nil` for a passkey.
     ///
-    /// Empty if the file gives no type or has too many.
+    /// Empty if the file states no type or has too many different types.
     public let otherType: String?
-    /// Reason in words that follow "a passkey"; empty if the credential is not a passkey.
+    /// The reason as words that follow "a passkey" in a message; empty if the credential is not a passkey.
     public let reason: String
 
     private init(_ reason: String, otherType: String? = nil) {
@@ -121,18 +121,18 @@ public struct SkippedCredential: Error, Hashable, Sendable {
 
     /// A credential of another type.
     static func otherType(_ type: String) -> SkippedCredential { SkippedCredential("", otherType: type) }
-    /// A passkey with a key of another algorithm than ES256.
+    /// A passkey whose key is for an algorithm other than ES256.
     static let otherAlgorithm = SkippedCredential("with a key that this program can't use (it has ES256)")
     /// A passkey with a missing or invalid member.
     static func malformed(member: String) -> SkippedCredential {
         SkippedCredential("whose \(member) is missing or not what the format has there")
     }
-    /// A passkey that is longer than a record of the vault.
+    /// A passkey that does not fit into a record of the vault.
     static let tooLarge = SkippedCredential("longer than a record of the vault")
 }
 
 extension DecodingError {
-    /// The error as part of a sentence.
+    /// The cause as part of a message.
     fileprivate var reason: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])) is missing"

@@ -4,39 +4,39 @@
 /// 2025 with the errata of 9 March 2026).
 ///
 /// **Export.** ``UnlockedVault/exportPasskeys(to:)`` writes one JSON document with one account and an item for each
-/// passkey, with the private key in the clear. Anyone who reads the file can sign in. Members that the format lacks
-/// (whether a passkey is discoverable, members of later versions) are in an extension of the item, which other programs
-/// ignore.
+/// passkey. The private keys are in the clear, so anyone who reads the file can sign in. Members that the format lacks
+/// (whether a passkey is discoverable, members of later versions) are in an extension of the item. Other programs
+/// ignore this extension.
 ///
 /// **Import.** ``ExchangeFile/read(_:)`` reads a document within limits before the user is asked for a PIN. Credentials
-/// that are not passkeys, or cannot be used here, are skipped and counted. ``UnlockedVault/add(_:)-(ExchangeFile)``
+/// that are not passkeys or cannot be used here are skipped and counted. ``UnlockedVault/add(_:)-(ExchangeFile)``
 /// seals the others as new records. Existing passkeys are never changed, so a file can be imported repeatedly.
 ///
-/// **Trust.** The parser treats every file as hostile, even one that the user has chosen. Its statements about passkeys
-/// are trusted: its author could have created any passkey.
+/// **Trust.** The parser treats every file as hostile, even though the user has chosen it. The properties of a passkey
+/// in the file are trusted, because the author of the file could have created any passkey.
 enum ExchangeFormat {
-    /// Limit of a document that is read or written, in bytes; 10,000 passkeys fit.
+    /// Maximum length of a document that is read or written, in bytes; 10,000 passkeys fit.
     static let maximumLength = 16 << 20
-    /// Limit of the opening brackets, colons and commas outside strings; 10,000 passkeys with all members fit.
+    /// Maximum number of opening brackets, colons and commas outside strings; 10,000 passkeys with all members fit.
     static let maximumMarks = 1 << 20
-    /// Limit of the passkeys that are read; no vault has more records.
+    /// Maximum number of passkeys that are read; no vault can have more records.
     static let maximumPasskeys = 10000
     /// Major version that is read and written.
     static let major = 1
     /// Name of this exporter.
     ///
-    /// The format requires a domain; no one can own one under `.invalid` (RFC 6761).
+    /// The format requires a domain. No domain under `.invalid` can be registered (RFC 6761).
     static let exporter = "hybrid-auth.invalid"
     /// Name of the extension for members that the format lacks.
     static let extensionName = exporter + "/passkey"
-    /// Type of credential that is read and written.
+    /// The type of the credentials that are read and written.
     static let passkeyType = "passkey"
     /// The only algorithm of `hmacCredentials`.
     static let hmacAlgorithm = "hmac-sha256"
-    /// Limit of a credential blob, in bytes; the standard guarantees 32.
+    /// Maximum length of a credential blob, in bytes; the standard guarantees 32.
     static let maximumBlob = 1024
-    /// Limit of a large blob as received (compressed), in bytes.
+    /// Maximum length of a large blob as received (compressed), in bytes.
     static let maximumLargeBlob = 64 << 10
-    /// Limit of the other members of a record, in bytes: all that a record holds.
+    /// Maximum length of the other members of a record, in bytes; no record is longer.
     static let maximumRest = RecordFile.maximumLength
 }

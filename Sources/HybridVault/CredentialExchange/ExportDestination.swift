@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Destination of an export: a new file in an existing directory outside the vault.
+/// The destination of an export: a new file in an existing directory outside the vault.
 struct ExportDestination {
     private let path: String
     private let directory: Directory
     private let name: String
 
-    /// Checks the destination before any key is read.
+    /// Checks the path and opens its directory, before any key is read.
     ///
-    /// A file that appears later is not overwritten either.
+    /// A file that is created at this path later is not overwritten either.
     init(_ path: String, vault: Directory) throws(VaultError) {
         guard !path.isEmpty, path.utf8.last != UInt8(ascii: "/"),
             let (folder, name) = AbsolutePath.split(path)
@@ -20,7 +20,7 @@ struct ExportDestination {
         }
         guard !directory.containsDirectory(name) else { throw .exportNamesDirectory(path: path) }
         guard !directory.contains(name) else { throw .fileExists(path: path) }
-        // A file sync would copy the keys to every device and server that has the vault.
+        // A file sync tool would copy the keys to every device and server that has the vault.
         if let real = AbsolutePath.resolve(folder), let own = AbsolutePath.resolve(vault.path) {
             guard !"\(real)/".utf8.starts(with: "\(own)/".utf8) else {
                 throw .exportIntoVault(path: path)
@@ -28,7 +28,7 @@ struct ExportDestination {
         }
     }
 
-    /// Writes the file; it is durable when this returns.
+    /// Writes the file durably.
     func write(_ bytes: [UInt8]) throws(VaultError) {
         do {
             try directory.writeUnnamed(name, bytes)

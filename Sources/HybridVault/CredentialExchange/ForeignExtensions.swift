@@ -9,15 +9,16 @@ internal import HybridCTAP
 extension PasskeyBody {
     /// Member with the second secret of `hmac-secret`, for users who were not verified.
     ///
-    /// It is not used here and exported as it was imported.
+    /// It is not used here, and is exported as it was imported.
     static let otherSecret: CBORValue = "prf0"
     /// Member with the extensions from `fido2Extensions` that are not used here.
     static let foreignExtensions: CBORValue = "cxf"
 
-    /// Derives a secret for users who were not verified from the passkey's own secret.
+    /// Derives the secret for users who were not verified from the passkey's own secret.
     ///
-    /// The format requires both secrets. The derived one is always the same, so exports agree. A client cannot obtain
-    /// it through `prf`: those outputs are HMACs under the secret, and this is an HMAC of the secret.
+    /// The format requires both secrets. The derived secret is always the same, so repeated exports agree. A client
+    /// cannot obtain it through `prf`: those outputs are HMACs with the secret as key, and this is an HMAC of the
+    /// secret.
     static func otherSecret(of secret: [UInt8], credential: CredentialID) -> [UInt8] {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret),
@@ -28,9 +29,9 @@ extension PasskeyBody {
         .withUnsafeBytes { Array($0) }
     }
 
-    /// Returns the members that the exported item has no place for.
+    /// Returns the members for which the exported item has no place.
     ///
-    /// - Parameter foreign: The extensions that have a place.
+    /// - Parameter foreign: The extensions for which it has a place; `nil` if there are none.
     func rest(besides foreign: ForeignExtensions?) -> CBORMap {
         var rest = members
         for name in ["id", "rp", "alg", "key", "be", "order", Self.imported] as [CBORValue] { rest[name] = nil }
@@ -49,11 +50,11 @@ extension PasskeyBody {
 
 /// Extensions of an imported passkey that are not used here and are kept for export.
 struct ForeignExtensions: Equatable {
-    /// `credBlob`.
+    /// The value of `credBlob`.
     var blob: [UInt8]?
-    /// `largeBlob`: its uncompressed length and its content.
+    /// The value of `largeBlob`: its uncompressed length in bytes and its compressed content.
     var largeBlob: LargeBlob?
-    /// `payments`.
+    /// The value of `payments`.
     var payments: Bool?
 
     struct LargeBlob: Equatable {
@@ -67,7 +68,7 @@ struct ForeignExtensions: Equatable {
     /// True if there are no extensions.
     var isEmpty: Bool { self == ForeignExtensions() }
 
-    /// Reads a record's member; `nil` unless it is exactly as written here.
+    /// Parses a record's member; `nil` unless it has exactly the form of ``member``.
     init?(_ value: CBORValue?) {
         guard let map = value?.map else { return nil }
         for (key, value) in map.entries {

@@ -4,9 +4,9 @@ internal import Crypto
 internal import HybridCBOR
 internal import HybridCTAP
 
-/// A passkey from a file, as the members of a record that is not written yet.
+/// A passkey from a file, as the members of a record that has not been written yet.
 struct ImportedPasskey: Sendable {
-    /// Identity of a passkey: two with the same one are the same passkey.
+    /// The identity of a passkey: two passkeys with equal identities are the same passkey.
     struct ID: Hashable, Sendable {
         let relyingParty: RelyingPartyID
         let credential: CredentialID
@@ -16,7 +16,7 @@ struct ImportedPasskey: Sendable {
     /// All members except `order`, and `created` if the file lacks it.
     private let members: CBORMap
 
-    /// Combines the format's members with those of this program's extension.
+    /// Creates a passkey from the format's members and those of this program's extension.
     init(_ fields: PasskeyFields, created: UInt64?, hybridExtension: HybridExtension?) throws(SkippedCredential) {
         id = ID(relyingParty: fields.relyingParty, credential: fields.id)
         // The format's own members take precedence.
@@ -31,7 +31,7 @@ struct ImportedPasskey: Sendable {
         members["alg"] = .integer(PasskeyBody.es256)
         members[PasskeyBody.imported] = true
         members["key"] = .bytes(Array(fields.key.rawRepresentation))
-        // A passkey from another program may exist in two places, which is what this flag means.
+        // A passkey from another program may already exist in two places, as this flag indicates.
         members["be"] = .boolean(hybridExtension?.isBackupEligible ?? true)
         if hybridExtension?.isDiscoverable == false { members["rk"] = false }
         if let created { members["created"] = .unsigned(created) }
@@ -44,14 +44,14 @@ struct ImportedPasskey: Sendable {
         self.members = members
         let padded = body(order: .max, now: .max).padded
         guard padded.count <= RecordFile.maximumContent else { throw .tooLarge }
-        // Other members may exceed what a record can be read with; the passkey would then be unusable.
+        // With the other members, the record may exceed a limit of the decoder; the passkey would then be unusable.
         let read = padded.withUnsafeBytes { RecordBody(padded: $0) }?.members
         guard read.flatMap({ PasskeyBody(members: $0).passkey }) != nil else {
             throw .malformed(member: "extension \(ExchangeFormat.extensionName)")
         }
     }
 
-    /// Returns the contents of its record.
+    /// Returns the contents of the passkey's record.
     func body(order: UInt64, now: UInt64) -> RecordBody {
         var members = members
         members["order"] = .unsigned(order)

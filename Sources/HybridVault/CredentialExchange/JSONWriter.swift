@@ -2,7 +2,7 @@
 
 internal import HybridPrimitives
 
-/// Writes JSON (RFC 8259) into one buffer that can be wiped, because an export contains private keys.
+/// A writer for JSON (RFC 8259) into one buffer that can be wiped, because an export contains private keys.
 struct JSONWriter {
     /// The text so far.
     private(set) var bytes: [UInt8] = []
@@ -62,7 +62,7 @@ struct JSONWriter {
         append(plain: "\"")
     }
 
-    /// Appends text that needs no quoting.
+    /// Appends text as it is, without quotation marks or escapes.
     mutating func append(plain text: String) { bytes += text.utf8 }
 
     private mutating func append(quoting text: String) {

@@ -62,7 +62,7 @@ struct PasskeyFields {
     }
 }
 
-/// Members of `fido2Extensions`: each one is kept or named among the lost ones.
+/// The members of `fido2Extensions`: each one is kept or its name is added to `lost`.
 private struct ExtensionFields: Decodable {
     private(set) var secrets: (verified: [UInt8], other: [UInt8]?)?
     private(set) var foreign = ForeignExtensions()
@@ -120,7 +120,7 @@ private struct ExtensionFields: Decodable {
             foreign.payments = truth
         }
         let names = try decoder.container(keyedBy: AnyName.self).allKeys
-        // One name for all of them, because their names are untrusted.
+        // They share one name in messages, because their own names are untrusted.
         if names.contains(where: { CodingKeys(stringValue: $0.stringValue) == nil }) {
             lost.append("extensions of other names")
         }

@@ -3,17 +3,17 @@
 internal import Crypto
 internal import HybridPrimitives
 
-/// Strict reader for private keys in PKCS#8 (RFC 5958), in DER.
+/// A strict reader for private keys in PKCS#8 (RFC 5958), encoded in DER.
 ///
-/// swift-crypto also reads such keys, but it accepts bare SEC 1 keys, ignores the public key inside, and does not
-/// distinguish a key of another algorithm from a malformed one.
+/// swift-crypto also reads such keys, but it accepts bare SEC 1 keys and ignores the public key inside. It also does
+/// not distinguish a key for another algorithm from a malformed one.
 enum PrivateKeyInfo {
-    /// Limit of the length; RSA keys of 8,192 bits are shorter.
+    /// Maximum length, in bytes; RSA keys of 8,192 bits are shorter.
     static let maximumLength = 8192
 
     /// Errors of ``p256(_:)``.
     enum ParseError: Error, Equatable {
-        /// The key has another algorithm or curve.
+        /// The key is for another algorithm or curve.
         case otherAlgorithm
         /// The bytes are not a valid PKCS#8 key.
         case malformed
@@ -45,7 +45,7 @@ enum PrivateKeyInfo {
         if version.elementsEqual([1]), info.nextTag == publicKey { publicKeys.append(try take(&info, publicKey)) }
         try end(info)
 
-        // RFC 5915.
+        // ECPrivateKey (RFC 5915).
         var content = try enter(&key, .sequence)
         try end(key)
         guard try take(&content, .integer).elementsEqual([1]) else { throw .malformed }
@@ -85,7 +85,7 @@ enum PrivateKeyInfo {
         DERReader(try take(&reader, tag))
     }
 
-    /// Refuses anything after the last element.
+    /// Throws an error if anything follows the last element.
     private static func end(_ reader: DERReader) throws(ParseError) {
         guard reader.isAtEnd else { throw .malformed }
     }

@@ -4,7 +4,7 @@ internal import Crypto
 internal import HybridPrimitives
 internal import HybridThreads
 
-/// Result of an export.
+/// The result of an export.
 public struct PasskeyExport: Equatable, Sendable {
     /// Number of exported passkeys.
     public let exported: Int
@@ -23,8 +23,9 @@ extension Vault {
 }
 
 extension UnlockedVault {
-    /// Writes every usable passkey with its private key **in the clear** to one new file, 0600, in the Credential
-    /// Exchange Format; it is durable when this returns.
+    /// Writes every usable passkey with its private key **in the clear** to one new file.
+    ///
+    /// The file is in the Credential Exchange Format, has mode 0600, and is durable when this method returns.
     ///
     /// - Throws: ``VaultError``, including those of ``Vault/checkExport(to:)``.
     public func exportPasskeys(to path: String) async throws(VaultError) -> PasskeyExport {
@@ -33,7 +34,7 @@ extension UnlockedVault {
             let records = try files.records(key: key)
             return records.passkeys.compactMap { id, _ in records.reveal(id).map { (id: id, body: $0) } }
         }
-        // Written without the lock: a slow disk must not keep a scan waiting.
+        // The lock is not held, because a slow disk must not keep a scan waiting.
         return try await DedicatedThread.run { [files] () throws(VaultError) in
             var writer = JSONWriter()
             defer { writer.wipe() }

@@ -5,11 +5,11 @@ internal import HybridAuthenticator
 internal import HybridCTAP
 internal import HybridPrimitives
 
-/// Result of an import.
+/// The result of an import.
 public struct PasskeyImport: Equatable, Sendable {
     /// Number of added passkeys.
     public let added: Int
-    /// Number of passkeys that exist here already, or twice in the file.
+    /// Number of passkeys that were already in the vault or appear again in the file.
     public let present: Int
     /// Number of passkeys with the site and ID of an existing one, or of an earlier one in the file, but another key.
     public let different: Int
@@ -18,7 +18,8 @@ public struct PasskeyImport: Equatable, Sendable {
 extension UnlockedVault {
     /// Adds the passkeys of a file that are not in the vault; existing ones are never changed.
     ///
-    /// They are durable when this returns. Passkeys added before a failure stay, and a second call continues.
+    /// The passkeys are durable when this method returns. Passkeys added before a failure are kept, and a second call
+    /// adds the rest.
     ///
     /// - Throws: ``VaultError``; after ``VaultError/changeNotRecorded(_:)`` all are durable.
     public func add(_ file: ExchangeFile) async throws(VaultError) -> PasskeyImport {
@@ -81,8 +82,8 @@ extension VaultFiles {
 
     /// Returns the record ID of an imported passkey, which is the same on all devices.
     ///
-    /// Two devices that import the same file before they sync thus create one record of each passkey, not two. A server
-    /// that knows credential IDs cannot compute the record IDs, because they depend on the vault key.
+    /// Two devices that import the same file before they sync therefore create the same records. A server that knows
+    /// credential IDs cannot compute the record IDs, because these depend on the vault key.
     ///
     /// A deleted record stays deleted, so a passkey that is imported again gets the next ID.
     private func recordID(for passkey: ImportedPasskey.ID, besides records: VaultRecords, key: SymmetricKey) -> RecordID

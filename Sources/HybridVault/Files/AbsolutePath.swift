@@ -2,11 +2,11 @@
 
 private import Glibc
 
-/// Normalized paths, so that a directory is recognized again.
+/// Normalization of paths, so that a known directory is recognized.
 enum AbsolutePath {
-    /// Returns the path from the root, without `.`, `..` and doubled slashes.
+    /// Returns the absolute path, without `.`, `..` and repeated slashes.
     ///
-    /// Symbolic links stay, because one to an unmounted disk cannot be followed.
+    /// Symbolic links are kept, because a link to an unmounted disk cannot be resolved.
     static func normalize(_ path: String) -> String {
         var start = ""
         if !path.hasPrefix("/"), let current = getcwd(nil, 0) {

@@ -5,12 +5,12 @@ internal import HybridPrimitives
 
 /// An open directory.
 ///
-/// Files in it are accessed relative to its descriptor, so no component of the path can be swapped.
+/// Its files are accessed relative to its descriptor, so replacing a component of the path has no effect.
 final class Directory: Sendable {
     /// Prefix of temporary files; leftovers are ignored everywhere.
     static let temporaryPrefix = ".hybrid-tmp-"
 
-    /// Path for messages.
+    /// The path as it was opened, for messages.
     let path: String
     private let descriptor: Int32
 
@@ -47,7 +47,7 @@ final class Directory: Sendable {
         return try open(path: path)
     }
 
-    /// Returns owner and permission bits.
+    /// Returns true if this user owns the directory, and the permission bits.
     func status() throws(FileError) -> (isOurs: Bool, mode: UInt32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .current }
@@ -90,7 +90,7 @@ final class Directory: Sendable {
         return names.sorted()
     }
 
-    /// Returns the first wanted names in order, however many there are.
+    /// Returns the first `limit` names that satisfy `isWanted`, sorted; other names do not count.
     func firstNames(_ limit: Int, where isWanted: (String) -> Bool) throws(FileError) -> [String] {
         var names: [String] = []
         try forEachName { name throws(FileError) in
@@ -102,7 +102,7 @@ final class Directory: Sendable {
     }
 
     private func forEachName(_ body: (String) throws(FileError) -> Void) throws(FileError) {
-        // A second descriptor, because reading a directory moves the position that duplicates share.
+        // A new descriptor is opened, because reading moves the position, which duplicates of a descriptor share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw .current }
         guard let stream = fdopendir(copy) else {
@@ -154,9 +154,14 @@ final class Directory: Sendable {
         }
     }
 
-    /// Writes a whole file, 0600; after a power cut it is complete or absent.
+    /// Writes a file atomically with mode 0600.
     ///
-    /// - Parameter replacing: True to replace an existing file; otherwise an existing name is ``FileError/exists``.
+    /// After a power failure the new file is either complete or absent.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the file.
+    ///   - bytes: The contents of the file.
+    ///   - replacing: True to replace an existing file; otherwise an existing name throws ``FileError/exists``.
     func write(_ name: String, _ bytes: [UInt8], replacing: Bool) throws(FileError) {
         let temporary = Self.temporaryPrefix + Hex.encode(RandomBytes.make(8))
         do {
@@ -169,16 +174,16 @@ final class Directory: Sendable {
         do {
             try sync()
         } catch {
-            // A file that may not survive must not be visible.
+            // A file that may not survive a power failure must not be visible.
             if !replacing { unlinkat(descriptor, name, 0) }
             throw error
         }
     }
 
-    /// Writes a whole new file, 0600, without a temporary name.
+    /// Writes a new file with mode 0600 without a temporary name.
     ///
-    /// If the program is killed meanwhile, no file remains; on file systems without unnamed files, an incomplete one
-    /// may remain under the requested name.
+    /// If the program is killed meanwhile, no file remains. On file systems that do not support unnamed files, an
+    /// incomplete file may remain under the requested name.
     func writeUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileError) {
         guard !contains(name) else { throw .exists }
         if try !linkUnnamed(name, bytes) {
@@ -200,7 +205,7 @@ final class Directory: Sendable {
         }
     }
 
-    /// Writes an unnamed file and links it at the end; `false` if the file system does not support that.
+    /// Writes an unnamed file, then links it to its name; returns false if the system does not support that.
     private func linkUnnamed(_ name: String, _ bytes: [UInt8]) throws(FileError) -> Bool {
         // Glibc's O_TMPFILE is a macro that Swift cannot import; this is its value on every Linux platform of Swift.
         let file = openat(descriptor, ".", O_WRONLY | 0o20000000 | O_DIRECTORY | O_CLOEXEC, 0o600)
@@ -225,7 +230,7 @@ final class Directory: Sendable {
         if !names.isEmpty { try sync() }
     }
 
-    /// Returns the time of the last change in seconds since 1970; `nil` if it is unknown.
+    /// Returns the modification time of a file in seconds since 1970; `nil` if it is unknown.
     func modified(_ name: String) -> UInt64? { status(of: name).map { UInt64(clamping: $0.st_mtim.tv_sec) } }
 
     private func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) {
@@ -238,7 +243,7 @@ final class Directory: Sendable {
         FileStep.record(.syncedFile(path + "/" + name))
     }
 
-    /// Writes all bytes of a file and syncs it.
+    /// Writes all bytes to a file and syncs the file.
     private static func fill(_ file: Int32, _ bytes: [UInt8]) throws(FileError) {
         var rest = bytes[...]
         while !rest.isEmpty {

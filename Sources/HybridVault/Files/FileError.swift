@@ -8,18 +8,18 @@ enum FileError: Error, Equatable {
     case absent
     /// The name exists already.
     case exists
-    /// The name is a symbolic link; none is followed inside a vault.
+    /// The name is a symbolic link, which is never followed inside a vault.
     case symbolicLink
     /// The type is wrong: a directory, pipe, socket or device instead of a file, or a file instead of a directory.
     case wrongKind
     /// The file belongs to another user.
     case notOurs
-    /// The file exceeds its limit.
+    /// The file is longer than its limit, or the directory has more names than its limit.
     case tooLarge
     /// Another system error, with its `errno`.
     case system(Int32)
 
-    /// The failure of the present `errno`.
+    /// The error for the current value of `errno`.
     static var current: FileError {
         switch errno {
         case ENOENT: .absent
@@ -30,7 +30,7 @@ enum FileError: Error, Equatable {
         }
     }
 
-    /// Short explanation for a sentence.
+    /// A short cause for messages.
     var reason: String {
         switch self {
         case .absent: "it is missing"
@@ -44,9 +44,7 @@ enum FileError: Error, Equatable {
     }
 }
 
-/// Runs an access to files.
-///
-/// A failure becomes `error` with the path and the reason.
+/// Runs an access to files, and converts a failure to `error` with the path and the cause.
 func accessing<Value: ~Copyable>(
     _ path: String,
     orThrow error: (String) -> VaultError = VaultError.cannotWrite,
@@ -61,7 +59,8 @@ func accessing<Value: ~Copyable>(
 
 /// Runs an access to a file that a sync tool or a server may have changed.
 ///
-/// A file that the disk cannot deliver is damage. Any other failure is passed to `ignore`, and the result is `nil`.
+/// A system error, such as a read error of the disk, is reported as damage. Any other failure is passed to `ignore`,
+/// and the result is `nil`.
 func readIfPossible<Value>(
     _ path: String,
     _ access: @autoclosure () throws(FileError) -> Value,

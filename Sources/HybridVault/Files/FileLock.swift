@@ -6,7 +6,7 @@ private import Glibc
 struct FileLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes the lock file `name` in a directory; `nil` if it is held by others for thirty seconds.
+    /// Locks the file `name` in a directory; `nil` if another holder does not release the lock for 30 seconds.
     init?(directory: String, name: String) throws(FileError) {
         let file = open(directory + "/" + name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .current }
@@ -16,7 +16,7 @@ struct FileLock: ~Copyable {
                 return
             }
             guard errno == EWOULDBLOCK || errno == EINTR else {
-                // Not held by others: for example, a file system without locks.
+                // Not caused by another holder: for example, the file system has no locks.
                 let failure = FileError.current
                 close(file)
                 throw failure

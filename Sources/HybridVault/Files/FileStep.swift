@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One change that a write makes to the file system; paths as they were opened.
+/// One change that a write makes to the file system, with the paths as they were opened.
 ///
 /// After a power cut, synced steps persist and any of the others may be lost. Tests record the steps, replay every
 /// prefix, and check that the vault still opens.

@@ -4,13 +4,13 @@ internal import Crypto
 
 /// A whole vault in one file, sealed under the vault key.
 ///
-/// The slots precede the sealed part, so a passphrase or recovery code opens it anywhere.
+/// The slots precede the sealed part, so a passphrase or recovery code opens the file on any device.
 ///
 /// Magic (8) ‖ format (2) ‖ vault ID (16) ‖ test (1) ‖ key ID (16) ‖ number of slots (1) ‖ slots (219 each) ‖ nonce
-/// (12) ‖ ciphertext ‖ tag (16). Everything before the nonce is associated data. The plaintext is, for each file:
-/// length of its path (2, 1 or more) ‖ path ‖ length (4) ‖ content; then zeros to the next multiple of 4,096.
+/// (12) ‖ ciphertext ‖ tag (16). Everything before the nonce is associated data. The plaintext contains, for each file:
+/// length of its path (2; not zero) ‖ path ‖ length (4) ‖ content; then zeros to the next multiple of 4,096.
 struct BackupFile {
-    /// Limit of the length, in bytes.
+    /// Maximum length, in bytes.
     static let maximumLength = 256 * 1024 * 1024
 
     private static let magic = Array("HYBBACKP".utf8)
@@ -31,7 +31,7 @@ struct BackupFile {
     private let header: [UInt8]
     private let sealed: ArraySlice<UInt8>
 
-    /// Reads everything before the sealed part; `nil` if it is damaged or not a backup.
+    /// Parses everything before the sealed part; `nil` if that is damaged or the file is not a backup.
     init?(bytes: [UInt8]) {
         guard var reader = FieldReader(bytes.prefix(Self.headerLength), magic: Self.magic),
             let identity = reader.takeIdentity(), let keyID = reader.takeKeyID(), let count = reader.take(UInt8.self),
@@ -54,7 +54,7 @@ struct BackupFile {
         sealed = bytes[length...]
     }
 
-    /// Seals the files of a vault.
+    /// Returns the contents of a backup with these files of a vault.
     static func seal(
         _ entries: [Entry],
         slots: [PortableSlot],

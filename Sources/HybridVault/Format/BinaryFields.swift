@@ -29,7 +29,7 @@ extension [UInt8] {
     }
 }
 
-/// Takes fixed fields from the front of a file, checking the length at each step.
+/// A reader that takes fields of fixed length from the front of a file and checks the length at each step.
 struct FieldReader {
     /// Bytes that have not been taken.
     private(set) var rest: ArraySlice<UInt8>
@@ -37,33 +37,33 @@ struct FieldReader {
     /// Creates a reader at the front of `bytes`.
     init(_ bytes: some Collection<UInt8>) { self.rest = Array(bytes)[...] }
 
-    /// Creates a reader behind the magic and format of a file; returns `nil` if they are wrong.
+    /// Creates a reader positioned after the magic and format of a file; `nil` if these are wrong.
     init?(_ bytes: some Collection<UInt8>, magic: [UInt8]) {
         self.init(bytes)
         guard take(exactly: magic), take(UInt16.self) == VaultIdentity.format else { return nil }
     }
 
-    /// Creates a reader behind the magic and format of a file that ends with a SHA-256 of all before.
+    /// Creates a reader positioned after the magic and format of a file that ends with its checksum.
     ///
-    /// Returns `nil` if length, checksum, magic or format is wrong.
+    /// The checksum is the SHA-256 of the preceding bytes. Returns `nil` if length, checksum, magic or format is wrong.
     init?(checksummed bytes: [UInt8], length: Int, magic: [UInt8]) {
         guard bytes.count == length, Array(bytes.dropLast(32)).checksummed == bytes else { return nil }
         self.init(bytes, magic: magic)
     }
 
-    /// Takes a vault ID (16) and a test flag (1).
+    /// Takes a vault ID (16 bytes) and a test flag (1 byte).
     mutating func takeIdentity() -> VaultIdentity? {
         guard let id = take(16), let test = take(UInt8.self), test <= 1 else { return nil }
         return VaultIdentity(id: id, isTest: test == 1)
     }
 
-    /// Takes a key ID (16).
+    /// Takes a key ID (16 bytes).
     mutating func takeKeyID() -> KeyID? { take(KeyID.length).flatMap(KeyID.init(bytes:)) }
 
-    /// Takes a device ID (8).
+    /// Takes a device ID (8 bytes).
     mutating func takeDeviceID() -> DeviceID? { take(8).flatMap(DeviceID.init(bytes:)) }
 
-    /// Takes the cost of scrypt: log2 N (1) ‖ r (1) ‖ p (1).
+    /// Takes the parameters of scrypt, one byte each: log2 N ‖ r ‖ p.
     mutating func takeScrypt() -> Scrypt? {
         guard let logN = take(UInt8.self), let r = take(UInt8.self), let p = take(UInt8.self) else { return nil }
         return Scrypt(logN: logN, r: r, p: p)

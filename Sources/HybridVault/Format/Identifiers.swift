@@ -69,9 +69,9 @@ struct Revision: Hashable, Sendable, Comparable {
         case copy
     }
 
-    /// Returns the kind of a file name; `nil` if it is not the name of a revision.
+    /// Returns the kind of a file name; `nil` if it does not begin with the name of a revision.
     ///
-    /// The header inside the file determines the actual revision.
+    /// The actual revision is determined by the header inside the file.
     static func nameKind(_ name: String) -> NameKind? {
         let characters = Array(name.utf8)
         let digits = characters.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -29,11 +29,11 @@ struct KeyID: Hashable, Sendable {
 
 /// A statement that one vault key replaced another.
 ///
-/// It also gives the old key to those who have the new one.
+/// It also gives the old key to a holder of the new one.
 ///
 /// Magic (8) ‖ format (2) ‖ vault ID (16) ‖ test (1) ‖ new key ID (16) ‖ old key ID (16) ‖ the old key sealed under the
-/// new (12 + 32 + 16) ‖ HMAC-SHA256 of all before under the old key (32). The HMAC proves to a device that has only the
-/// old key that a holder of that key replaced it; a sync server cannot forge it.
+/// new (12 + 32 + 16) ‖ HMAC-SHA256 of the preceding bytes under the old key (32). The HMAC proves to a device that has
+/// only the old key that a holder of that key replaced it. A sync server cannot forge the HMAC.
 struct KeyLink: Equatable {
     /// Length in bytes.
     static let length = 59 + 60 + 32
@@ -66,7 +66,7 @@ struct KeyLink: Equatable {
         )
     }
 
-    /// Reads a link; only one of the keys shows whether it is authentic.
+    /// Parses a link; one of the two keys is needed to verify it.
     init?(bytes: [UInt8]) {
         guard bytes.count == Self.length, var reader = FieldReader(bytes, magic: Self.magic),
             let identity = reader.takeIdentity(), let new = reader.takeKeyID(), let old = reader.takeKeyID(),

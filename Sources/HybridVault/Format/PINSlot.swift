@@ -7,8 +7,8 @@ internal import HybridPrimitives
 /// The vault key, wrapped with a PIN for this device; stored in the local state only.
 ///
 /// Magic (8) ‖ format (2) ‖ kind (1) ‖ vault ID (16) ‖ test (1) ‖ device ID (8) ‖ log2 N (1) ‖ r (1) ‖ p (1) ‖ salt
-/// (32) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of all before (32). Everything before the wrapped key is its associated
-/// data. The checksum distinguishes a damaged file from a wrong PIN.
+/// (32) ‖ wrapped key (12 + 32 + 16) ‖ SHA-256 of the preceding bytes (32). Everything before the wrapped key is its
+/// associated data. The checksum distinguishes a damaged file from a wrong PIN.
 struct PINSlot: Equatable {
     /// File name in the local state.
     static let fileName = "pin"
@@ -25,7 +25,7 @@ struct PINSlot: Equatable {
     private let salt: [UInt8]
     private let wrapped: [UInt8]
 
-    /// Wraps a vault key; slow by design.
+    /// Creates a slot that wraps a vault key; slow by design.
     ///
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
     init(
@@ -47,7 +47,7 @@ struct PINSlot: Equatable {
         self.wrapped = wrapped
     }
 
-    /// Reads a slot; `nil` for any other length, cost or checksum, before any slow work is done.
+    /// Parses a slot; `nil` if its length, checksum or scrypt parameters are wrong, before any slow work is done.
     init?(bytes: [UInt8]) {
         guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             reader.take(UInt8.self) == Self.kind, let identity = reader.takeIdentity(),
@@ -68,8 +68,7 @@ struct PINSlot: Equatable {
 
     /// Unwraps the vault key; slow by design.
     ///
-    /// Returns `nil` if the PIN is wrong.
-    ///
+    /// - Returns: The vault key; `nil` if the PIN is wrong.
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
     func open(pin: PIN, device: Device) throws(VaultError) -> SymmetricKey? {
         let wrapping = try Self.wrappingKey(pin, device, identity, scrypt, salt)

@@ -10,7 +10,7 @@ internal import HybridCTAP
 ///
 /// Members that this version does not know stay in the map and are written back with it.
 struct PasskeyBody {
-    /// ES256 in COSE (RFC 9053 §2.1).
+    /// The COSE identifier of ES256 (RFC 9053 §2.1).
     static let es256 = -7
 
     /// Member that marks an imported passkey.
@@ -22,8 +22,9 @@ struct PasskeyBody {
     /// Creates the members of a new passkey.
     ///
     /// - Parameters:
-    ///   - order: One more than the highest in the vault.
-    ///   - created: Seconds since 1970.
+    ///   - passkey: The passkey.
+    ///   - order: The position of the passkey: one more than the highest in the vault.
+    ///   - created: The time of creation in seconds since 1970.
     init(_ passkey: Passkey, order: UInt64, created: UInt64) {
         members = [
             "id": .bytes(passkey.id.bytes),
@@ -39,7 +40,7 @@ struct PasskeyBody {
             "order": .unsigned(order),
             "created": .unsigned(created),
         ]
-        // Records without these members are older than the options: discoverable, and without a PRF secret.
+        // Earlier versions wrote neither: without `rk` a passkey is discoverable, without `prf` it has no secret.
         if !passkey.isDiscoverable { members["rk"] = false }
         if let secret = passkey.prfSecret { members["prf"] = .bytes(secret.withUnsafeBytes { Array($0) }) }
     }
@@ -68,8 +69,9 @@ struct PasskeyBody {
         return UserEntity(id: id, name: user["name"]?.text ?? "", displayName: user["displayName"]?.text ?? "")
     }
 
-    /// The passkey with its private key; `nil` if this version cannot use it (another algorithm, or a member of another
-    /// type).
+    /// The passkey with its private key; `nil` if this version cannot use it.
+    ///
+    /// It then has another algorithm, or a member is missing or has another type.
     var passkey: Passkey? {
         guard members["alg"]?.integer == Self.es256, let id, let relyingParty, let user,
             let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean,

@@ -3,12 +3,12 @@
 internal import Crypto
 internal import HybridPrimitives
 
-/// The vault key, wrapped with a passphrase or a recovery code; stored in the vault directory, so it opens anywhere.
+/// The vault key, wrapped with a passphrase or a recovery code; stored in the vault directory for use on any device.
 ///
 /// Magic (8) ‖ format (2) ‖ kind (1) ‖ vault ID (16) ‖ test (1) ‖ slot ID (16) ‖ key ID (16) ‖ log2 N (1) ‖ r (1) ‖ p
-/// (1) ‖ salt (32) ‖ wrapped key (12 + 32 + 16) ‖ HMAC-SHA256 of all before under the vault key (32) ‖ SHA-256 of all
-/// before (32). Everything before the wrapped key is its associated data. The checksum distinguishes damage from a
-/// wrong secret. The HMAC lets a holder of the vault key recognize a slot that a sync server forged.
+/// (1) ‖ salt (32) ‖ wrapped key (12 + 32 + 16) ‖ HMAC-SHA256 of the preceding bytes under the vault key (32) ‖ SHA-256
+/// of the preceding bytes (32). Everything before the wrapped key is its associated data. The checksum distinguishes
+/// damage from a wrong secret. The HMAC lets a holder of the vault key detect a slot that a sync server forged.
 struct PortableSlot: Equatable, Sendable {
     /// Kinds of secrets that open a slot.
     enum Kind: UInt8, Sendable {
@@ -27,7 +27,7 @@ struct PortableSlot: Equatable, Sendable {
 
     let kind: Kind
     let identity: VaultIdentity
-    /// Slot ID: 16 random bytes; in hexadecimal the file name.
+    /// Slot ID: 16 random bytes.
     let id: [UInt8]
     /// ID of the wrapped vault key.
     let keyID: KeyID
@@ -36,10 +36,10 @@ struct PortableSlot: Equatable, Sendable {
     private let wrapped: [UInt8]
     private let mac: [UInt8]
 
-    /// File name.
+    /// File name: the slot ID in hexadecimal.
     var fileName: String { Hex.encode(id) }
 
-    /// Wraps a vault key; slow by design.
+    /// Creates a slot that wraps a vault key; slow by design.
     ///
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
     init(
@@ -68,7 +68,7 @@ struct PortableSlot: Equatable, Sendable {
         mac = Array(HMAC<SHA256>.authenticationCode(for: header + wrapped, using: marking))
     }
 
-    /// Reads a slot; `nil` for any other length, cost or checksum, before any slow work is done.
+    /// Parses a slot; `nil` if its length, checksum or scrypt parameters are wrong, before any slow work is done.
     init?(bytes: [UInt8]) {
         guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let kind = reader.take(UInt8.self).flatMap(Kind.init(rawValue:)), let identity = reader.takeIdentity(),
@@ -92,8 +92,7 @@ struct PortableSlot: Equatable, Sendable {
 
     /// Unwraps the vault key; slow by design.
     ///
-    /// Returns `nil` if the secret is another one.
-    ///
+    /// - Returns: The vault key; `nil` if the slot does not open with this secret.
     /// - Throws: ``VaultError/outOfMemory`` if there is not enough memory for scrypt.
     func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey? {
         guard secret.kind == kind else { return nil }

@@ -13,19 +13,18 @@ struct RecordBody {
     /// Body of a new tombstone: an empty map.
     static var deletion: RecordBody { RecordBody(kind: tombstone, members: CBORMap()) }
 
-    /// Kind of the record; other values come from later versions and are ignored.
+    /// Kind of the record; other values come from later versions and only cause a warning.
     let kind: UInt8
-    /// Members, including those that this version does not know; `nil` if the body is not a map in canonical CBOR,
-    /// which no version ever wrote.
+    /// Members, including those that this version does not know; `nil` if the body is not a map in canonical CBOR.
     let members: CBORMap?
 
-    /// Creates a body to write.
+    /// Creates a body for a new revision.
     init(kind: UInt8, members: CBORMap) {
         self.kind = kind
         self.members = members
     }
 
-    /// Reads a padded plaintext with all members, secrets included; `nil` unless length and padding are exact.
+    /// Parses a padded plaintext with all members, secrets included; `nil` unless length and padding are exact.
     init?(padded: UnsafeRawBufferPointer) {
         guard let (kind, content) = Self.split(padded) else { return nil }
         var cbor = Array(content)

@@ -4,18 +4,18 @@ internal import Crypto
 internal import HybridAuthenticator
 internal import HybridPrimitives
 
-/// File of one sealed revision of one record.
+/// A file that contains one sealed revision of one record.
 ///
 /// Magic (8) ‖ format (2) ‖ record ID (16) ‖ counter (8) ‖ device ID (8) ‖ nonce (12) ‖ ciphertext (512 × k) ‖ tag
 /// (16). The header determines the revision; the file name only helps to find it.
 struct RecordFile: Equatable {
     /// First eight bytes.
     static let magic = Array("HYBRECRD".utf8)
-    /// Limit of the length, in bytes.
+    /// Maximum length, in bytes.
     static let maximumLength = 256 * 1024
     /// Block size of the padding, in bytes.
     static let block = 512
-    /// Limit of the padded plaintext, in bytes.
+    /// Maximum length of the padded plaintext, in bytes.
     static let maximumContent = (maximumLength - 42 - Sealing.nonceLength - Sealing.tagLength) / block * block
 
     private static let label = Array("record v1".utf8)
@@ -27,13 +27,13 @@ struct RecordFile: Equatable {
     /// Nonce ‖ ciphertext ‖ tag.
     let sealed: [UInt8]
 
-    /// Nonce; it decides between two files of the same revision.
+    /// The nonce, which decides between two files of the same revision.
     var nonce: ArraySlice<UInt8> { sealed.prefix(Sealing.nonceLength) }
 
     /// Contents of the file.
     var bytes: [UInt8] { .header(magic: Self.magic) + Self.fields(id, revision) + sealed }
 
-    /// Reads header and lengths; only ``open(key:identity:)`` shows whether the file is authentic.
+    /// Parses the header and checks the length; only ``open(key:identity:)`` verifies that the file is authentic.
     init?(bytes: [UInt8]) {
         guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
             let id = reader.take(16).flatMap(RecordID.init(bytes:)),
@@ -47,7 +47,7 @@ struct RecordFile: Equatable {
         self.sealed = Array(reader.rest)
     }
 
-    /// Seals a body as one revision; `nil` if it is too long.
+    /// Creates a file with a body sealed as one revision; `nil` if it would be too long.
     init?(
         sealing body: RecordBody,
         id: RecordID,
@@ -72,7 +72,7 @@ struct RecordFile: Equatable {
         guard bytes.count <= Self.maximumLength else { return nil }
     }
 
-    /// Opens the file under the vault key with all members, secrets included.
+    /// Decrypts the file with the vault key, with all members, secrets included.
     ///
     /// Returns `nil` if any bit of it, or of the vault's identity, is not authentic.
     func open(key: SymmetricKey, identity: VaultIdentity) -> RecordBody? {
@@ -102,7 +102,7 @@ struct RecordFile: Equatable {
         )
     }
 
-    /// Seals the same plaintext as another revision under another key; `nil` if this file is not authentic.
+    /// Returns the same plaintext sealed as another revision under another key; `nil` if this file is not authentic.
     func resealed(
         as revision: Revision,
         under new: SymmetricKey,

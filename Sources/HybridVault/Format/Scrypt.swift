@@ -4,16 +4,16 @@ internal import Crypto
 private import CryptoExtras
 private import FoundationEssentials
 
-/// Cost of one guess at a secret (RFC 7914).
+/// Parameters of scrypt (RFC 7914), which determine the cost of one guess at a secret.
 struct Scrypt: Hashable, Sendable {
-    /// Cost of new slots: N = 2^17, r = 8, p = 1; 128 MiB and about a third of a second.
+    /// Parameters of new slots: N = 2^17, r = 8, p = 1; a guess takes 128 MiB and about a third of a second.
     static let standard = Scrypt(uncheckedLogN: 17, p: 1)
 
     /// Binary logarithm of N.
     let logN: UInt8
-    /// Block size; always 8.
+    /// Block size parameter; always 8.
     let r: UInt8
-    /// Parallelism.
+    /// Parallelization parameter.
     let p: UInt8
 
     /// Time and memory, in blocks of 128 bytes.
@@ -25,9 +25,9 @@ struct Scrypt: Hashable, Sendable {
         self.p = p
     }
 
-    /// Accepts N from 2^15 to 2^20, r = 8 and p from 1 to 4; otherwise `nil`.
+    /// Creates parameters with N from 2^15 to 2^20, r = 8 and p from 1 to 4; `nil` for any others.
     ///
-    /// A forged slot can then neither be weak nor exhaust the memory.
+    /// A forged slot can therefore neither be weak nor exhaust the memory.
     init?(logN: UInt8, r: UInt8, p: UInt8) {
         guard (15...20).contains(logN), r == 8, (1...4).contains(p) else { return nil }
         self.logN = logN

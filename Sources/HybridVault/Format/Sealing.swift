@@ -3,14 +3,14 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// AES-256-GCM with a random 96-bit nonce before the ciphertext.
+/// Authenticated encryption with AES-256-GCM and a random 96-bit nonce, which precedes the ciphertext.
 enum Sealing {
     /// Length of the nonce, in bytes.
     static let nonceLength = 12
     /// Length of the tag, in bytes.
     static let tagLength = 16
 
-    /// A failure to open; it carries no reason, so that nothing leaks.
+    /// A failure to decrypt, without a cause, so that it reveals nothing.
     struct OpeningFailure: Error {}
 
     /// Returns nonce ‖ ciphertext ‖ tag.
@@ -25,7 +25,7 @@ enum Sealing {
         return Array(nonce) + Array(box.ciphertext) + Array(box.tag)
     }
 
-    /// Opens nonce ‖ ciphertext ‖ tag and passes the plaintext to `body`; it is wiped afterwards.
+    /// Decrypts nonce ‖ ciphertext ‖ tag and passes the plaintext, which is wiped afterwards, to `body`.
     static func open<Value>(
         _ sealed: some Collection<UInt8>,
         key: SymmetricKey,

@@ -4,16 +4,16 @@ internal import Crypto
 internal import HybridCBOR
 public import HybridCTAP
 
-/// One use of a passkey, or an attempted one.
+/// One use of a passkey, or an attempt to use or create one.
 public struct PasskeyUse: Hashable, Sendable {
-    /// Requested operations.
+    /// Operations that a client can request.
     public enum Operation: String, Sendable {
         case create
         case signIn = "sign-in"
         case other
     }
 
-    /// Outcomes.
+    /// Outcomes of a use.
     public enum Outcome: String, Sendable {
         case done
         case declined
@@ -25,7 +25,7 @@ public struct PasskeyUse: Hashable, Sendable {
         case other
     }
 
-    /// Time in seconds since 1970, by the device's clock.
+    /// Time in seconds since 1970, by the clock of the device that served the request.
     public let time: UInt64
     /// The relying party.
     public let relyingParty: RelyingPartyID
@@ -71,7 +71,7 @@ struct UsageHistoryFile: Equatable {
     static let maximumEntries = 256
     /// Length of one entry, in bytes.
     static let entryLength = 12 + 512 + 16
-    /// Limit of the length of the file, in bytes.
+    /// Maximum length of the file, in bytes.
     static let maximumLength = headerLength + maximumEntries * entryLength
 
     private static let headerLength = 22
@@ -81,7 +81,7 @@ struct UsageHistoryFile: Equatable {
 
     let device: DeviceID
     let segment: UInt32
-    /// Sealed entries.
+    /// The sealed entries, each of ``entryLength`` bytes.
     private(set) var entries: [[UInt8]]
 
     /// Creates an empty segment.
@@ -91,7 +91,7 @@ struct UsageHistoryFile: Equatable {
         entries = []
     }
 
-    /// Reads header and lengths; an incomplete last entry is dropped.
+    /// Parses the header and splits the rest into entries; an incomplete last entry is dropped.
     init?(bytes: [UInt8]) {
         guard bytes.count <= Self.maximumLength, var reader = FieldReader(bytes, magic: Self.magic),
             let device = reader.takeDeviceID(), let segment = reader.take(UInt32.self)
@@ -109,7 +109,7 @@ struct UsageHistoryFile: Equatable {
         return entries.reduce(into: bytes) { $0 += $1 }
     }
 
-    /// Returns the segment with one more use; `nil` if it is full.
+    /// Returns the segment with one more use; `nil` if the segment is full or the use is too long.
     func adding(
         _ use: PasskeyUse,
         key: SymmetricKey,
@@ -130,7 +130,7 @@ struct UsageHistoryFile: Equatable {
         return file
     }
 
-    /// Returns the use at an index; `nil` if it is not authentic or of a later version.
+    /// Returns the use at an index; `nil` if it is not authentic or was written by a later version.
     func use(at index: Int, key: SymmetricKey, identity: VaultIdentity) -> PasskeyUse? {
         let body = try? Sealing.open(
             entries[index],

@@ -2,7 +2,7 @@
 
 internal import HybridPrimitives
 
-/// Contents of `vault.json`; every sealed file of the vault is bound to all of it.
+/// The contents of `vault.json`; every sealed file of the vault is bound to them.
 struct VaultIdentity: Hashable, Sendable {
     /// File name.
     static let fileName = "vault.json"
@@ -17,13 +17,13 @@ struct VaultIdentity: Hashable, Sendable {
     /// Vault ID as 32 lower-case hexadecimal digits.
     var name: String { Hex.encode(id) }
 
-    /// Exact text of the file: JSON for readers, but only one spelling is accepted.
+    /// Exact text of the file, in JSON; no other spelling is accepted.
     var text: String { "{\"format\":\(Self.format),\"vault\":\"\(name)\",\"test\":\(isTest)}\n" }
 
     /// Returns the identity of a new vault.
     static func random(isTest: Bool) -> VaultIdentity { VaultIdentity(id: RandomBytes.make(16), isTest: isTest) }
 
-    /// Reads the exact text; anything else is refused, because the file is never edited.
+    /// Parses the exact text; anything else is rejected, because the file is never edited.
     ///
     /// - Throws: ``VaultError/damaged(_:)`` or ``VaultError/unsupportedFormat(_:)``.
     static func read(_ bytes: [UInt8]) throws(VaultError) -> VaultIdentity {

@@ -4,13 +4,13 @@ internal import Crypto
 
 /// Differences between a vault and the revisions that this device has seen.
 public struct VaultDifference: Equatable, Sendable {
-    /// Number of missing records.
+    /// Number of missing records; accepting gives them up.
     public var missing = 0
-    /// Number of records that are older than before.
+    /// Number of records that are older than this device has seen; accepting makes the older revisions current.
     public var older = 0
-    /// Number of missing deletions, whether or not their passkeys came back; accepting deletes them again.
+    /// Number of missing deletions, whether or not the passkeys reappeared; accepting deletes these again.
     public var undeleted = 0
-    /// Number of passkeys created or changed under a replaced vault key; accepting takes them over.
+    /// Number of passkeys created or changed under a replaced vault key; accepting seals them under the current key.
     public var underReplacedKey = 0
     /// Number of passkeys deleted under a replaced vault key; accepting deletes them permanently.
     public var deletedUnderReplacedKey = 0
@@ -31,12 +31,12 @@ extension UnlockedVault {
         }
     }
 
-    /// Accepts the vault as it is, because the user confirmed it.
+    /// Accepts the vault as it is, after the user confirmed it.
     ///
-    /// Missing records are given up, older ones become current, and revisions that other devices wrote under a
+    /// Missing records are given up, older revisions become current, and revisions that other devices wrote under a
     /// replaced key are sealed again. Deleted records stay deleted.
     ///
-    /// - Parameter expected: The difference that the user was shown. If the vault differs in another way by now,
+    /// - Parameter expected: The difference that was shown to the user. If the current difference is another one,
     ///   nothing is accepted. `nil` accepts any difference.
     /// - Returns: The accepted difference.
     /// - Throws: ``VaultError``; ``VaultError/changedMeanwhile``.
@@ -65,7 +65,7 @@ extension VaultFiles {
         records.add(to: &seen)
         let device = try state.device().id
         var deleted: Set<RecordID> = []
-        // Deletions first: if this is interrupted, no deleted passkey reappears.
+        // Deletions are written first, so that no deleted passkey reappears if this is interrupted.
         for (id, entry) in before.entries where entry.isDeleted && records.all[id]?.isDeleted != true {
             let newest = records.all[id].map { max($0.newest, entry.newest) } ?? entry.newest
             let revision = try revision(of: id, after: newest, device: device)

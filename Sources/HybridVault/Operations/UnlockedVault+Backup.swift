@@ -4,7 +4,9 @@ internal import Crypto
 internal import HybridPrimitives
 
 extension UnlockedVault {
-    /// Writes the whole vault to one new file, 0600, which opens with the vault's passphrase or recovery code.
+    /// Writes the whole vault to one new file, which opens with the vault's passphrase or recovery code.
+    ///
+    /// The file has mode 0600.
     ///
     /// - Throws: ``VaultError``; ``VaultError/noPortableSlot`` if the vault has neither.
     public func backUp(to path: String) async throws(VaultError) {
@@ -12,15 +14,15 @@ extension UnlockedVault {
         setBackedUp(true)
     }
 
-    /// Adds the content of a backup that the vault lacks; nothing is overwritten, and deleted records stay deleted.
+    /// Adds the files of a backup that the vault lacks; nothing is overwritten, and deleted records stay deleted.
     ///
-    /// It also accepts a rolled-back vault as it is then, because the user chose the backup. Files under a replaced
-    /// key that are in the vault but not in the backup are not accepted.
+    /// If the vault was rolled back, its state after the merge is accepted, because the user chose the backup. Files
+    /// under a replaced key that are in the vault but not in the backup are not accepted.
     ///
     /// - Parameters:
     ///   - backup: The opened backup.
-    ///   - expected: The difference that the user was shown, from ``difference(merging:)``. If the vault would
-    ///     differ in another way by now, nothing is accepted. `nil` accepts any difference.
+    ///   - expected: The difference from ``difference(merging:)`` that was shown to the user. If the current difference
+    ///     is another one, nothing is accepted. `nil` accepts any difference.
     /// - Returns: The number of added files.
     /// - Throws: ``VaultError``; ``VaultError/backupOfAnotherVault(path:)``, ``VaultError/changedMeanwhile``.
     @discardableResult
@@ -40,7 +42,7 @@ extension UnlockedVault {
 }
 
 extension VaultFiles {
-    /// Writes the whole vault to one new file, 0600, and records its contents.
+    /// Writes the whole vault to one new file with mode 0600, and records the contents of the backup.
     func backUp(to path: String, key: SymmetricKey) throws(VaultError) {
         let records = try records(key: key)
         let slots = try PortableSlots(in: directory, identity: identity)
@@ -64,7 +66,7 @@ extension VaultFiles {
         try write(bytes, to: path)
         var contents = SeenRevisions()
         records.add(to: &contents)
-        // The backup exists. If this fails, the passkeys are merely not reported as backed up.
+        // The backup is complete. If this fails, the passkeys are merely not reported as backed up.
         try? state.write(LastBackup(time: location.clock.now(), contents: contents), key: key)
     }
 
@@ -73,10 +75,10 @@ extension VaultFiles {
 
     private static func size(_ entry: BackupFile.Entry) -> Int { entry.path.utf8.count + entry.content.count + 6 }
 
-    /// Returns the links between keys and the usage histories: all well-formed files, within the limits that apply to
-    /// reading them.
+    /// Returns all well-formed links between keys and usage histories, up to the limits for reading them.
     ///
-    /// A file that the disk cannot deliver is damage, because a backup must not silently lack it.
+    /// A file that cannot be read because of a system error is reported as damage, because a backup must not silently
+    /// lack it.
     private func linksAndHistories(limit: Int) throws(VaultError) -> [BackupFile.Entry] {
         var entries: [BackupFile.Entry] = []
         var rest = limit
@@ -95,7 +97,7 @@ extension VaultFiles {
                 else { continue }
                 let entry = BackupFile.Entry(path: path, content: content)
                 rest -= Self.size(entry)
-                // Checked at once: a server may have put more there than fits into memory.
+                // Checked after each file: a hostile server may have added more than fits into memory.
                 guard rest > 0 else { throw Self.tooLarge }
                 entries.append(entry)
             }
@@ -131,7 +133,10 @@ extension VaultFiles {
 
     /// Adds the files of a backup that the vault lacks, and accepts the result.
     ///
-    /// - Parameter expected: The only difference to accept; `nil` accepts any.
+    /// - Parameters:
+    ///   - backup: The opened backup.
+    ///   - key: The vault key.
+    ///   - expected: The only difference to accept; `nil` accepts any.
     /// - Returns: The number of added files.
     func merge(
         _ backup: VaultBackup,

@@ -6,8 +6,8 @@ public import HybridAuthenticator
 extension UnlockedVault {
     /// Replaces the vault key and seals all content again under the new one; this may take a while.
     ///
-    /// All slots are replaced by the ones given here. Other devices then need one of these secrets to open the vault.
-    /// Older copies of the vault still open with the old secrets.
+    /// All slots are replaced by slots for the secrets given here. Other devices then need one of these secrets to open
+    /// the vault. Older copies of the vault still open with the old secrets.
     ///
     /// - Parameters:
     ///   - pin: The PIN of this device, which stays the same.
@@ -31,27 +31,27 @@ extension UnlockedVault {
     }
 }
 
-/// Replaces the vault key, so that an attacker who has the old one cannot read new content.
+/// Replacement of the vault key, so that an attacker who has the old key cannot read new content.
 ///
 /// 1. The new key is stored in the local state, sealed under the old one. This pending key marks a rekey in progress.
 /// 2. Slots for the new key are written; they are not used yet.
-/// 3. The pending key is written again as committed. From here on the new key is current. Then the link from the new
-///    key to the old one is written, from which other devices learn of it.
-/// 4. The PIN slot, the seen revisions, every record and every usage history are sealed again. Then the files and
+/// 3. The pending key is written again as committed. From then on, the new key is current. A link from the new key to
+///    the old one is written, so that other devices learn of the rekey.
+/// 4. The PIN slot, the seen revisions, every record and every usage history are sealed again. Then the records and
 ///    slots under the old key are removed.
 /// 5. The pending key is removed.
 ///
-/// If the rekey is interrupted before step 3, the next unlocking undoes steps 1 and 2. After step 3 it completes the
-/// rest and writes a missing link again. Every step can be repeated.
+/// If the rekey is interrupted before step 3, the next unlocking undoes steps 1 and 2. If it is interrupted later, the
+/// next unlocking writes a missing link and completes the remaining steps. Every step can be repeated.
 extension VaultFiles {
-    /// Runs steps 1 to 5 and returns the new key.
+    /// Executes steps 1 to 5 and returns the new key.
     func rekey(key old: SymmetricKey, pin: PIN, secrets: [PortableSecret]) throws(VaultError) -> SymmetricKey {
         // The pending key of an interrupted rekey must not be overwritten: it may be the only copy of the current key.
         try checkKeyIsCurrent(old)
-        // A rolled-back or damaged vault is refused before anything is changed.
+        // A rolled-back or damaged vault is rejected before anything is changed.
         let records = try records(key: old)
         let device = try state.device()
-        // Once the rekey has begun, only a full disk may stop it.
+        // Checked before the rekey begins, so that afterwards only a failing write can stop it.
         for (id, record) in records.all { _ = try revision(of: id, after: record.newest, device: device.id) }
         let slot = try state.pinSlot()
         guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
@@ -78,7 +78,7 @@ extension VaultFiles {
         return newest
     }
 
-    /// Finishes or undoes an interrupted rekey.
+    /// Finishes or undoes an interrupted rekey, if there is one.
     ///
     /// - Returns: The current key.
     func finishRekeying(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
@@ -90,9 +90,11 @@ extension VaultFiles {
         return newest
     }
 
-    /// Returns the current key during a rekey and updates the PIN slot to it.
+    /// Returns the current key, even if a rekey was interrupted.
+    ///
+    /// An interrupted rekey is undone if it was not committed; otherwise the PIN slot is updated to the new key.
     func currentKey(_ key: SymmetricKey, pin: PIN, scrypt: Scrypt) throws(VaultError) -> SymmetricKey {
-        // The ring must not be created from the old key: the link declares that key replaced.
+        // A ring that follows the links cannot be created from the old key: the link declares that key replaced.
         guard state.isRekeying, let pending = try? state.pendingKey(KeyRing(key)) else { return key }
         if try !ring(pending.new).keys.contains(key) {
             guard pending.isCommitted else {
@@ -106,7 +108,7 @@ extension VaultFiles {
         return pending.new
     }
 
-    /// Announces to all devices that one key was replaced by another.
+    /// Writes the link that informs all devices that one key was replaced by another.
     private func writeLink(from old: SymmetricKey, to new: SymmetricKey) throws(VaultError) {
         guard let link = try? KeyLink(from: old, to: new, identity: identity) else {
             throw .cannotWrite("the link between the keys could not be sealed")
@@ -126,7 +128,7 @@ extension VaultFiles {
         try state.forgetPendingKey()
     }
 
-    /// Runs step 4 except for the PIN slot.
+    /// Executes step 4 except for the PIN slot.
     private func resealEverything(_ ring: KeyRing) throws(VaultError) {
         let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: .rekeying)
         var seen = try state.seen(ring)
@@ -134,7 +136,7 @@ extension VaultFiles {
         try reseal(records, ring, &seen)
         try state.write(seen, key: ring.newest)
         try resealUsageHistory(ring)
-        // Files that were not trusted stay, for the user to accept.
+        // Files that are not trusted are kept, so that the user can accept them.
         try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
         let slots = try PortableSlots(in: directory, identity: identity)
         let name = KeyID(of: ring.newest, identity: identity)

@@ -7,15 +7,15 @@ extension UnlockedVault {
     ///
     /// - Parameters:
     ///   - passphrase: The new passphrase.
-    ///   - replacing: True to delete the existing passphrases. They still open old copies of the directory;
-    ///     only ``rekey(pin:passphrase:recoveryCode:)`` protects new content from those who know them.
+    ///   - replacing: True to delete the existing passphrases. They still open old copies of the directory; only
+    ///     ``rekey(pin:passphrase:recoveryCode:)`` protects new content from anyone who knows them.
     /// - Throws: ``VaultError``; ``VaultError/passphraseTooWeak(bits:)``.
     public func addPassphrase(_ passphrase: Passphrase, replacing: Bool) async throws(VaultError) {
         guard passphrase.isStrongEnough else { throw .passphraseTooWeak(bits: passphrase.strength) }
         try await addSlot(.passphrase(passphrase), replacing: replacing)
     }
 
-    /// Adds a recovery code.
+    /// Adds a recovery code that opens every copy of the vault directory.
     ///
     /// - Parameters:
     ///   - code: The new recovery code.
@@ -47,7 +47,7 @@ extension UnlockedVault {
         }
     }
 
-    /// Returns the numbers of authentic slots, those that open the vault.
+    /// Returns the numbers of authentic slots, which are those that open the vault.
     ///
     /// - Throws: ``VaultError``.
     public func portableSlots() async throws(VaultError) -> (passphrases: Int, recoveryCodes: Int) {

@@ -6,7 +6,7 @@ internal import HybridCTAP
 internal import HybridPrimitives
 
 extension UnlockedVault {
-    /// Adds a served request to this device's usage history; it is durable when this returns.
+    /// Adds a served request durably to this device's usage history.
     public func record(_ request: ServedRequest) async throws(StoreFailure) {
         try await performForStore(orThrow: StoreFailure.notWritten) { key, files throws(VaultError) in
             try files.append(request, key: key)
@@ -22,7 +22,7 @@ extension UnlockedVault {
 }
 
 extension PasskeyUse.Outcome {
-    /// Creates the history's outcome of a served request.
+    /// Converts the outcome of a served request.
     init(_ outcome: ServedRequest.Outcome) {
         self =
             switch outcome {
@@ -39,13 +39,13 @@ extension PasskeyUse.Outcome {
 
 /// Usage histories, `uses/<device ID>/<segment>`: one per device, and only that device appends to it.
 ///
-/// Histories of different devices never share a file, so any union of two copies contains both. A history only informs
-/// the user: an entry that is not authentic is ignored with a warning and never keeps the vault closed. Entries that a
-/// sync server withholds are not detected.
+/// Histories of different devices never share a file, so the union of two copies contains both. A history only informs
+/// the user. An entry that is not authentic is therefore ignored with a warning, and never prevents the vault from
+/// opening. This program cannot detect that a sync server withholds entries.
 extension VaultFiles {
-    /// Limit of the devices whose histories are read.
+    /// Maximum number of devices whose histories are read.
     static let maximumDevices = 32
-    /// Limit of the files that are read of one history.
+    /// Maximum number of files of one history that are read.
     static let maximumSegments = 200
 
     /// One file of a history and its place in `uses/`.
@@ -55,7 +55,7 @@ extension VaultFiles {
         let file: UsageHistoryFile
     }
 
-    /// Adds a request that was just served to this device's history, durably.
+    /// Adds a served request durably to this device's history.
     func append(_ request: ServedRequest, key: SymmetricKey) throws(VaultError) {
         let (relyingParty, operation): (RelyingPartyID, PasskeyUse.Operation) =
             switch request.operation {
@@ -73,9 +73,9 @@ extension VaultFiles {
         try append(use, key: key)
     }
 
-    /// Adds one use to this device's history, durably.
+    /// Adds one use durably to this device's history.
     func append(_ use: PasskeyUse, key: SymmetricKey) throws(VaultError) {
-        // Refuses a key that was replaced meanwhile.
+        // Throws an error if the key was replaced in the meantime.
         _ = try ring(key)
         let device = try state.device().id
         let name = Hex.encode(device.bytes)
@@ -157,8 +157,11 @@ extension VaultFiles {
 
     /// Returns all files of all histories, or of one device's history.
     ///
-    /// - Parameter refusesBroken: True if a file that the disk cannot deliver is damage instead of a warning. During a
-    ///   rekey, a file that is not sealed again could never be read again.
+    /// - Parameters:
+    ///   - warnings: The list to which warnings about ignored files are added.
+    ///   - device: The device ID in hexadecimal, or `nil` for all devices.
+    ///   - refusesBroken: True to report a system error while reading as damage instead of as a warning. After a rekey,
+    ///     a skipped file could never be decrypted again.
     private func segments(
         _ warnings: inout [VaultWarning],
         of device: String? = nil,
@@ -214,7 +217,7 @@ extension VaultFiles {
         return segments
     }
 
-    /// Returns the first histories by name, and a few other names for warnings; excess names hide no history.
+    /// Returns the first histories by name, and a few other names for warnings, which cannot displace histories.
     private static func histories(in root: Directory) throws(FileError) -> [String] {
         try root.firstNames(maximumDevices) { Hex.decode($0, length: 8, lowercaseOnly: true) != nil }
             + root.firstNames(8) { Hex.decode($0, length: 8, lowercaseOnly: true) == nil }

@@ -7,14 +7,14 @@ internal import HybridThreads
 extension Vault {
     /// Creates a vault in a directory that is missing or empty.
     ///
-    /// The local state is complete before `vault.json` appears, so a power cut leaves either a vault that opens or no
-    /// vault.
+    /// The local state is complete before `vault.json` is written. A power failure therefore leaves either a vault that
+    /// opens or no vault.
     ///
     /// - Parameters:
     ///   - location: Paths; a missing directory is created with mode 0700.
     ///   - pin: The new PIN, at least four characters long.
     ///   - isTest: True if the radio is virtual; the vault then opens only with a virtual radio.
-    /// - Throws: ``VaultError``; then there is no vault.
+    /// - Throws: ``VaultError``. After a failure, there is either no new vault or one that opens with the PIN.
     public static func create(at location: VaultLocation, pin: PIN, isTest: Bool) async throws(VaultError) -> Vault {
         try await create(at: location, pin: pin, isTest: isTest, key: SymmetricKey(size: .bits256))
     }

@@ -7,8 +7,8 @@ internal import HybridThreads
 extension Vault {
     /// Sets a new PIN on this device with the vault's passphrase or recovery code.
     ///
-    /// Used for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
-    /// revisions that this device has seen stays, so a rollback is still detected.
+    /// Use it for a copied directory, a forgotten PIN, or a vault that another device has rekeyed. The record of
+    /// revisions that this device has seen is kept, so a rollback is still detected.
     ///
     /// A key that is new to this device is used only after the user has compared its fingerprint with another device.
     /// A secret that this device knows from a replaced key opens no other key.
@@ -19,7 +19,7 @@ extension Vault {
     ///   - pin: The new PIN, at least four characters long.
     ///   - compared: The fingerprint that the user has compared, from ``VaultError/keyNotCompared(_:isReplacement:)``.
     ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions. A
-    ///     readable one always stays.
+    ///     readable record is always kept.
     /// - Throws: ``VaultError``; ``VaultError/keyNotCompared(_:isReplacement:)``, ``VaultError/secretOfReplacedKey``,
     ///   ``VaultError/rollbackStateUnreadable(path:)``. The PIN is then unchanged; damaged local files may have been
     ///   replaced.
@@ -72,10 +72,10 @@ extension Vault {
         let state = try LocalState(joining: statePath, identity: identity)
         try state.withLock { () throws(VaultError) in
             if let seen = try? state.seen(ring) {
-                // After a rekey on another device it is sealed under the previous key.
+                // After a rekey on another device, this record is sealed under the previous key.
                 try state.write(seen, key: key)
             } else {
-                // It may be damaged, or sealed under a key that is newer than that of a restored backup.
+                // The record may be damaged, or sealed under a key that is newer than that of a restored backup.
                 guard resettingRollbackState || !state.hasSeenRevisions else {
                     throw .rollbackStateUnreadable(path: statePath + "/" + identity.name)
                 }

@@ -5,10 +5,10 @@ public import HybridAuthenticator
 internal import HybridPrimitives
 internal import HybridThreads
 
-/// A backup file: the whole vault in one file, still sealed.
+/// A backup that was read from a file: the whole vault, still sealed.
 ///
-/// It holds the current revision of every record, the usage histories, the links between keys and the slots. No PIN
-/// opens it, because a PIN belongs to a device.
+/// It contains the current revision of every record, the usage histories, the links between keys and the slots. It does
+/// not open with a PIN, because a PIN belongs to a device.
 public struct VaultBackup: Sendable {
     let file: BackupFile
 
@@ -54,10 +54,10 @@ public struct VaultBackup: Sendable {
     ///   - pin: The new PIN of this device.
     ///   - compared: The fingerprint that the user has compared; see
     ///     ``Vault/join(at:secret:pin:comparedAs:resettingRollbackState:)``.
-    ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions.
-    ///     It may be sealed under a key that is newer than the backup.
+    ///   - resettingRollbackState: True if the user agreed to replace an unreadable record of seen revisions. Such a
+    ///     record may be sealed under a key that is newer than the backup.
     /// - Throws: ``VaultError``; ``VaultError/rollbackStateUnreadable(path:)``. Files that were written before the
-    ///   failure do no harm, and a second call continues.
+    ///   failure are harmless, and a second call continues.
     public func restore(
         to location: VaultLocation,
         secret: PortableSecret,
@@ -80,7 +80,7 @@ public struct VaultBackup: Sendable {
             let entries = try entries(key)
             let path = location.directory
             let directory = try VaultDirectory.make(path: path)
-            // vault.json comes last: without it, the directory is not a vault.
+            // vault.json is written last: without it, the directory is not a vault.
             try Self.addFiles(entries, to: directory, strict: true)
             let (identity, slots, reset) = (file.identity, file.slots, resettingRollbackState)
             let vault = try Vault.join(
@@ -107,7 +107,10 @@ public struct VaultBackup: Sendable {
 
     /// Adds missing files to a vault directory.
     ///
-    /// - Parameter strict: True to refuse a file that differs. Otherwise both are kept, as sync tools do.
+    /// - Parameters:
+    ///   - entries: The files of the backup.
+    ///   - vault: The vault directory.
+    ///   - strict: True to throw an error if an existing file differs. Otherwise both are kept, as sync tools do.
     /// - Returns: The number of added files.
     @discardableResult
     static func addFiles(_ entries: [BackupFile.Entry], to vault: Directory, strict: Bool) throws(VaultError) -> Int {
@@ -120,7 +123,7 @@ public struct VaultBackup: Sendable {
                 if directory.contains(name) {
                     let present = try? directory.read(name, limit: RecordFile.maximumLength)
                     if present == entry.content { continue }
-                    // A usage history that was extended since contains all of the backup's.
+                    // A usage history that was extended since then contains all entries of the one in the backup.
                     if parts.folders.first == VaultDirectory.usesName, present?.starts(with: entry.content) == true {
                         continue
                     }
@@ -138,12 +141,12 @@ public struct VaultBackup: Sendable {
         return added
     }
 
-    /// Returns the policy that trusts these files, because the user has chosen the backup.
+    /// Returns the policy that trusts the files of a backup, because the user chose it.
     static func trusting(_ entries: [BackupFile.Entry], whileRekeying: Bool) -> VaultRecords.KeyPolicy {
         .chosen(Set(entries.map { Sealing.checksum($0.content) }), whileRekeying: whileRekeying)
     }
 
-    /// Returns the files in the backup of a vault whose keys are known; the backup may be sealed under an older one.
+    /// Returns the files in the backup of a vault whose keys are known; one of the older keys may have sealed it.
     func entries(_ ring: KeyRing) throws(VaultError) -> [BackupFile.Entry] {
         let key = ring.keys.first { KeyID(of: $0, identity: file.identity) == file.keyID }
         guard let key else { throw .rekeyedElsewhere }

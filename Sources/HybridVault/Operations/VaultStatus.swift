@@ -25,16 +25,16 @@ public struct VaultStatus: Equatable, Sendable {
     public let keyFingerprint: KeyFingerprint?
     /// Number of consecutive wrong PINs.
     public let wrongPINs: Int
-    /// Seconds until a PIN may be tried again.
+    /// Seconds until a PIN may be tried again; 0 if there is no wait.
     public let waitSeconds: Int
-    /// Time of the last backup from this device, in seconds since 1970 by its clock.
+    /// Time of the last backup from this device, in seconds since 1970 by its clock; `nil` if none is known.
     public let lastBackup: UInt64?
     /// True if a rekey was interrupted; the next unlocking finishes it.
     public let isRekeying: Bool
-    /// Files among the slots that were ignored.
+    /// Warnings about ignored files in `slots/`.
     public let warnings: [VaultWarning]
 
-    /// True if the vault can be opened on another device.
+    /// True if the vault has a slot, so that it can be opened on another device.
     public var opensElsewhere: Bool { passphrases + recoveryCodes > 0 }
 }
 
@@ -71,7 +71,7 @@ extension Vault {
         )
     }
 
-    /// Returns true for a test vault; reads only `vault.json`.
+    /// Returns true for a test vault; no PIN is needed.
     ///
     /// - Throws: ``VaultError``.
     public static func isTest(at location: VaultLocation) throws(VaultError) -> Bool {

@@ -3,18 +3,18 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// A passphrase: UTF-8 in memory that is wiped on release and never printed.
+/// A passphrase in UTF-8, which is wiped on release and never printed.
 public struct Passphrase: Sendable, SecretMaterial {
-    /// Limit of the length, in bytes of UTF-8.
+    /// Maximum length, in bytes of UTF-8.
     public static let maximumBytes = 1024
-    /// Required strength of a new passphrase in bits, as ``strength`` estimates them.
+    /// Minimum strength of a new passphrase in bits, as estimated by ``strength``.
     public static let minimumBits = 64
 
     let key: SymmetricKey
 
     /// Creates a passphrase from 1 to 1,024 bytes of UTF-8; returns `nil` otherwise.
     ///
-    /// ``isStrongEnough`` shows whether it may be used for a *new* slot.
+    /// A passphrase for a *new* slot must also satisfy ``isStrongEnough``.
     public init?(utf8: UnsafeRawBufferPointer) {
         guard (1...Self.maximumBytes).contains(utf8.count) else { return nil }
         self.key = SymmetricKey(data: utf8)
@@ -27,7 +27,7 @@ public struct Passphrase: Sendable, SecretMaterial {
     public var isStrongEnough: Bool { strength >= Self.minimumBits }
 }
 
-/// A secret that opens a vault on a device where it has no PIN.
+/// A secret that opens a vault on a device on which the vault has no PIN.
 public enum PortableSecret: Sendable {
     case passphrase(Passphrase)
     case recoveryCode(RecoveryCode)
@@ -40,7 +40,7 @@ public enum PortableSecret: Sendable {
         }
     }
 
-    /// Kind of the slots that it can open.
+    /// The kind of slot that the secret can open.
     var kind: PortableSlot.Kind {
         switch self {
         case .passphrase: .passphrase

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An estimate of how hard a passphrase is to guess, on the low side.
+/// A conservative estimate of how hard a passphrase is to guess.
 ///
 /// The text is split as an attacker would compose it: into words, numbers, and characters between them.
 ///
-/// - A pronounceable run of letters counts as words of about six letters: 12.9 bits each, the worth of a word drawn
-///   from a list of 7,776. A very common word counts 4. So five drawn words suffice and four do not.
-/// - Unpronounceable letters count 4.7 each, digits 3.3, other characters 5, characters beyond ASCII 7.
-/// - Runs along the alphabet, the digits or a row of keys, and a repeated character, count one bit each after the first
-///   character. A year counts 7. A run that appeared before counts 1.
-/// - One leading capital counts 1; other capitals count one per letter.
+/// - A pronounceable run of letters counts as words of about six letters, with 12.9 bits each. This is the strength of
+///   a word drawn at random from a list of 7,776. A very common word counts 4 bits. Therefore five random words are
+///   enough and four are not.
+/// - Unpronounceable letters count 4.7 bits each, digits 3.3, and other ASCII characters 5. Characters beyond ASCII
+///   count 3.5 for each byte of UTF-8.
+/// - A character that repeats or continues the previous one counts 1, as in the alphabet, in numbers or in a row of
+///   keys. A year counts at most 7.
+/// - A run that appeared before counts 1, or nothing if it separates words.
+/// - A leading capital or a word in capitals counts 1. Otherwise either the capitals or the small letters count 1 each,
+///   whichever are fewer.
 ///
-/// It knows neither quotations nor names, so a sentence from a book is weaker than the estimate. Only a passphrase
-/// drawn at random is as strong as it looks.
+/// Quotations and names are not recognized, so a sentence from a book is weaker than the estimate. Only a passphrase
+/// that was drawn at random is as strong as estimated.
 enum PassphraseStrength {
     private enum Class {
         case letter, digit, other, foreign
@@ -84,7 +88,7 @@ enum PassphraseStrength {
         return isYear ? min(7, atoms) : atoms
     }
 
-    /// Counts each character, but only one bit for a character that follows from the previous one.
+    /// Returns the bits of a run: `each` for a character, but 1 if it repeats or continues the previous one.
     private static func stepwise(_ run: some Collection<UInt8>, each: Double) -> Double {
         var bits = 0.0
         var previous: UInt8?
@@ -95,7 +99,7 @@ enum PassphraseStrength {
         return bits
     }
 
-    /// Two to four bytes form one character; a repeated character adds little.
+    /// Returns the bits of characters beyond ASCII, which have two to four bytes; a repeated one adds little.
     private static func foreign(_ run: UnsafeRawBufferPointer) -> Double {
         run.indices.reduce(0) { bits, index in
             let isNews = (1...4).allSatisfy { index < $0 || run[index - $0] != run[index] }

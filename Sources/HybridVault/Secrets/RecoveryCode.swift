@@ -3,11 +3,11 @@
 internal import Crypto
 public import HybridPrimitives
 
-/// 128 random bits, written on paper, that open any copy of the vault.
+/// A secret of 128 random bits, to be written on paper, which opens any copy of the vault.
 ///
-/// A code has 30 characters in six groups of five: 128 bits and a checksum of 22, five bits per character. The checksum
-/// detects a typing error before any slow work. The alphabet is Crockford's: digits and letters without I, L, O and U.
-/// On input, I and L are read as 1 and O as 0; case, spaces and hyphens do not matter.
+/// A code has 30 characters of five bits each, in six groups of five: the secret and a checksum of 22 bits. The
+/// checksum detects a typing error before the slow key derivation. The alphabet is Crockford's: digits and letters
+/// without I, L, O and U. On input, I and L are read as 1 and O as 0; case, spaces and hyphens do not matter.
 public struct RecoveryCode: Sendable, SecretMaterial {
     /// Number of characters without hyphens.
     public static let characters = 30
@@ -26,17 +26,17 @@ public struct RecoveryCode: Sendable, SecretMaterial {
         self.key = key
     }
 
-    /// An error of ``init(reading:)``; later versions may add members.
+    /// An error of ``init(reading:)``; later versions may add values.
     public struct ParseError: Error, Hashable {
         private let name: String
 
-        /// The number of characters, or one of them, is wrong: probably a passphrase.
+        /// The input is not a code but probably a passphrase: it has another length, other characters or no digit.
         public static let notACode = ParseError(name: "not-a-code")
-        /// The checksum is wrong: a typing error, or rarely a passphrase that looks like a code.
+        /// The checksum is wrong because of a typing error, or rarely because the input is a passphrase.
         public static let mistyped = ParseError(name: "mistyped")
     }
 
-    /// Reads a code as a user typed it.
+    /// Parses a code as the user typed it.
     public init(reading text: UnsafeRawBufferPointer) throws(ParseError) {
         var values: [UInt8] = []
         defer { SecretBytes.wipe(&values) }
@@ -53,7 +53,7 @@ public struct RecoveryCode: Sendable, SecretMaterial {
         }
         let code = SymmetricKey(data: bytes[..<16])
         guard Self.checksum(code) == Array(bytes[16...]) else {
-            // One code in a hundred thousand has no digit; five words of thirty letters never have one.
+            // Only about one code in 76,000 has no digit, but a passphrase of 30 letters never has one.
             throw text.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? .mistyped : .notACode
         }
         self.key = code

@@ -2,16 +2,16 @@
 
 /// Number of consecutive wrong PINs, and the resulting wait.
 ///
-/// It is written before a PIN is tried, so a power cut does not save an attempt. Only the time of the last attempt is
-/// stored, not the end of the wait: setting the clock back can restart the wait but never extend it.
+/// It is written before a PIN is tried, so cutting the power does not undo the count. The time of the last attempt is
+/// stored instead of the end of the wait. Setting the clock back can therefore restart the wait but never extend it.
 ///
-/// File: magic (8) ‖ format (2) ‖ wrong in a row (4) ‖ seconds since 1970 (8) ‖ SHA-256 of all before (32).
+/// File: magic (8) ‖ format (2) ‖ wrong PINs (4) ‖ seconds since 1970 (8) ‖ SHA-256 of the preceding bytes (32).
 struct AttemptCounter: Equatable, Sendable {
     /// File name in the local state.
     static let fileName = "attempts"
     /// Length in bytes.
     static let length = 54
-    /// Number of wrong PINs without a wait.
+    /// Number of consecutive wrong PINs that causes the first wait.
     static let free: UInt32 = 5
     /// Longest wait, in seconds.
     static let longestWait: UInt64 = 3600
@@ -23,10 +23,10 @@ struct AttemptCounter: Equatable, Sendable {
     /// Time of the last attempt in seconds since 1970, by this device's clock.
     private(set) var last: UInt64 = 0
 
-    /// Creates a counter without wrong PINs.
+    /// Creates a counter with no wrong PINs.
     init() {}
 
-    /// Reads the file; `nil` for any other length or checksum.
+    /// Parses the file; `nil` if its length or checksum is wrong.
     init?(bytes: [UInt8]) {
         guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let wrong = reader.take(UInt32.self), let last = reader.take(UInt64.self)
@@ -43,10 +43,10 @@ struct AttemptCounter: Equatable, Sendable {
         return bytes.checksummed
     }
 
-    /// Number of PINs that may be wrong before a wait; 0 if the last or the next wrong PIN causes one.
+    /// Number of wrong PINs until the first wait; 0 from then on, until a PIN is correct.
     var left: Int { Int(Self.free) - Int(min(wrong, Self.free)) }
 
-    /// Seconds to wait after the last attempt: none at first, then 30, doubling up to an hour.
+    /// Seconds to wait after the last attempt: 0 at first, then 30, doubling up to an hour.
     var wait: UInt64 {
         guard wrong >= Self.free else { return 0 }
         let doublings = min(wrong - Self.free, 7)
@@ -55,7 +55,7 @@ struct AttemptCounter: Equatable, Sendable {
 
     /// Returns the remaining seconds of the wait.
     ///
-    /// A clock earlier than the last attempt restarts the wait.
+    /// If the clock is earlier than the last attempt, the wait restarts.
     mutating func remaining(now: UInt64) -> UInt64 {
         guard wait > 0 else { return 0 }
         if now < last { last = now }

@@ -2,9 +2,10 @@
 
 internal import Crypto
 
-/// This device's ID and its part of the PIN slot's key; both stay in the local state.
+/// This device's ID and its secret, from which the key of the PIN slot is also derived.
 ///
-/// File: magic (8) ‖ format (2) ‖ device ID (8) ‖ secret (32) ‖ SHA-256 of all before (32).
+/// Both are stored in the local state only. File: magic (8) ‖ format (2) ‖ device ID (8) ‖ secret (32) ‖ SHA-256 of the
+/// preceding bytes (32).
 struct Device: Sendable {
     /// File name in the local state.
     static let fileName = "device"
@@ -24,7 +25,7 @@ struct Device: Sendable {
         secret = SymmetricKey(size: .bits256)
     }
 
-    /// Reads the file; `nil` for any other length or checksum.
+    /// Parses the file; `nil` if its length or checksum is wrong.
     init?(bytes: [UInt8]) {
         guard var reader = FieldReader(checksummed: bytes, length: Self.length, magic: Self.magic),
             let id = reader.takeDeviceID(), let secret = reader.take(32)

@@ -4,8 +4,8 @@ internal import HybridPrimitives
 
 /// The vaults that this device has seen at each path, so that an unmounted disk is not mistaken for a first start.
 ///
-/// One file for each path, `known/<first 32 hexadecimal digits of SHA-256(path)>`: the vault ID in hexadecimal, a
-/// line feed, the path.
+/// Each path has a file `known/<first 32 hexadecimal digits of SHA-256(path)>`, which contains the vault ID in
+/// hexadecimal, a line feed, and the path.
 struct KnownPaths {
     /// Path of this program's state directory.
     let stateDirectory: String

@@ -2,7 +2,7 @@
 
 internal import Crypto
 
-/// Contents of the last backup from this device, which decide the backup state flag (BS).
+/// Contents of the last backup from this device, which determine the backup state flag (BS).
 ///
 /// File: magic (8) ‖ format (2) ‖ seconds since 1970 (8) ‖ a ``SeenRevisions`` file of the contents of the backup.
 struct LastBackup: Equatable {
@@ -11,14 +11,14 @@ struct LastBackup: Equatable {
 
     private static let magic = Array("HYBBCKUP".utf8)
 
-    /// Time of the backup, by this device's clock.
+    /// Time of the backup in seconds since 1970, by this device's clock.
     let time: UInt64
     /// Newest revision of every record in the backup.
     let contents: SeenRevisions
 }
 
 extension LastBackup {
-    /// Opens the file; `nil` if it is not authentic.
+    /// Decrypts the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
         guard let time = Self.time(in: bytes),
             let contents = SeenRevisions(bytes: Array(bytes.dropFirst(18)), key: key, identity: identity)
@@ -26,7 +26,7 @@ extension LastBackup {
         self.init(time: time, contents: contents)
     }
 
-    /// Returns the time in a file, which is not authenticated.
+    /// Returns the time in a file; this time is not authenticated.
     static func time(in bytes: [UInt8]) -> UInt64? {
         guard var reader = FieldReader(bytes, magic: magic) else { return nil }
         return reader.take(UInt64.self)

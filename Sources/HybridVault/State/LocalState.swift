@@ -2,10 +2,10 @@
 
 internal import Crypto
 
-/// The local state of one vault on this device: `<state directory>/<vault ID>/`, 0700, never synced.
+/// The local state of one vault on this device, in `<state directory>/<vault ID>/` with mode 0700; never synced.
 ///
-/// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the slots known, the
-/// contents of the last backup, and the next vault key during a rekey.
+/// It holds the PIN slot, the device's secret, the attempt counter, the newest revisions seen, the slots known, and the
+/// contents of the last backup. During a rekey it also holds the next vault key.
 struct LocalState: Sendable {
     private let directory: Directory
     let identity: VaultIdentity
@@ -40,7 +40,7 @@ struct LocalState: Sendable {
         self.identity = identity
     }
 
-    /// Opens an existing state, complete or not, or creates one, to set a PIN on this device.
+    /// Opens or creates a state, which may be incomplete, to set a PIN on this device.
     ///
     /// An existing device ID is kept, because records contain it.
     init(joining stateDirectory: String, identity: VaultIdentity) throws(VaultError) {
@@ -51,7 +51,7 @@ struct LocalState: Sendable {
         try VaultDirectory.checkPermissions(of: directory)
     }
 
-    /// Returns the device of this state, or a new one if there is none or it cannot be read.
+    /// Returns the device of this state; creates a new one if there is none or it cannot be read.
     func deviceOrNew() throws(VaultError) -> Device {
         if let device = try? device() { return device }
         let device = Device()
@@ -103,7 +103,7 @@ struct LocalState: Sendable {
         try read(AttemptCounter.fileName, limit: AttemptCounter.length, AttemptCounter.init(bytes:))
     }
 
-    /// Returns the newest revisions seen; after an interrupted rekey they are sealed under the previous key.
+    /// Returns the newest revisions seen, which are sealed under the previous key after an interrupted rekey.
     func seen(_ ring: KeyRing) throws(VaultError) -> SeenRevisions {
         try read(SeenRevisions.fileName, limit: SeenRevisions.maximumLength) { bytes in
             for key in ring.keys {
@@ -120,7 +120,7 @@ struct LocalState: Sendable {
         }
     }
 
-    /// Time of the last backup in seconds since 1970, as its file says; not authenticated.
+    /// Time of the last backup in seconds since 1970, according to its file; not authenticated.
     var timeOfLastBackup: UInt64? {
         try? read(LastBackup.fileName, limit: SeenRevisions.maximumLength, LastBackup.time(in:))
     }
@@ -130,10 +130,10 @@ struct LocalState: Sendable {
         try write(LastBackup.fileName, sealed: try? backup.bytes(key: key, identity: identity))
     }
 
-    /// True if a rekey has begun and not finished.
+    /// True if a rekey has begun but not finished.
     var isRekeying: Bool { directory.contains(PendingKey.fileName) }
 
-    /// Returns the old and the new key of a rekey in progress.
+    /// Returns the old and the new key of a rekey in progress; `nil` if there is none.
     func pendingKey(_ ring: KeyRing) throws(VaultError) -> (old: SymmetricKey, new: SymmetricKey, isCommitted: Bool)? {
         guard isRekeying else { return nil }
         return try read(PendingKey.fileName, limit: PendingKey.length) {
@@ -141,9 +141,9 @@ struct LocalState: Sendable {
         }
     }
 
-    /// Stores the next key, sealed under the present one.
+    /// Stores the next key, sealed under the current one.
     ///
-    /// Once committed, it is the current key.
+    /// Once it is committed, the next key becomes the current one.
     func write(next new: SymmetricKey, under old: SymmetricKey, isCommitted: Bool) throws(VaultError) {
         let bytes = try? PendingKey.bytes(new, under: old, isCommitted: isCommitted, identity: identity)
         try write(PendingKey.fileName, sealed: bytes)
@@ -189,7 +189,7 @@ struct LocalState: Sendable {
 
     private func file(_ name: String) -> String { directory.path + "/" + name }
 
-    /// Reads a file and parses it; a file that `parse` refuses is damaged.
+    /// Reads and parses a file; a file that `parse` rejects is reported as damaged.
     private func read<Value>(_ name: String, limit: Int, _ parse: ([UInt8]) -> Value?) throws(VaultError) -> Value {
         let bytes = try accessing("\(file(name)) can't be read", orThrow: VaultError.damaged) { () throws(FileError) in
             try directory.read(name, limit: limit)

@@ -2,14 +2,14 @@
 
 internal import Crypto
 
-/// The next vault key during a rekey, sealed under the present one; stored in the local state only.
+/// The next vault key during a rekey, sealed under the current one; stored in the local state only.
 ///
 /// It is written before anything else and removed when all content is sealed under the new key. Its presence means that
-/// a rekey must be finished first. Once it is written again as committed, the new key is current. That is decided in
-/// the local state, because a sync server can withhold any file of the vault directory.
+/// a rekey must be finished or undone first. Once it is written again as committed, the new key is current. The local
+/// state decides this, because a sync server can withhold any file of the vault directory.
 ///
-/// File: magic (8; another when committed) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID, info
-/// = `next key v1`) (12 + 32 + 16), associated data = all before and the vault's identity.
+/// File: magic (8; different when committed) ‖ old key ID (16) ‖ new key sealed under HKDF(old key, salt = vault ID,
+/// info = `next key v1`) (12 + 32 + 16). The associated data is the preceding bytes and the vault's identity.
 struct PendingKey {
     /// File name in the local state.
     static let fileName = "next"

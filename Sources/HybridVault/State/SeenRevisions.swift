@@ -4,19 +4,19 @@ internal import Crypto
 
 /// The newest revision of every record that this device has seen; an older one means a rollback.
 ///
-/// Sealed with AES-256-GCM under HKDF(vault key, salt = vault ID, info = `seen v1`), associated data `seen v1` ‖ format
-/// ‖ vault ID ‖ test. File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). The plaintext is, for each record in the
-/// order of the IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
+/// File: magic (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). It is sealed with AES-256-GCM under HKDF(vault key, salt =
+/// vault ID, info = `seen v1`). The associated data is `seen v1` ‖ format ‖ vault ID ‖ test. The plaintext contains,
+/// for each record in the order of the IDs: record ID (16) ‖ counter (8) ‖ device ID (8) ‖ deleted (1).
 struct SeenRevisions: Equatable {
     /// File name in the local state.
     static let fileName = "seen"
-    /// Limit of the length, in bytes.
+    /// Maximum length, in bytes.
     static let maximumLength = 512 * 1024
 
     private static let magic = Array("HYBSEENR".utf8)
     private static let label = Array("seen v1".utf8)
 
-    /// State of one record.
+    /// The newest revision of one record.
     struct Entry: Equatable {
         var newest: Revision
         var isDeleted: Bool
@@ -27,7 +27,7 @@ struct SeenRevisions: Equatable {
     /// Creates an empty set.
     init() {}
 
-    /// Opens the file; `nil` if it is not authentic.
+    /// Decrypts the file; `nil` if it is not authentic.
     init?(bytes: [UInt8], key: SymmetricKey, identity: VaultIdentity) {
         guard bytes.starts(with: Self.magic) else { return nil }
         let opened = try? Sealing.open(
@@ -55,7 +55,7 @@ struct SeenRevisions: Equatable {
         return Self.magic + sealed
     }
 
-    /// Adds a revision; neither a newer revision nor a deletion is ever forgotten.
+    /// Adds a revision, unless a newer one is known; a deletion is never undone.
     mutating func insert(_ id: RecordID, newest: Revision, isDeleted: Bool) {
         let before = entries[id]
         entries[id] = Entry(

@@ -10,7 +10,7 @@ public enum Ceremony: Equatable, Sendable {
     /// A sign-in.
     case request(RequestCeremony)
 
-    /// Creates a ceremony from options and their origin.
+    /// Creates a ceremony from options and the origin of the page that passed them.
     ///
     /// - Parameters:
     ///   - options: Options of the website.
@@ -26,7 +26,7 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// The request for a phone that supports everything that the website requests.
+    /// The request for a phone that supports all features that the website requests.
     public var ctapRequest: CTAPRequest {
         switch self {
         case .creation(let ceremony): .makeCredential(ceremony.ctapRequest)
@@ -36,7 +36,7 @@ public enum Ceremony: Equatable, Sendable {
 
     /// Returns the request for a phone with this description.
     ///
-    /// - Throws: ``MissingAbility`` if the phone lacks something that the website requires.
+    /// - Throws: ``MissingAbility`` if the phone lacks a feature that the website requires.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> CTAPRequest {
         switch self {
         case .creation(let ceremony): .makeCredential(try ceremony.ctapRequest(for: phone))
@@ -44,7 +44,7 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// The website's timeout, limited to 10 seconds to 10 minutes as in browsers (§5.1.3, step 5).
+    /// The website's timeout, limited to a range of 10 seconds to 10 minutes as in browsers (§5.1.3, step 5).
     public var timeout: Duration? {
         let milliseconds =
             switch self {
@@ -54,7 +54,7 @@ public enum Ceremony: Equatable, Sendable {
         return milliseconds.map { .milliseconds(min(max($0, 10_000), 600_000)) }
     }
 
-    /// The relying party ID after all checks.
+    /// The relying party ID, which the origin is allowed to use.
     public var relyingPartyID: RelyingPartyID {
         switch self {
         case .creation(let ceremony): ceremony.ctapRequest.relyingParty.id
@@ -62,11 +62,12 @@ public enum Ceremony: Equatable, Sendable {
         }
     }
 
-    /// Checks the body of a successful `CTAPResponse`, and returns `RegistrationResponseJSON` or
-    /// `AuthenticationResponseJSON` without a trailing newline.
+    /// Checks the body of a successful `CTAPResponse` and returns the JSON for the website's server.
+    ///
+    /// The result is a `RegistrationResponseJSON` or `AuthenticationResponseJSON` without a trailing newline.
     ///
     /// - Parameters:
-    ///   - body: CBOR as sent by the phone.
+    ///   - body: The CBOR that the phone sent.
     ///   - phone: Description of the phone, which determines the request and the transports.
     public func responseJSON(body: [UInt8], phone: AuthenticatorInfo) throws(ResponseCheckError) -> [UInt8] {
         switch self {
@@ -97,7 +98,7 @@ extension JSONText {
     /// Returns bytes as a base64url string.
     static func bytes(_ bytes: [UInt8]) -> JSONText { .string(Base64URL.encode(bytes)) }
 
-    /// Returns a `RegistrationResponseJSON` or `AuthenticationResponseJSON` with the members that both have.
+    /// Returns a `RegistrationResponseJSON` or `AuthenticationResponseJSON` in UTF-8.
     static func credential(
         id: CredentialID,
         response: [(String, JSONText)],

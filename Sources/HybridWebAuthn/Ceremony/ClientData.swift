@@ -6,9 +6,10 @@ internal import HybridPrimitives
 
 /// The website's challenge together with the origin of the request (WebAuthn Level 3 §5.8.1).
 ///
-/// The JSON is serialized once, according to §5.8.1.1. The phone receives its hash, the website the JSON itself.
+/// The JSON is serialized once, according to §5.8.1.1. The phone receives the hash of the JSON, and the website
+/// receives the JSON.
 public struct ClientData: Equatable, Sendable {
-    /// Type of the ceremony.
+    /// The value of the member `type`.
     public enum Kind: String, Sendable {
         /// A registration.
         case create = "webauthn.create"
@@ -21,10 +22,10 @@ public struct ClientData: Equatable, Sendable {
     /// SHA-256 of the JSON.
     public let hash: ClientDataHash
 
-    /// Creates the client data of a page; `topOrigin` is that of the top-level page if the page is a frame.
+    /// Creates the client data of a page; `topOrigin` is the origin of the top-level page if the page is in a frame.
     public init(_ kind: Kind, challenge: [UInt8], origin: Origin, topOrigin: Origin? = nil) {
         let foreign = topOrigin == origin ? nil : topOrigin
-        // Other members follow these four (§5.8.1.1, step 11).
+        // `topOrigin` must follow these four members (§5.8.1.1).
         let object = JSONText.object(
             [
                 ("type", .string(kind.rawValue)),

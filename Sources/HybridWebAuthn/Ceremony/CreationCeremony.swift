@@ -6,13 +6,19 @@ internal import HybridPrimitives
 
 /// A registration (WebAuthn Level 3 §5.1.3).
 public struct CreationCeremony: Equatable, Sendable {
-    /// The request for a phone that supports everything that the website requests.
+    /// The request for a phone that supports all features that the website requests.
     public let ctapRequest: MakeCredentialRequest
     /// Client data of the registration.
     public let clientData: ClientData
     let options: CreationOptions
 
-    /// Creates a registration from options and their origin; `topOrigin` is that of the top-level page if it differs.
+    /// Creates a registration from options and the origin of the page.
+    ///
+    /// - Parameters:
+    ///   - options: Options of the website.
+    ///   - origin: Origin of the calling page.
+    ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
+    /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
     public init(_ options: CreationOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
         clientData = ClientData(.create, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
@@ -31,7 +37,7 @@ public struct CreationCeremony: Equatable, Sendable {
             // A website that requests no attestation has no use for formats.
             attestationFormats: options.attestation == .none ? [] : options.attestationFormats,
             residentKey: options.residentKey != .discouraged,
-            // Phones always verify the user over hybrid, and some reject a request without this option.
+            // Phones always verify the user in hybrid ceremonies, and some reject a request without this option.
             userVerification: true
         )
         self.options = options
@@ -39,7 +45,7 @@ public struct CreationCeremony: Equatable, Sendable {
 
     /// Returns the request for a phone with this description.
     ///
-    /// Older phones reject unknown options.
+    /// Features that the phone does not list are omitted, because older phones reject unknown ones.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> MakeCredentialRequest {
         guard phone.algorithms.isEmpty || !Set(phone.algorithms).isDisjoint(with: options.algorithms) else {
             throw .algorithms
@@ -57,16 +63,16 @@ public struct CreationCeremony: Equatable, Sendable {
         return request
     }
 
-    /// Returns true if the request for this phone requires a discoverable passkey: the phone must support them.
+    /// Returns true if the request requires a discoverable passkey, which this phone must support.
     private func requestsResidentKey(from phone: AuthenticatorInfo) -> Bool {
         ctapRequest.residentKey && phone.options["rk"] != false
     }
 
-    /// Checks the phone's response, and returns `RegistrationResponseJSON`.
+    /// Checks the phone's response and returns a `RegistrationResponseJSON`.
     ///
     /// - Parameters:
     ///   - response: Response of the phone.
-    ///   - statement: Original bytes of the attestation statement; `nil` to encode it again.
+    ///   - statement: The original bytes of the attestation statement; `nil` to use its canonical encoding.
     ///   - phone: Description of the phone, which determines the request and the transports.
     public func responseJSON(
         from response: MakeCredentialResponse,
@@ -99,9 +105,9 @@ public struct CreationCeremony: Equatable, Sendable {
         return JSONText.credential(id: credential.id, response: members, extensionResults: results)
     }
 
-    /// Returns the attestation object, without the attestation unless the website requested it.
+    /// Returns the attestation object, from which the attestation is removed unless the website requested it.
     ///
-    /// The AAGUID stays (§5.1.3, *none*).
+    /// In either case the AAGUID is preserved (§5.1.3, *none*).
     private func attestationObject(_ response: MakeCredentialResponse, _ statement: [UInt8]?) -> [UInt8] {
         var object = response.attestationObject
         let isSelfAttestation =
@@ -115,9 +121,11 @@ public struct CreationCeremony: Equatable, Sendable {
         return object.encoded
     }
 
-    /// Returns unique and sorted transports, as WebAuthn requires, including `hybrid`, which is in use.
+    /// Returns unique and sorted transports, as WebAuthn requires.
+    ///
+    /// The result always includes `hybrid`, because that transport is in use.
     private static func transports(_ names: [String]) -> [String] {
-        // Older phones use the protocol's working name.
+        // Older phones send the former name of the hybrid transport.
         let known = names.map { $0 == "cable" ? "hybrid" : $0 }
         let plain = known.filter { name in
             (1...32).contains(name.utf8.count)

@@ -19,8 +19,9 @@ extension COSEKey {
         }
     }
 
-    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7) for the algorithms of WebAuthn Level 3 §5.2.1.1: ES256,
-    /// RS256 and Ed25519; `nil` for other algorithms.
+    /// The key as DER `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7); `nil` unless it is for ES256, RS256 or Ed25519.
+    ///
+    /// WebAuthn Level 3 §5.2.1.1 requires these three algorithms.
     var subjectPublicKeyInfo: [UInt8]? {
         switch algorithm {
         case .es256: x963Representation.map { DER.keyInfo(algorithm: DER.ecP256, key: $0) }
@@ -35,7 +36,7 @@ extension COSEKey {
             && parameters[-3]?.bytes?.count == length
     }
 
-    /// The point of Ed25519, the only curve that WebAuthn allows for this algorithm (§5.8.5).
+    /// The Ed25519 public key of 32 bytes; `nil` for another curve, which WebAuthn does not allow for EdDSA (§5.8.5).
     private var ed25519Point: [UInt8]? {
         guard parameters[1] == 1, parameters[-1] == 6, let x = parameters[-2]?.bytes, x.count == 32 else { return nil }
         return x
@@ -52,14 +53,14 @@ extension COSEKey {
 
 /// A DER encoder for public keys (X.690).
 private enum DER {
-    /// The OIDs id-ecPublicKey and prime256v1.
+    /// The OIDs `id-ecPublicKey` and `prime256v1`.
     static let ecP256: [UInt8] = [
         0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01,
         0x07,
     ]
-    /// The OID id-Ed25519.
+    /// The OID `id-Ed25519`.
     static let ed25519: [UInt8] = [0x06, 0x03, 0x2B, 0x65, 0x70]
-    /// The OID rsaEncryption and NULL.
+    /// The OID `rsaEncryption` and NULL.
     static let rsaEncryption: [UInt8] = [
         0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
     ]
@@ -91,24 +92,24 @@ private enum DER {
 
 /// A format check for signatures that the website verifies.
 enum SignatureFormat {
-    /// Returns true for ECDSA in DER, and for lengths that other algorithms have.
+    /// Returns true for a DER-encoded ECDSA signature, and for the signature lengths of other algorithms.
     static func isPossible(_ signature: [UInt8]) -> Bool {
         switch signature.count {
         // Ed25519, Ed448, and ML-DSA in its three sizes.
         case 64, 114, 2420, 3309, 4627: true
-        // RSA of 2,048 to 8,192 bits.
+        // RSA with keys of 2,048 to 8,192 bits.
         case 256...1024: signature.count % 8 == 0
         default: isECDSA(signature)
         }
     }
 
-    /// Returns true for a sequence of two positive integers that fills the bytes (RFC 3279 §2.2.3, X.690).
+    /// Returns true for a sequence of two positive integers without trailing bytes (RFC 3279 §2.2.3, X.690).
     private static func isECDSA(_ signature: [UInt8]) -> Bool {
         var outer = DERReader(signature[...])
         guard var sequence = outer.enter(.sequence), outer.isAtEnd else { return false }
         for _ in 0..<2 {
             guard let integer = sequence.take(.integer), let first = integer.first, first < 0x80 else { return false }
-            // The shortest form, and not zero.
+            // Zero and integers with superfluous leading zeros are rejected.
             if first == 0, integer.dropFirst().first.map({ $0 < 0x80 }) ?? true { return false }
         }
         return sequence.isAtEnd

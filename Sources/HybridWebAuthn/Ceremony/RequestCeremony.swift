@@ -6,18 +6,24 @@ internal import HybridPrimitives
 
 /// A sign-in (WebAuthn Level 3 §5.1.4).
 public struct RequestCeremony: Equatable, Sendable {
-    /// The request for a phone that supports everything that the website requests.
+    /// The request for a phone that supports all features that the website requests.
     public let ctapRequest: GetAssertionRequest
     /// Client data of the sign-in.
     public let clientData: ClientData
     let options: RequestOptions
 
-    /// Creates a sign-in from options and their origin; `topOrigin` is that of the top-level page if it differs.
+    /// Creates a sign-in from options and the origin of the page.
+    ///
+    /// - Parameters:
+    ///   - options: Options of the website.
+    ///   - origin: Origin of the calling page.
+    ///   - topOrigin: Origin of the top-level page, if the calling page is a frame of another origin.
+    /// - Throws: ``RelyingPartyIDError`` if the origin may not use the relying party ID.
     public init(_ options: RequestOptions, origin: Origin, topOrigin: Origin? = nil) throws(RelyingPartyIDError) {
         let id = try origin.relyingPartyID(claimed: options.relyingPartyID)
         clientData = ClientData(.get, challenge: options.challenge, origin: origin, topOrigin: topOrigin)
         var extensions = CBORMap()
-        // In a sign-in `prf` has no effect without salts.
+        // In a sign-in, `prf` has no effect without salts.
         if let prf = options.extensions.prf, prf != PRFInput() { extensions.merge(prf.extensionInput) }
         if let largeBlob = options.extensions.largeBlob { extensions.merge(largeBlob.ctapInput.extensionInput) }
         ctapRequest = GetAssertionRequest(
@@ -25,7 +31,7 @@ public struct RequestCeremony: Equatable, Sendable {
             clientDataHash: clientData.hash,
             allowList: options.allowCredentials,
             extensions: extensions.isEmpty ? nil : extensions,
-            // Phones always verify the user over hybrid, and some reject a request without this option.
+            // Phones always verify the user in hybrid ceremonies, and some reject a request without this option.
             userVerification: true
         )
         self.options = options
@@ -33,7 +39,7 @@ public struct RequestCeremony: Equatable, Sendable {
 
     /// Returns the request for a phone with this description.
     ///
-    /// Older phones reject unknown options.
+    /// Extensions that the phone does not list are omitted, because older phones reject unknown ones.
     public func ctapRequest(for phone: AuthenticatorInfo) throws(MissingAbility) -> GetAssertionRequest {
         guard options.userVerification != .required || phone.options["uv"] != false else { throw .userVerification }
         var request = ctapRequest
@@ -41,7 +47,7 @@ public struct RequestCeremony: Equatable, Sendable {
         return request
     }
 
-    /// Checks the phone's response, and returns `AuthenticationResponseJSON`.
+    /// Checks the phone's response and returns an `AuthenticationResponseJSON`.
     public func responseJSON(from response: GetAssertionResponse) throws(ResponseCheckError) -> [UInt8] {
         try response.authenticatorData.check(for: ctapRequest.relyingPartyID, options.userVerification)
         guard response.authenticatorData.attestedCredential == nil else { throw .unexpectedCredential }

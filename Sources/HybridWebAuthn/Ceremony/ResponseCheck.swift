@@ -4,7 +4,7 @@ public import HybridCTAP
 public import HybridPrimitives
 
 extension AuthenticatorData {
-    /// Checks what applies to every response.
+    /// Checks the relying party and the flags, which apply to both ceremonies.
     func check(
         for relyingPartyID: RelyingPartyID,
         _ userVerification: UserVerificationRequirement
@@ -16,7 +16,7 @@ extension AuthenticatorData {
     }
 }
 
-/// A reason why a phone's response is not passed on to the website.
+/// A reason why a phone's response is not forwarded to the website.
 public struct ResponseCheckError: WebAuthnFailure, Hashable {
     /// The response is for another relying party.
     public static let otherRelyingParty = Self("the phone's response is for another website")
@@ -27,28 +27,28 @@ public struct ResponseCheckError: WebAuthnFailure, Hashable {
         "the website requires user verification, and the phone did not verify its user",
         .notAllowedError
     )
-    /// Flag BS is set and BE is not.
+    /// Flag BS is set although BE is not.
     public static let contradictoryBackupFlags = Self("the phone's response has contradictory backup flags")
     /// The response to a registration does not contain a new credential.
     public static let noNewCredential = Self("the phone's response does not contain a new passkey")
     /// The response to a sign-in contains a new credential.
     public static let unexpectedCredential = Self("the phone created a passkey instead of signing in")
-    /// The credential is not stated, although there was a choice.
+    /// The response does not state the credential, although the request allowed more than one.
     public static let noCredential = Self("the phone's response does not state the passkey")
-    /// The credential was not among the allowed ones.
+    /// The credential is not in the list of allowed credentials.
     public static let credentialNotAllowed = Self("the phone used a passkey that the website does not allow")
-    /// The phone selected the account and does not state it.
+    /// The phone's user selected the account, but the response does not state it.
     public static let noUserHandle = Self("the phone's response does not state the account")
     /// The signature is empty.
     public static let noSignature = Self("the phone's response has no signature")
-    /// The signature does not have the form of any algorithm.
+    /// The signature does not have the format of any known algorithm.
     public static let malformedSignature = Self("the phone's response has a malformed signature")
 
     /// The cause.
     public let sentence: String
     /// Name of the exception that a browser would throw.
     public let name: WebAuthnErrorName
-    /// The error in the response, if it is malformed.
+    /// The parse error; `nil` unless the response is malformed.
     public let parseError: CTAPResponseError?
     /// The code `answer-unusable`.
     public var code: String { "answer-unusable" }

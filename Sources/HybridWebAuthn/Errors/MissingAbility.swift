@@ -42,10 +42,10 @@ public struct MissingAbility: WebAuthnFailure, Hashable {
 }
 
 extension AuthenticatorInfo {
-    /// Returns true if the authenticator lists an extension; names are compared by bytes.
+    /// Returns true if the authenticator lists an extension; names are compared bytewise.
     func lists(_ name: String) -> Bool { extensions.contains { $0.utf8.elementsEqual(name.utf8) } }
 
-    /// Returns the inputs of listed extensions; `nil` if there are none.
+    /// Returns the inputs for extensions that the authenticator lists; `nil` if there are none.
     func known(_ inputs: CBORMap?) -> CBORMap? {
         var known = CBORMap()
         for (name, input) in inputs?.entries ?? [] where name.text.map(lists) == true { known[name] = input }
@@ -54,7 +54,7 @@ extension AuthenticatorInfo {
 }
 
 extension CBORMap {
-    /// Adds the entries of another map.
+    /// Adds the entries of another map, which replace entries with the same key.
     mutating func merge(_ other: CBORMap) {
         for (key, value) in other.entries { self[key] = value }
     }

@@ -9,11 +9,11 @@ public protocol WebAuthnFailure: ExplainedFailure {
     var name: WebAuthnErrorName { get }
 }
 
-/// Names of Web IDL exceptions in WebAuthn.
+/// The name of a Web IDL exception that WebAuthn uses.
 ///
-/// Websites choose their messages by these names, so a client should report the same names as browsers.
+/// Websites choose their messages by this name, so a client should report the same names as browsers.
 public enum WebAuthnErrorName: String, CaseIterable, Sendable {
-    /// A member is missing, has the wrong type or is out of bounds.
+    /// A member is missing, has the wrong type or is out of range.
     case typeError = "TypeError"
     /// A text is malformed.
     case syntaxError = "SyntaxError"
@@ -38,9 +38,9 @@ public enum WebAuthnErrorName: String, CaseIterable, Sendable {
 extension CTAPStatus {
     /// The exception for this status of a phone's response (WebAuthn Level 3 §5.1.3, §5.1.4, §6.3.2, §6.3.3).
     ///
-    /// WebAuthn defines the causes and CTAP the statuses. A website cannot distinguish whether a passkey exists, whether
-    /// the user declined, or whether the user was present. The exception is a passkey that already exists, because the
-    /// user agreed to disclose it.
+    /// WebAuthn defines causes, and CTAP defines statuses. A missing passkey, a user who declined and an absent user
+    /// all have the same name, because a website must not be able to distinguish them. Only a passkey that already
+    /// exists is reported, because the user has agreed to disclose it.
     public var webAuthnError: WebAuthnErrorName {
         switch self {
         case .credentialExcluded: .invalidStateError

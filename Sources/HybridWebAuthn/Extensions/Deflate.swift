@@ -4,15 +4,15 @@ private import CHybridZlib
 
 /// The raw DEFLATE format (RFC 1951), in which phones receive and return a website's data.
 ///
-/// Output is stored without compression, which every reader accepts: blobs are short. Input may contain every type of
-/// block. The expected size bounds memory and the number of blocks, because even an empty block takes time.
+/// Blobs are short, so output is stored without compression, which every decoder accepts. Input may contain all types
+/// of blocks. The expected size limits memory use and the number of blocks, because even an empty block takes time.
 enum Deflate {
-    /// Maximum size of an inflated blob in bytes, as for a message of the tunnel.
+    /// Maximum size of an inflated blob in bytes, the same as for a message of the tunnel.
     static let maximumBytes = 1 << 20
     /// Maximum size of a stored block in bytes (§3.2.4).
     private static let maximumBlock = 0xFFFF
 
-    /// Returns stored blocks with these bytes.
+    /// Returns a stream of stored blocks that contain these bytes.
     static func stored(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         var rest = bytes[...]
@@ -27,26 +27,26 @@ enum Deflate {
         return output
     }
 
-    /// Returns the maximum number of blocks for a size: the smallest blocks that zlib chooses have 128 symbols.
+    /// Returns the maximum number of blocks for a size in bytes; zlib's smallest blocks have 128 symbols.
     static func maximumBlocks(for size: Int) -> Int { 64 + size / 64 }
 
-    /// Inflates one stream that fills the input.
+    /// Inflates one stream, which must span the entire input.
     ///
-    /// - Returns: `nil` if the input is malformed or truncated, if bytes follow, if the output does not have `size`
-    ///   bytes, or if there are more than ``maximumBlocks(for:)`` blocks.
+    /// - Returns: `nil` if the input is malformed or truncated, if bytes follow the stream, if the output does not have
+    ///   `size` bytes, or if there are more than ``maximumBlocks(for:)`` blocks.
     static func inflate(_ bytes: [UInt8], size: Int) -> [UInt8]? {
         guard (0...maximumBytes).contains(size) else { return nil }
-        // zlib keeps this address from one call to the next, so it must not move.
+        // zlib keeps the address of the stream between calls, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
         stream.initialize(to: z_stream())
-        // A negative window size stands for raw DEFLATE.
+        // A negative window size selects raw DEFLATE.
         guard inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             return nil
         }
         defer { inflateEnd(stream) }
         var input = bytes
-        // zlib requires an address even for no output.
+        // zlib requires an output address even if there is no output.
         var output = [UInt8](repeating: 0, count: max(size, 1))
         let isComplete = input.withUnsafeMutableBufferPointer { input in
             output.withUnsafeMutableBufferPointer { output in
@@ -60,10 +60,10 @@ enum Deflate {
         return isComplete ? Array(output.prefix(size)) : nil
     }
 
-    /// Inflates block by block, and returns true at the end of both the stream and the output.
+    /// Inflates block by block; returns true if the stream ends exactly at the end of the input and the output.
     private static func inflateBlocks(_ stream: UnsafeMutablePointer<z_stream>, atMost limit: Int) -> Bool {
         let atBlockBoundary: Int32 = 128
-        // The call after the last block reports the end.
+        // One call more than the limit, because the end is reported by the call after the last block.
         for _ in 0...limit {
             switch CHybridZlib.inflate(stream, Z_BLOCK) {
             case Z_OK where stream.pointee.data_type & atBlockBoundary != 0: continue

@@ -6,11 +6,11 @@ internal import HybridPrimitives
 
 /// The extensions of a registration; unknown ones are ignored (WebAuthn Level 3 §9.4).
 public struct CreationExtensions: Equatable, Sendable {
-    /// True if the website requests `credProps` (§10.1.3), which reports if the passkey is discoverable.
+    /// True if the website requests `credProps` (§10.1.3), whose result states if the passkey is discoverable.
     public var credentialProperties = false
     /// Input of `prf` (§10.1.4); `nil` if absent.
     public var prf: PRFInput?
-    /// True if the passkey must store data (`largeBlob`, §10.1.5), false if it should; `nil` if absent.
+    /// True if support for `largeBlob` (§10.1.5) is required, false if it is preferred; `nil` if absent.
     public var largeBlobRequired: Bool?
 
     /// Creates a value without extensions.
@@ -24,7 +24,7 @@ extension CreationExtensions: Decodable {
         let largeBlob: LargeBlobField?
     }
 
-    /// Reads the members, and rejects those that are valid in a sign-in only.
+    /// Creates the extensions of a registration; members that are valid in a sign-in only are rejected.
     public init(from decoder: any Decoder) throws {
         let members = try Members(from: decoder)
         guard members.prf?.evalByCredential == nil else {
@@ -48,7 +48,7 @@ public struct RequestExtensions: Equatable, Sendable {
     /// Input of `largeBlob` (§10.1.5); `nil` if absent.
     public var largeBlob: LargeBlobRequest?
 
-    /// Checks the members against the list of allowed credentials.
+    /// Creates the extensions of a sign-in from members, which are checked against the list of allowed credentials.
     init(_ field: RequestExtensionsField?, allowed: [CredentialID], path: String) throws {
         prf = try field?.prf.map { try Self.prf($0, allowed, path + ".prf") }
         largeBlob = try field?.largeBlob.flatMap { try Self.largeBlob($0, allowed, path + ".largeBlob") }
@@ -118,7 +118,7 @@ struct PRFField: Decodable {
     let evalByCredential: [String: PRFValuesField]?
 }
 
-/// `AuthenticationExtensionsPRFValues`; a phone receives hashes of the values only (§10.1.4).
+/// `AuthenticationExtensionsPRFValues`; a phone receives only hashes of the values (§10.1.4).
 struct PRFValuesField: Decodable {
     let first: BytesField
     let second: BytesField?
@@ -136,9 +136,10 @@ struct LargeBlobField: Decodable {
 }
 
 extension PRFSalt {
-    /// Hashes `WebAuthn PRF`, a zero byte and the website's input with SHA-256 (WebAuthn Level 3 §10.1.4).
+    /// Creates a salt from a website's input (WebAuthn Level 3 §10.1.4).
     ///
-    /// The prefix separates these salts from those of other clients that use `hmac-secret` directly.
+    /// The salt is the SHA-256 of `WebAuthn PRF`, a zero byte and the input. The prefix separates such salts from those
+    /// of applications that use `hmac-secret` directly.
     init(hashing value: [UInt8]) {
         let digest = Array(SHA256.hash(data: Array("WebAuthn PRF".utf8) + [0] + value))
         guard let salt = PRFSalt(bytes: digest) else { preconditionFailure("SHA-256 has 32 bytes") }

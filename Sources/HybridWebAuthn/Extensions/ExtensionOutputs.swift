@@ -4,14 +4,14 @@ internal import HybridCBOR
 internal import HybridCTAP
 internal import HybridPrimitives
 
-// `getClientExtensionResults()` contains results of requested extensions only. A malformed output counts as absent:
-// the signature is valid without it, and a new passkey would be lost.
+// `getClientExtensionResults()` contains results of requested extensions only. A malformed output counts as absent,
+// because the signature is valid without it, and an error would make a new passkey unusable.
 extension CreationExtensions {
     /// Returns the extension results of a registration.
     func results(_ outputs: CBORMap?, residentKeyRequested: Bool) -> [(String, JSONText)] {
         var results: [(String, JSONText)] = []
         if credentialProperties {
-            // Phones do not report it. A request that was not rejected was fulfilled.
+            // Phones do not report this property, but they reject a request for it that they cannot fulfill.
             results.append(("credProps", .object(residentKeyRequested ? [("rk", .boolean(true))] : [])))
         }
         if let prf {
@@ -27,7 +27,7 @@ extension CreationExtensions {
         return results
     }
 
-    /// Returns the results for the requested salts, or nothing if a result is missing.
+    /// Returns the results for the requested salts; empty unless there is a result for each salt.
     fileprivate static func prfResults(_ output: PRFOutput?, requested salts: PRFSalts?) -> [(String, JSONText)] {
         guard let salts, let first = output?.first else { return [] }
         guard (salts.second == nil) == (output?.second == nil) else { return [] }

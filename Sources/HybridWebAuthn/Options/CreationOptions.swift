@@ -6,7 +6,7 @@ public import HybridCTAP
 public struct CreationOptions: Equatable, Sendable {
     /// Challenge of the website; at least one byte.
     public var challenge: [UInt8]
-    /// Relying party ID of the request; `nil` stands for the origin's host.
+    /// Relying party ID of the request; `nil` means the host of the origin.
     public var relyingPartyID: String?
     /// Name of the website.
     public var relyingPartyName: String
@@ -26,7 +26,7 @@ public struct CreationOptions: Equatable, Sendable {
     public var attestationFormats: [String]
     /// Extension inputs.
     public var extensions: CreationExtensions
-    /// Timeout of the website in milliseconds.
+    /// Timeout of the website in milliseconds; `nil` if absent.
     public var timeoutMilliseconds: Int?
 }
 
@@ -57,15 +57,16 @@ extension CreationOptions: Decodable {
         let requireResidentKey: Bool?
         let userVerification: String?
 
-        /// The requirement.
+        /// The requirement for a discoverable passkey.
         ///
-        /// An unknown value counts as absent; then the older member `requireResidentKey` applies.
+        /// An unknown value counts as absent. If `residentKey` is absent, the older member `requireResidentKey`
+        /// applies.
         var residentKeyRequirement: ResidentKeyRequirement {
             residentKey.flatMap(ResidentKeyRequirement.init) ?? (requireResidentKey == true ? .required : .discouraged)
         }
     }
 
-    /// Reads the members; unknown ones are ignored.
+    /// Creates options from their JSON; unknown members are ignored.
     public init(from decoder: any Decoder) throws {
         let members = try Members(from: decoder)
         let selection = members.authenticatorSelection

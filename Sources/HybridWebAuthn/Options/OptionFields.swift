@@ -16,7 +16,7 @@ struct BytesField: Decodable {
     }
 }
 
-/// An integer.
+/// An integer whose errors always contain the path.
 ///
 /// The standard decoder does not report the path of a fraction or an overflow.
 struct IntegerField: Decodable {
@@ -53,7 +53,7 @@ struct IDField<ID: LimitedBytes>: Decodable {
     }
 }
 
-/// One byte or more, up to a maximum.
+/// A type that holds at least one byte and at most `maximumLength` bytes.
 protocol LimitedBytes {
     static var maximumLength: Int { get }
     init?(bytes: [UInt8])

@@ -4,8 +4,8 @@ public import HybridPrimitives
 
 /// A reason why the JSON of a request is unusable; `field` is a path such as `publicKey.user.id`.
 ///
-/// Browsers would throw the error in `JSON.parse()`, in `parseCreationOptionsFromJSON()` or
-/// `parseRequestOptionsFromJSON()`, or later.
+/// In a browser, the corresponding exception is thrown by `JSON.parse()`, by `parseCreationOptionsFromJSON()` or
+/// `parseRequestOptionsFromJSON()`, or by a later call.
 public struct OptionsError: WebAuthnFailure, Hashable {
     /// The request is longer than ``PublicKeyOptions/maximumBytes``.
     public static let tooLarge = OptionsError("the request is longer than \(PublicKeyOptions.maximumBytes) bytes")
@@ -63,12 +63,12 @@ public struct OptionsError: WebAuthnFailure, Hashable {
 }
 
 extension [any CodingKey] {
-    /// The path in JavaScript notation.
+    /// The path in JavaScript notation, such as `publicKey.allowCredentials[0].id`.
     var field: String {
         let path = map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
         return path.isEmpty ? "the request" : String(path.trimmingPrefix("."))
     }
 
-    /// Returns the path of a member.
+    /// Returns the path of a member of the object at this path.
     func field(_ member: String) -> String { isEmpty ? member : "\(field).\(member)" }
 }

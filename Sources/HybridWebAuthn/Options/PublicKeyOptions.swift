@@ -2,7 +2,7 @@
 
 private import FoundationEssentials
 
-/// The argument of `navigator.credentials` in the JSON form of WebAuthn Level 3 §5.1.8.
+/// The argument of `navigator.credentials.create()` or `get()` as JSON (WebAuthn Level 3 §5.1.8).
 public enum PublicKeyOptions: Equatable, Sendable {
     /// Registers a passkey.
     case creation(CreationOptions)
@@ -12,7 +12,7 @@ public enum PublicKeyOptions: Equatable, Sendable {
     /// Maximum length of the JSON in bytes.
     public static let maximumBytes = 1 << 20
 
-    /// Reads `{"publicKey": …}`; unknown members are ignored.
+    /// Creates options from `{"publicKey": …}`; unknown members are ignored.
     ///
     /// Options with a member `rp`, `user` or `pubKeyCredParams` are for a registration, all others for a sign-in.
     public init(json: [UInt8]) throws(OptionsError) {

@@ -6,13 +6,13 @@ public import HybridCTAP
 public struct RequestOptions: Equatable, Sendable {
     /// Challenge of the website; at least one byte.
     public var challenge: [UInt8]
-    /// Relying party ID of the request; `nil` stands for the origin's host.
+    /// Relying party ID of the request; `nil` means the host of the origin.
     public var relyingPartyID: String?
     /// Acceptable passkeys; empty if any passkey of the website is acceptable.
     public var allowCredentials: [CredentialDescriptor]
     /// Requirement for user verification.
     public var userVerification: UserVerificationRequirement
-    /// Timeout of the website in milliseconds.
+    /// Timeout of the website in milliseconds; `nil` if absent.
     public var timeoutMilliseconds: Int?
     /// Extension inputs.
     public var extensions: RequestExtensions
@@ -30,14 +30,14 @@ extension RequestOptions: Decodable {
         let extensions: RequestExtensionsField?
     }
 
-    /// Reads the members; unknown ones are ignored.
+    /// Creates options from their JSON; unknown members are ignored.
     public init(from decoder: any Decoder) throws {
         let members = try Members(from: decoder)
         challenge = members.challenge.bytes
         relyingPartyID = members.rpId
         let descriptors = members.allowCredentials ?? []
         allowCredentials = descriptors.compactMap(\.descriptor)
-        // An empty list would mean any passkey.
+        // If all entries are ignored, the list must not become empty, because an empty list allows any passkey.
         guard descriptors.isEmpty || !allowCredentials.isEmpty else {
             let reason = "has no entry of type public-key"
             let field = decoder.codingPath.field("allowCredentials")

@@ -18,7 +18,7 @@ public enum ResidentKeyRequirement: String, Sendable {
     case required
     /// A discoverable passkey is preferred.
     case preferred
-    /// Another passkey is preferred.
+    /// A passkey that is not discoverable is preferred.
     case discouraged
 }
 
@@ -26,11 +26,13 @@ public enum ResidentKeyRequirement: String, Sendable {
 public enum AttestationConveyance: String, Sendable {
     /// No attestation.
     case none
-    /// Attestation that the client may anonymize, which this client does not.
+    /// Attestation that the client may anonymize; this client does not.
     case indirect
     /// Attestation of the authenticator.
     case direct
-    /// Attestation that identifies a single authenticator. It is not available over hybrid and treated as `direct`.
+    /// Attestation that identifies an individual authenticator.
+    ///
+    /// It is not available with the hybrid transport and is treated like `direct`.
     case enterprise
 
     init(optional text: String?) { self = text.flatMap(Self.init(rawValue:)) ?? .none }

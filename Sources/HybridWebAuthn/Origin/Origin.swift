@@ -5,19 +5,20 @@ public import HybridPrimitives
 
 /// The origin of a request: `https://host[:port]`, or `http://` for localhost.
 ///
-/// The text is the ASCII serialization in client data: lower case, without the scheme's default port. Unicode names must
-/// be in their `xn--` form. IP addresses have no relying party ID and are rejected (WebAuthn Level 3 §5.1.3, HTML's
-/// *effective domain*).
+/// Internationalized names must be in their `xn--` form. IP addresses cannot have a relying party ID, so they are
+/// rejected (WebAuthn Level 3 §5.1.3, HTML's *effective domain*).
 public struct Origin: Hashable, Sendable {
-    /// Serialized origin, such as `https://example.com:8443`.
+    /// The ASCII serialization for client data, such as `https://example.com:8443`.
+    ///
+    /// It is in lower case and omits the default port of the scheme.
     public let text: String
     /// Host, which is also the default relying party ID.
     public let host: RelyingPartyID
 
-    /// Reads an origin, and normalizes case and default port.
+    /// Creates an origin from a text; case and default port are normalized.
     public init(_ text: some StringProtocol) throws(OriginError) {
         let text = String(text)
-        // ASCII only, so that lowercasing cannot turn another character into a letter.
+        // Only ASCII is allowed, because lowercasing can turn some other characters into ASCII letters.
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .notAnOrigin }
         let parts = text.lowercased().split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw .notAnOrigin }

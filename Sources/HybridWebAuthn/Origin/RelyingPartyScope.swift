@@ -7,10 +7,10 @@ public import HybridPrimitives
 extension Origin {
     /// Returns the relying party ID: the origin's host, or a parent domain that is not a public suffix.
     ///
-    /// This check protects passkeys from phishing. The phone does not repeat it: it trusts the relying party ID that it
-    /// receives. The rule is HTML's *is a registrable domain suffix of or is equal to*.
+    /// This check protects passkeys from phishing. The phone does not repeat it, but trusts the relying party ID in the
+    /// request. The rule is HTML's *is a registrable domain suffix of or is equal to*.
     ///
-    /// - Parameter claimed: Relying party ID of the request; `nil` stands for the host.
+    /// - Parameter claimed: Relying party ID of the request; `nil` means the host of the origin.
     public func relyingPartyID(claimed: String?) throws(RelyingPartyIDError) -> RelyingPartyID {
         guard let claimed else { return host }
         guard let id = RelyingPartyID(claimed) else { throw .notADomain }
@@ -18,7 +18,7 @@ extension Origin {
         guard host.text.hasSuffix("." + id.text) else { throw .notOfOrigin(id, self) }
         guard let list = PublicSuffixList() else { throw .noPublicSuffixList }
         guard list.suffix(of: id.text) != id.text else { throw .publicSuffix(id) }
-        // A parent of a public suffix is rejected, too, even if no rule lists it.
+        // A parent domain of a public suffix is also rejected, even if no rule lists that parent.
         guard !list.suffix(of: host.text).hasSuffix("." + id.text) else { throw .publicSuffix(id) }
         return id
     }
@@ -28,7 +28,7 @@ extension Origin {
 public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The ID is not a lower-case domain in A-label form.
     public static let notADomain = Self("the relying party ID must be a lower-case domain name, in its xn-- form")
-    /// This system has no public suffix list, so no parent domain can be allowed.
+    /// This system has no public suffix list, so parent domains of the host are rejected.
     public static let noPublicSuffixList = Self("there is no public suffix list; install the package publicsuffix")
 
     /// Cause and remedy.
@@ -54,17 +54,17 @@ public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
 
 /// The list of domains under which anyone can register names, such as `com`, `co.uk` and `github.io`.
 ///
-/// Each instance loads the newer of the system's copy and libpsl's, so threads share no state.
+/// Each instance loads the newer one of the system's list and libpsl's built-in list. Threads share no state.
 struct PublicSuffixList: ~Copyable {
     private let list: OpaquePointer
 
-    /// Loads the list; `nil` if this system has none.
+    /// Creates an instance by loading the list; `nil` if this system has none.
     init?() {
         guard let list = psl_latest(nil) ?? psl_builtin() else { return nil }
         self.list = list
     }
 
-    // For libpsl's built-in list this has no effect.
+    // This call has no effect for libpsl's built-in list.
     deinit { psl_free(list) }
 
     /// Returns the longest public suffix of a lower-case A-label domain; its last label if no rule matches.

@@ -1,0 +1,1 @@
+../../../Sources/HybridPinentry/PinentryError.swift
