@@ -61,7 +61,8 @@ struct VaultRekey: AsyncParsableCommand {
         discussion: """
             Use this if the passphrase or recovery code may be known to others. If the vault has a passphrase, a new \
             one is asked for; if it has a recovery code, a new one is created. Other devices then need these to open \
-            the vault, and show the key's fingerprint, which must be the same as here. Anyone who could read an old copy has the passkeys in it: replace those at their sites.
+            the vault. They show the fingerprint of the key, which must be the same as here. Anyone who could read an \
+            old copy has the passkeys in it: replace those at their sites.
             """
     )
 

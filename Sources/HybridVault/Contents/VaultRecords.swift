@@ -198,7 +198,7 @@ struct VaultRecords {
     }
 
     private mutating func add(_ file: RecordFile, _ listing: RecordListing, _ key: SymmetricKey, path: String) {
-        if ![RecordBody.passkey, RecordBody.tombstone].contains(body.kind) {
+        if ![RecordBody.passkey, RecordBody.tombstone].contains(listing.kind) {
             // It still counts as a revision. Otherwise the record would seem rolled back or show an older state.
             ignore(path, "made by a later version of this program")
         }
