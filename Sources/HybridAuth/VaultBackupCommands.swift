@@ -23,8 +23,9 @@ struct VaultBackupCommand: AsyncParsableCommand {
             throw CommandFailure("the backup can't be written: no file is named; name a new one", status: .ioError)
         }
         try await options.runUnlocked(to: "Write a backup of this vault") { session in
-            try await session.vault.backUp(to: file)
+            let key = try await session.vault.backUp(to: file)
             report("wrote \(file); it opens with the passphrase or recovery code of the vault")
+            report("note the digits of its key, which vault restore shows: \(key)")
         }
     }
 }
@@ -49,7 +50,8 @@ struct VaultRestore: AsyncParsableCommand {
         switch try backup.isOfVault(at: location) {
         case nil:
             try await untilSignal {
-                try await prompts.withPortableSecret(for: file, to: "Restore this backup", newPINFor: location) {
+                let purpose = "Restore this backup"
+                try await prompts.withPortableSecret(for: file, to: purpose, newPINFor: location, isRestoring: true) {
                     _ = try await backup.restore(
                         to: location,
                         secret: $0,

@@ -109,11 +109,13 @@ struct VaultPrompts: Sendable {
     ///   - path: Path of the file or directory that the secret opens.
     ///   - purpose: The purpose, shown in the prompt for the secret.
     ///   - location: The location of the vault that gets the new PIN.
+    ///   - isRestoring: True if the path is a backup, which may be all that is left of the vault.
     ///   - body: Called with the secret, the new PIN, and the permission to replace the record.
     func withPortableSecret(
         for path: String,
         to purpose: String,
         newPINFor location: VaultLocation,
+        isRestoring: Bool = false,
         _ body: (PortableSecret, PIN, _ compared: KeyFingerprint?, _ resettingRollbackState: Bool) async throws -> Void
     ) async throws {
         let secret = try await askPortableSecret(for: path, purpose)
@@ -126,8 +128,13 @@ struct VaultPrompts: Sendable {
             } catch let error as VaultError {
                 switch error {
                 case .keyNotCompared(let fingerprint, let isReplacement) where compared == nil:
-                    let question = Self.comparison(of: fingerprint, isReplacement: isReplacement, path: path)
-                    try await confirm(question, ok: "It is the same", timeout: .seconds(600))
+                    let key = "\(SafeText(quoting: path))\n\n\(fingerprint)"
+                    let question =
+                        isRestoring
+                        ? Self.comparison(ofBackup: key, isReplacement: isReplacement)
+                        : Self.comparison(of: key, isReplacement: isReplacement)
+                    let ok = isRestoring ? "Restore" : "It is the same"
+                    try await confirm(question, ok: ok, timeout: .seconds(600))
                     compared = fingerprint
                 case .rollbackStateUnreadable where !isResetting:
                     try await confirm(
@@ -143,12 +150,22 @@ struct VaultPrompts: Sendable {
     }
 
     /// Returns the question about a key that is new to this device.
-    private static func comparison(of fingerprint: KeyFingerprint, isReplacement: Bool, path: String) -> String {
+    private static func comparison(of key: String, isReplacement: Bool) -> String {
         let what = isReplacement ? "This vault has another key than before" : "This vault's key is new to this device"
-        return "\(what)\n\n\(SafeText(quoting: path))\n\n\(fingerprint)\n\nCompare these digits with a device that has "
-            + "the vault already; hybrid-auth vault status shows them there. If they differ, cancel: someone who knows "
-            + "an earlier secret of the vault has put a key of their own there. Without such a device, they can't be "
-            + "checked."
+        return "\(what)\n\n\(key)\n\nCompare these digits with a device that has the vault already; hybrid-auth vault "
+            + "status shows them there. If they differ, cancel: someone who knows an earlier secret of the vault has put "
+            + "a key of their own there. Without such a device, they can't be checked."
+    }
+
+    /// Returns the question about the key of a backup, with which no device may be left to compare.
+    private static func comparison(ofBackup key: String, isReplacement: Bool) -> String {
+        let what =
+            isReplacement
+            ? "This backup has another key than the vault had here, as one from before a rekey has"
+            : "The key of this backup is new to this device"
+        return "\(what)\n\n\(key)\n\nhybrid-auth vault backup showed these digits when it wrote the file. If you noted "
+            + "others, cancel: someone who knows an earlier secret of the vault has made this file. If you noted none, "
+            + "restore only a file that no one else could replace."
     }
 
     private func askPortableSecret(for path: String, _ purpose: String) async throws -> PortableSecret {

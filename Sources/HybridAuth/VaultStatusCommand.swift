@@ -31,7 +31,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
     private static func table(_ status: VaultStatus) -> String {
         var rows = [
             ("vault", status.path), ("id", status.id), ("kind", status.isTest ? "test (virtual radio)" : "real"),
-            ("key", status.keyFingerprint.map { "\($0)" } ?? "unknown until the vault is opened here"),
+            ("key", key(status)),
             ("records", "\(status.records)"), ("passphrases", "\(status.passphrases)"),
             ("recovery codes", "\(status.recoveryCodes)"), ("PIN here", status.hasPIN ? "yes" : "no"),
             ("wrong PINs", "\(status.wrongPINs)"),
@@ -43,6 +43,13 @@ struct VaultStatusCommand: AsyncParsableCommand {
             .joined(separator: "\n")
     }
 
+    private static func key(_ status: VaultStatus) -> String {
+        if let fingerprint = status.keyFingerprint { return "\(fingerprint)" }
+        return status.isRekeyedElsewhere
+            ? "replaced by another device; open it here with a secret from there: hybrid-auth vault change-pin --forgotten"
+            : "unknown until the vault is opened here"
+    }
+
     private static func object(_ status: VaultStatus) -> JSONText {
         let members: [(String, JSONText)] = [
             ("path", .string(status.path)), ("id", .string(status.id)), ("test", .boolean(status.isTest)),
@@ -52,7 +59,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
             ("pin", .boolean(status.hasPIN)), ("wrongPINs", .number(status.wrongPINs)),
             ("waitSeconds", .number(status.waitSeconds)),
             ("lastBackup", status.lastBackup.map { .number(Int(clamping: $0)) } ?? .null),
-            ("rekeying", .boolean(status.isRekeying)),
+            ("rekeying", .boolean(status.isRekeying)), ("rekeyedElsewhere", .boolean(status.isRekeyedElsewhere)),
         ]
         return .object(members)
     }

@@ -30,6 +30,12 @@ public actor Authenticator {
     /// A client that could ask again and again would wear the user down.
     public static let maximumPromptedRequests = 3
 
+    /// Number of prompts that the user may see in one session, whatever their kind and outcome.
+    ///
+    /// Each request needs two: one for the PIN, and one for the account or a notice. Six suffice for three such
+    /// requests, and for a second one after two wrong PINs.
+    public static let maximumPrompts = 6
+
     /// Identifier of this authenticator model.
     public static let aaguid =
         AAGUID(bytes: [
@@ -59,6 +65,8 @@ public actor Authenticator {
     private var answered: AnsweredRequest?
     /// Number of requests for which the user was asked.
     private var promptedRequests = 0
+    /// Number of prompts that the user saw.
+    private var shownPrompts = 0
     /// True if a passkey that should have been replaced was kept, because the client did not confirm the response.
     public private(set) var keptReplaced = false
 
@@ -251,6 +259,8 @@ extension Authenticator {
         promptedRequests += 1
         var problem: PINProblem?
         for _ in 0..<Self.pinAttempts {
+            // A PIN is useless if the prompt that must follow it cannot be shown.
+            guard shownPrompts + 2 <= Self.maximumPrompts else { throw .tooManyRequests }
             let current = problem
             let pin = try await prompt { () async throws(UserRefusal) in
                 try await self.user.askPIN(for: operation, problem: current)
@@ -299,6 +309,7 @@ extension Authenticator {
         _ body: () async throws(UserRefusal) -> Result
     ) async throws(AuthenticatorFailure) -> Result {
         try checkCancellation()
+        shownPrompts += 1
         do throws(UserRefusal) {
             return try await body()
         } catch {

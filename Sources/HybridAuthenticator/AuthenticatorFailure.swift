@@ -96,13 +96,14 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         )
     }
 
-    /// More than ``Authenticator/maximumPromptedRequests`` requests in one session.
+    /// More requests in one session than ``Authenticator/maximumPromptedRequests``, or more prompts than
+    /// ``Authenticator/maximumPrompts``.
     public static let tooManyRequests = AuthenticatorFailure(
         "too-many-requests",
         .notPermitted,
         .operationDenied,
-        "the other device asked more than \(Authenticator.maximumPromptedRequests) times with one code; scan a new code "
-            + "if you trust it",
+        "one code is enough for \(Authenticator.maximumPromptedRequests) requests and \(Authenticator.maximumPrompts) "
+            + "prompts; scan a new code if you trust the other device",
         endsPrompts: true
     )
 

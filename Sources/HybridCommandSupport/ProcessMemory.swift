@@ -28,7 +28,8 @@ public enum ProcessMemory {
     /// Forbids core dumps of this process and of all programs that it starts.
     ///
     /// The limit is one byte. The kernel ignores a limit of zero if cores go into a pipe, such as that of
-    /// systemd-coredump, but writes nothing with a limit of one (fs/coredump.c, since 2.6.32).
+    /// systemd-coredump, but writes nothing with a limit of one (fs/coredump.c, since 2.6.32). Only root can raise a
+    /// hard limit of zero that this process has inherited; otherwise it stays, and only ``protect()`` has an effect.
     public static func forbidCoreDumps() {
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)

@@ -16,6 +16,8 @@ struct HybridRelay: AsyncParsableCommand {
     )
 
     static func main() async {
+        // The memory will hold the key of the certificate.
+        ProcessMemory.protect()
         ProcessMemory.forbidCoreDumps()
         await runMain(programName)
     }

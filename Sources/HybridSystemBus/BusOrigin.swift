@@ -6,8 +6,8 @@ internal import Glibc
 /// The origin of a connected bus.
 ///
 /// Only on the system's own bus does a name such as `org.bluez` belong to root. The path of its socket is not enough: in
-/// a mount namespace any socket can be at that path, and in a user namespace any user can be root. Whatever cannot be
-/// verified does not count as the system's.
+/// a mount namespace any socket can be at that path, and in a user namespace any user can be root. A bus that cannot
+/// be verified does not count as the system's.
 public enum BusOrigin: Hashable, Sendable {
     /// The system's own bus.
     case system
@@ -15,6 +15,8 @@ public enum BusOrigin: Hashable, Sendable {
     case otherAddress
     /// A bus at the system's path, seen from a user namespace: user IDs there say nothing about the system's.
     case userNamespace
+    /// A bus at the system's path, seen from a process whose user namespace is unknown.
+    case unknownNamespace
     /// A bus at the system's path that neither root nor the account of the system's bus has opened.
     case otherOwner
 
@@ -52,6 +54,10 @@ public enum BusOrigin: Hashable, Sendable {
             self = .otherAddress
             return
         }
+        guard let mapping else {
+            self = .unknownNamespace
+            return
+        }
         guard mapping == Self.identity else {
             self = .userNamespace
             return
@@ -71,18 +77,22 @@ public enum BusOrigin: Hashable, Sendable {
         case .userNamespace:
             "this program runs in a user namespace (a rootless container, a sandboxed service), where the system's bus "
                 + "can't be verified; run it outside"
+        case .unknownNamespace:
+            "this program can't verify that it is outside of user namespaces (this takes a kernel with user namespaces, "
+                + "5.6 or newer, and its own /proc); see docs/bluetooth.md"
         case .otherOwner:
             "the bus at \(BusAddress.existingSystemPath) was not started by the system; see docs/bluetooth.md"
         }
     }
 
-    /// Returns the mapping of user IDs of this process, its numbers separated by single spaces.
+    /// Returns the mapping of user IDs of this process, its numbers separated by single spaces; `nil` if the kernel
+    /// does not show it, or if it may be another file.
     private static func mapping() -> String? {
         let proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard proc >= 0 else { return nil }
         defer { close(proc) }
         // In a mount namespace, anything can be at a path: the directory must be in proc's file system, and no other file
-        // may be mounted below it. Kernels before 5.6 can't tell.
+        // may be mounted below it. Kernels before 5.6 cannot check the latter.
         var system = statfs()
         guard fstatfs(proc, &system) == 0, system.f_type == procMagic else { return nil }
         var how = open_how(flags: UInt64(O_RDONLY | O_CLOEXEC), mode: 0, resolve: UInt64(RESOLVE_NO_XDEV))

@@ -29,7 +29,7 @@ public actor UnlockedVault: UnlockedCredentialStore, SecretMaterial {
 
     /// Returns all passkeys of a relying party: those created here, the newest first, then imported ones.
     ///
-    /// Whoever made an imported file chose its accounts, so they are not offered before the user's own.
+    /// The accounts in an imported file were chosen by its author, so they are not offered before the user's own.
     public func passkeys(for relyingParty: RelyingPartyID) async throws(StoreFailure) -> [Passkey] {
         try await performForStore(orThrow: StoreFailure.damaged) { key, files throws(VaultError) in
             let records = try files.records(key: key)
@@ -189,6 +189,11 @@ public struct VaultWarning: Hashable, Sendable {
     public let path: String
     /// The reason why the file or passkey is not used.
     public let reason: String
+
+    /// The warning about a directory with more files than are read.
+    static func excess(in path: String, limit: Int) -> VaultWarning {
+        VaultWarning(path: path, reason: "more than \(limit) files; remove those that this program did not write")
+    }
 
     /// Creates a warning; `path` may come from a hostile sync server.
     init(path: String, reason: String) {

@@ -98,7 +98,7 @@ public enum VaultError: ExplainedFailure, Hashable {
     ///
     /// `isReplacement` is true if this device knows the vault under another key.
     case keyNotCompared(KeyFingerprint, isReplacement: Bool)
-    /// A passphrase or recovery code of a replaced vault key opens a slot of another key.
+    /// A passphrase or recovery code opens a replaced vault key, or opened another key than now.
     case secretOfReplacedKey
     /// A new passphrase opened this vault, or an earlier key of it, before.
     case passphraseUsedBefore
@@ -239,8 +239,9 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .secretOfReplacedKey:
             (
                 .notPermitted,
-                "that secret is of a key of this vault that was replaced, so it must not open another one; type the "
-                    + "secret that was made with the new key, and find out who else can write to the vault's directory"
+                "that secret opened an earlier key of this vault, so others may know it, and it opens nothing here; type "
+                    + "a secret that was made with the new key, or make another one on the device that has the key: "
+                    + "hybrid-auth vault recovery-code"
             )
         case .passphraseUsedBefore:
             (

@@ -101,6 +101,34 @@ struct VerificationTests {
         #expect(Authenticator.maximumPromptedRequests == 3)
     }
 
+    @Test("A session shows six prompts, and no PIN prompt that no other can follow")
+    func prompts() async throws {
+        let (wrong, right) = ("1111", MemoryStore.rightPIN)
+        let cases: [(pins: [String], statuses: [UInt8], prompts: Int)] = [
+            // Two sign-ins with one mistyped PIN each; one with two, and a second without; three without.
+            ([wrong, right, wrong, right, right], [0, 0, 0x27], 6), ([wrong, wrong, right, right], [0, 0, 0x27], 6),
+            ([right], [0, 0, 0, 0x27], 6),
+            // The last prompt would remain for the account, which no right PIN precedes.
+            ([wrong, wrong, right, wrong, right], [0, 0x27, 0x27], 5),
+        ]
+        for (pins, statuses, prompts) in cases {
+            let fixture = try AuthenticatorFixture { $0.pins = pins }
+            try fixture.addPasskey("ada")
+            for status in statuses {
+                #expect(await fixture.authenticator.answer(.getAssertion(fixture.signIn())).encoded.first == status)
+            }
+            #expect(await fixture.authenticator.lastFailure == .tooManyRequests)
+            let shown = fixture.log.events.count {
+                switch $0 {
+                case .askedPIN, .confirmed, .chose, .notified: true
+                default: false
+                }
+            }
+            #expect(shown == prompts, "\(pins)")
+        }
+        #expect(Authenticator.maximumPrompts == 6)
+    }
+
     @Test("Requests that are refused without a prompt do not count")
     func unpromptedRequests() async throws {
         let fixture = try AuthenticatorFixture()

@@ -43,17 +43,26 @@ struct BusOriginTests {
     }
 
     @Test(
-        "is in doubt in a user namespace, whoever has opened it",
+        "is in doubt in a user namespace, regardless of its owner",
         arguments: [
-            nil, "", "0 0 1", "0 1000 1", "1000 1000 1", "0 100000 65536", "0 0 65536", "0 0 4294967294",
+            "", "0 0 1", "0 1000 1", "1000 1000 1", "0 100000 65536", "0 0 65536", "0 0 4294967294",
             "0 0 1 1 1 4294967294", "0 1000 4294967295", "0 0 4294967295 0",
         ]
     )
-    func userNamespace(mapping: String?) {
+    func userNamespace(mapping: String) {
         for owner in [Self.root, Self.account, Self.user] {
             #expect(origin(owner: owner, mapping: mapping) == .userNamespace)
         }
         #expect(BusOrigin.userNamespace.doubt?.contains("user namespace") == true)
+    }
+
+    @Test("is in doubt if the user namespace is unknown, for another reason")
+    func unknownNamespace() {
+        for owner in [Self.root, Self.account, Self.user] {
+            #expect(origin(owner: owner, mapping: nil) == .unknownNamespace)
+        }
+        let doubt = BusOrigin.unknownNamespace.doubt
+        #expect(doubt?.contains("5.6 or newer") == true && doubt?.contains("docs/bluetooth.md") == true)
     }
 
     @Test("is another address if the path is not the system's, and needs no explanation")

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
 /// Other programs of the same user cannot read the secrets in a program's memory, and no core dump contains them.
 @Suite("Protected memory", .keepsEvidence)
 struct ProtectedMemoryTests {
-    /// Expects that no core is dumped, at most one byte.
+    /// Expects the limit of one byte, with which the kernel dumps no core.
     private func expectNoCore(of process: Int32, _ location: SourceLocation = #_sourceLocation) {
         let limit = Inspection.coreLimit(of: process)
-        #expect(limit == "1" || limit == "0", "\(limit ?? "unknown")", sourceLocation: location)
+        // Only root can raise a hard limit of zero that the tests have inherited.
+        let isLowest = limit == "0" && Inspection.coreLimit(of: getpid()) == "0"
+        #expect(limit == "1" || isLowest, "\(limit ?? "unknown")", sourceLocation: location)
     }
 
     @Test("client and authenticator cannot be inspected while they hold keys")
@@ -42,6 +45,31 @@ struct ProtectedMemoryTests {
             #expect(try await phone.ending().status != 0)
         }
         other.send(SIGKILL)
+    }
+
+    @Test(
+        "a relay cannot be inspected, also if it cannot set its limit on core dumps",
+        arguments: [[], ["/bin/sh", "-c", "ulimit -c 0; exec \"$@\"", "sh"]]
+    )
+    func relay(limit: [String]) async throws {
+        try await TestFolder.with { folder in
+            // Root could raise the hard limit.
+            let isRoot = geteuid() == 0
+            let before = isRoot ? ["/usr/bin/setpriv", "--bounding-set=-sys_ptrace,-sys_resource"] : []
+            let command =
+                limit + before + [
+                    BuildFolder.program("hybrid-relay"), "serve", "--listen", "127.0.0.1:0", "--plaintext",
+                ]
+            let relay = try RunningProgram(command[0], Array(command.dropFirst()), in: folder.path)
+            defer { relay.send(SIGKILL) }
+            _ = try await relay.line { $0.contains("listening on 127.0.0.1:") }
+            #expect(try await !Inspection.isAllowed(of: relay.identifier))
+            if limit.isEmpty {
+                expectNoCore(of: relay.identifier)
+            } else {
+                #expect(Inspection.coreLimit(of: relay.identifier) == "0")
+            }
+        }
     }
 
     @Test("a lab cannot be inspected, but its commands are not affected")

@@ -15,7 +15,7 @@ struct VaultBadInputTests {
 
     @Test(
         "a passkey that cannot be stored is not created, and the client learns that",
-        .enabled("needs root, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value },
+        .enabled("needs root with CAP_SYS_PTRACE, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value },
         arguments: ["EROFS", "ENOSPC"]
     )
     func unwritable(_ error: String) async throws {
@@ -101,7 +101,7 @@ struct VaultBadInputTests {
 
     @Test(
         "commands on a read-only vault change nothing, and reading works",
-        .enabled("needs root, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
+        .enabled("needs root with CAP_SYS_PTRACE, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
     )
     func readOnly() async throws {
         try await VaultProgram.run { program in

@@ -72,7 +72,10 @@ struct VaultCommandTests {
             try await program(["recovery-code"]).expect(0, errors: "from now on")
             let shown = String(decoding: Array(program.log.utf8).dropFirst(logBefore), as: UTF8.self)
             let code = String(try #require(shown.firstMatch(of: /[0-9A-Z]{5}(?:-[0-9A-Z]{5}){5}/)).output)
-            try await program(["backup", file]).expect(0, errors: "wrote")
+            let backup = try await program(["backup", file])
+            backup.expect(0, errors: "wrote")
+            let digits = try #require(backup.errors.firstMatch(of: /[0-9]{5}(?: [0-9]{5}){5}/)).output
+            #expect(try await Self.status(program)["key"] as? String == String(digits))
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             try await program(["backup", file]).expect(74, errors: "exists already")
@@ -85,7 +88,10 @@ struct VaultCommandTests {
                 try await other(["restore", file], typing: ["wrong", "1234", "1234"]).expect(77, errors: "no slot")
                 #expect(!FileManager.default.fileExists(atPath: other.vault))
                 let typed = [code.lowercased(), "abcd", "abcd"]
+                // Possibly no other device is left, so the prompt does not ask for one.
                 try await other(["restore", file], typing: typed).expect(0, errors: "restored")
+                #expect(other.log.contains(digits) && other.log.contains("SETOK Restore"), "\(other.log)")
+                #expect(!other.log.contains("vault status"), "\(other.log)")
                 try await other(["restore", file], typing: ["abcd"]).expect(0, errors: "all of the backup")
                 #expect(try await Self.status(other)["id"] as? String == id)
             }
@@ -120,7 +126,33 @@ struct VaultCommandTests {
                 #expect(!FileManager.default.fileExists(atPath: other.folder + "/state/hybrid"))
                 try await other(["init"], typing: typed).expect(0, errors: "a PIN on this")
                 #expect(try await Self.status(other)["key"] as? String == new)
+
+                // Another rekey reaches the device, and the server withholds the link afterwards.
+                let last = "violin harvest copper meadow lantern"
+                try await program(["rekey"], typing: [Self.pin, last, last]).expect(0, errors: "old copies")
+                let (links, kept) = (other.vault + "/keys", other.folder + "/keys")
+                try FileManager.default.moveItem(atPath: links, toPath: kept)
+                try FileManager.default.copyItem(atPath: program.vault + "/keys", toPath: links)
+                try await other(["accept"], typing: ["abcd"]).expect(77, errors: "another device")
+                try FileManager.default.removeItem(atPath: links)
+                try FileManager.default.moveItem(atPath: kept, toPath: links)
+                try await other(["accept"], typing: ["abcd"]).expect(77, errors: "another device")
+                let replaced = try await Self.status(other)
+                #expect(replaced["key"] is NSNull && replaced["rekeyedElsewhere"] as? Bool == true, "\(replaced)")
+                let table = try await other(["status"])
+                #expect(table.output.contains("replaced by another device"), "\(table)")
             }
+        }
+    }
+
+    @Test("a file sync that adds many files causes 20 warnings and a number")
+    func warnings() async throws {
+        try await VaultProgram.run { program in
+            try await program(["init"], typing: [Self.pin, Self.pin]).expect(0, errors: "created")
+            for number in 1...30 { try TestFile.write("", to: "\(program.vault)/records/file-\(number)") }
+            let ending = try await program(["change-pin"], typing: [Self.pin, "654321", "654321"])
+            ending.expect(0, errors: "ignored: 10 more files")
+            #expect(ending.errors.ranges(of: "ignored: records/").count == 20, "\(ending)")
         }
     }
 

@@ -17,7 +17,7 @@ struct VaultKillTests {
 
     @Test(
         "kill -9 and failing calls lose and block nothing, and every write is synchronized in order",
-        .enabled("needs root, HYBRID_TEST_PYTHON, strace and seccomp") {
+        .enabled("needs root with CAP_SYS_PTRACE, HYBRID_TEST_PYTHON, strace and seccomp") {
             hasStrace ? try await Tracer.canWatch.value : false
         }
     )
@@ -39,7 +39,7 @@ struct VaultKillTests {
 
     @Test(
         "kill -9 while a passkey is created: it exists if the site learned of it, and the next one can be created",
-        .enabled("needs root, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
+        .enabled("needs root with CAP_SYS_PTRACE, HYBRID_TEST_PYTHON and seccomp") { try await Tracer.canWatch.value }
     )
     func killedScan() async throws {
         try await CeremonyEnvironment.run { environment in

@@ -11,15 +11,19 @@ import Testing
 
 @Suite("Connection to a relay", .timeLimit(.minutes(5)))
 struct ConnectionTests {
-    @Test("A certificate of an unknown authority ends TLS before data is sent")
-    func unknownAuthority() async throws {
-        let (said, refusal) = try await ScriptedRelay.run(.unknownAuthority) {
+    @Test(
+        "A certificate of an unknown authority ends TLS before data is sent, also if it names a trusted one",
+        arguments: [(.unknownAuthority, "unknown"), (.namesakeAuthority, "trusted")]
+            as [(TestCertificates.Identity, String)]
+    )
+    func unknownAuthority(identity: TestCertificates.Identity, issuer: String) async throws {
+        let (said, refusal) = try await ScriptedRelay.run(identity) {
             await $0.readToEnd()
         } client: {
             await Client.refusal(at: $0)
         }
         let host = try #require(TestCertificates.domain?.host)
-        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: "unknown"))
+        #expect(refusal?.bare == .certificateNotTrusted(host: host, issuer: issuer))
         #expect(said == [])
     }
 

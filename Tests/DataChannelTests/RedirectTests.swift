@@ -145,8 +145,9 @@ struct RedirectTests {
     func throughProxy() async throws {
         let relay = try #require(TestCertificates.domain?.host)
         let toOther = TunnelError.redirectRefused(host: relay, .throughProxy)
+        let toLocal = TunnelError.redirectRefused(host: relay, .local)
         for (location, exceptions, expected) in [
-            ("https://elsewhere.example/x", "", toOther),
+            ("https://elsewhere.example/x", "", toOther), ("https://printer.local/x", "", toLocal),
             // Followed, but the proxy can't be reached a second time.
             ("https://\(relay)/x", "", nil), ("/x", "", nil),
             // Without the proxy, the address is checked.
@@ -170,13 +171,39 @@ struct RedirectTests {
                 return await Self.followed(endpoint)
             }
             #expect(asked.hasPrefix("CONNECT \(relay):443 "))
-            #expect(steps.count == (expected == toOther ? 0 : 1), "\(location)")
+            #expect(steps.count == (expected == toOther || expected == toLocal ? 0 : 1), "\(location)")
             if let expected {
                 #expect(refusal == expected, "\(location)")
             } else {
                 #expect(refusal?.code == "proxy-connection-refused", "\(location): \(String(describing: refusal))")
             }
         }
+    }
+
+    @Test(
+        "A relay in the local network may redirect to a local name, and to a host behind a proxy",
+        arguments: [("printer.local", "relay-connection-refused"), ("elsewhere.example", "proxy-connection-refused")]
+    )
+    func fromLocalRelay(target: String, code: String) async throws {
+        let relay = try #require(TestCertificates.domain?.host)
+        let (_, (refusal, steps)) = try await ScriptedRelay.run { peer in
+            _ = try await peer.readHead()
+            let field = "Location: https://\(target)/\r\nContent-Length: 0"
+            try await peer.send(Array("HTTP/1.1 307 Elsewhere\r\n\(field)\r\n\r\n".utf8))
+            await peer.readToEnd()
+        } client: { endpoint in
+            var endpoint = endpoint
+            // Neither the target nor the proxy can be reached.
+            endpoint.network.proxies = ProxySettings(
+                environment: ["HTTPS_PROXY": "http://127.0.0.1:1", "NO_PROXY": "\(relay),printer.local"]
+            )
+            endpoint.network.lookup = NameLookup { host, port in
+                [try SocketAddress(ipAddress: "127.0.0.1", port: host == target ? 1 : port)]
+            }
+            return await Self.followed(endpoint)
+        }
+        #expect(steps.map(\.to) == [target])
+        #expect(refusal?.code == code, "\(String(describing: refusal))")
     }
 
     /// Returns the error of opening a tunnel, and the redirections that were followed.

@@ -7,7 +7,7 @@ import NIOSSL
 import TestSupport
 import Testing
 
-/// Certificates created by openssl once for all tests of the process: two authorities and the certificates that they
+/// Certificates created by openssl once for all tests of the process: three authorities and the certificates that they
 /// signed.
 struct TestCertificates {
     /// Certificates of servers.
@@ -32,6 +32,8 @@ struct TestCertificates {
         case commonName
         /// The relay's name, signed by an unknown authority.
         case unknownAuthority
+        /// The relay's name, signed by an unknown authority with the name of the trusted one.
+        case namesakeAuthority
         /// The relay's name, expired.
         case expired
         /// The relay's name, not valid yet.
@@ -47,6 +49,7 @@ struct TestCertificates {
         fileprivate var signer: String? {
             switch self {
             case .unknownAuthority, .expiredUnknownAuthority, .earlyUnknownAuthority: "unknown"
+            case .namesakeAuthority: "namesake"
             case .expiredSelfSigned: nil
             default: "trusted"
             }
@@ -106,8 +109,10 @@ struct TestCertificates {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         atexit { try? FileManager.default.removeItem(atPath: TestCertificates.directory) }
         let host = try #require(Self.domain?.host)
-        for name in ["trusted", "unknown"] {
-            try await openssl(["-subj", "/CN=\(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem")])
+        for (name, subject) in [("trusted", "trusted"), ("unknown", "unknown"), ("namesake", "trusted")] {
+            try await openssl([
+                "-subj", "/CN=\(subject)", "-keyout", path("\(name).key"), "-out", path("\(name).pem"),
+            ])
         }
         for identity in Identity.allCases {
             if let dates = identity.dates {
@@ -115,14 +120,16 @@ struct TestCertificates {
                 continue
             }
             let signer = identity.signer ?? "trusted"
-            let names = identity.alternativeNames(of: host).map { ["-addext", "subjectAltName=\($0)"] } ?? []
+            var extensions = identity.alternativeNames(of: host).map { ["-addext", "subjectAltName=\($0)"] } ?? []
+            // Without the identifier of its issuer's key, so that the issuer is found by name.
+            if identity == .namesakeAuthority { extensions += ["-addext", "authorityKeyIdentifier=none"] }
             try await openssl(
                 [
                     "-CA", path("\(signer).pem"), "-CAkey", path("\(signer).key"),
                     "-subj", "/CN=\(identity == .commonName ? host : "leaf")",
                     "-addext", "basicConstraints=critical,CA:FALSE",
                     "-keyout", key(identity), "-out", certificate(identity),
-                ] + names
+                ] + extensions
             )
         }
     }

@@ -8,6 +8,16 @@ public enum Inspection {
     public static let unprivileged: [String] =
         geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-sys_ptrace"] : []
 
+    /// True if this process may list the open files of programs that are not dumpable.
+    ///
+    /// Root may not in a container without this capability.
+    public static var isUnlimited: Bool {
+        let line = TestFile.text("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("CapEff:") }
+        let capabilities = line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
+        // CAP_SYS_PTRACE (linux/capability.h).
+        return capabilities & 1 << 19 != 0
+    }
+
     /// Returns true if another program of the user may open the root directory of a process, as desktop portals do.
     ///
     /// The kernel then also allows it to read the process's memory. The process must have been started with

@@ -25,6 +25,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 
 # For each machine: number of the seccomp call, audit architecture, and numbers of the watched system calls.
@@ -185,6 +186,9 @@ class Watcher:
             else:
                 which = 2 if name in ("renameat", "renameat2", "linkat") else 1 if name == "symlinkat" else 0
                 path = self.resolve(self.descriptor(thread, arguments[which]), self.text(thread, arguments[which + 1]))
+        except PermissionError:
+            # Otherwise a call on a watched file might pass unnoticed.
+            raise
         except OSError:
             return None
         if not any(path == root or path.startswith(root + "/") for root in self.watch.below):
@@ -248,15 +252,22 @@ def run(line, watch, environment, folder, descriptors, limit=120):
     return outcome
 
 
+# Like hybrid-auth, it is not dumpable (PR_SET_DUMPABLE is 4).
+NOT_DUMPABLE = "import ctypes, os, sys; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); os.mkdir(sys.argv[1])"
+
+
 def can_watch():
-    # Only root can read the paths in the memory of hybrid-auth.
-    if platform.machine() not in MACHINES or os.geteuid() != 0:
+    """Returns True if the paths of calls can be read, for which root needs CAP_SYS_PTRACE."""
+    if platform.machine() not in MACHINES:
         return False
-    try:
-        with open(os.devnull, "r+") as null:
-            return run(["/bin/true"], Watch([]), {}, "/", [null.fileno()] * 3).status == 0
-    except OSError:
-        return False
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "r+") as null:
+        # The last component does not exist before the call.
+        path = os.path.join(os.path.realpath(folder), "made")
+        try:
+            outcome = run([sys.executable, "-c", NOT_DUMPABLE, path], Watch([path]), {}, "/", [null.fileno()] * 3)
+        except OSError:
+            return False
+        return outcome.status == 0 and any(call.path == path for call in outcome.calls)
 
 
 def main(arguments):

@@ -282,37 +282,64 @@ struct HostileFilesTests {
         return (try? await FileSystem.run("umount", fixture.root)) != nil
     }
 
-    @Test("The union of two full vaults opens, and passkeys can be deleted but not added")
-    func unitedBeyond() async throws {
+    @Test("A full vault opens, and passkeys can be deleted but not added")
+    func full() async throws {
         let fixture = try VaultFixture()
-        try fixture.createWithoutPIN()
+        let files = try fixture.createWithoutPIN().files
         try await fixture.unlock().add(.fresh())
-        try await FileSystem.run(
-            "sh",
-            "-c",
-            "cd \(fixture.vault)/records && seq -f '%032.0f' 1 14999 | xargs mkdir -m 700"
-        )
+        let revision = Revision(counter: 1, device: try #require(DeviceID(bytes: [1, 2, 3, 4, 5, 6, 7, 8])))
+        for _ in 1..<VaultRecords.maximumCount {
+            let id = RecordID.random()
+            let file = try files.seal(.deletion, id: id, revision: revision, key: fixture.key)
+            #expect(mkdir("\(fixture.vault)/records/\(id)", 0o700) == 0)
+            try FileSystem.write("\(fixture.vault)/records/\(id)/\(revision.fileName)", file.bytes)
+        }
         let unlocked = try fixture.unlock()
-        let entry = try #require(try await unlocked.summaries().first)
         do {
             try await unlocked.add(.fresh())
             Issue.record("more than 10,000 records were written")
         } catch {
             guard (error as? StoreFailure)?.kind == .notWritten else { throw error }
         }
-        try await unlocked.delete(entry.record)
-        #expect(try await fixture.unlock().summaries().isEmpty)
+        try await unlocked.delete(try #require(try await unlocked.summaries().first).record)
+        #expect(try await unlocked.summaries().isEmpty)
     }
 
-    @Test("Too many records are refused")
-    func tooMany() async throws {
+    @Test("Folders with more files than are read hide nothing that this device has seen, and stop nothing")
+    func flooded() async throws {
         let fixture = try VaultFixture()
-        try fixture.createWithoutPIN()
-        let script = "cd \(fixture.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir"
-        try await FileSystem.run("sh", "-c", script)
-        guard case .tooLarge? = fixture.unlockError() else {
-            Issue.record("15,001 records were accepted")
-            return
+        _ = try await fixture.create()
+        let before = try fixture.unlock()
+        try await before.add(.fresh(user: "ada"))
+        try await before.add(.fresh(user: "bob"))
+        let ada = try #require(try await before.summaries().last).record
+        let keys = fixture.vault + "/keys"
+        let script = """
+            cd \(fixture.vault)/records && seq -f '%032.0f' 1 15001 | xargs mkdir
+            cd \(ada) && seq -f '1-%016.0f' 1 1001 | xargs touch
+            mkdir \(keys) && cd \(keys) && seq -f '%032.0f' 1 1001 | xargs touch
+            cd ../slots && seq -f '%032.0f' 1 200 | xargs touch
+            """
+        try await FileSystem.run("sh", "-ec", script)
+        let unlocked = try await fixture.open(pin: "123456")
+        for (path, limit) in [("records", 15_000), ("records/\(ada)", 1000), ("keys", 1000)] {
+            #expect(unlocked.warnings.contains(.excess(in: path, limit: limit)), "\(path)")
         }
+        #expect(try await VaultFixture.names(unlocked) == ["ada", "bob"])
+        try await unlocked.add(.fresh(user: "cy"))
+        try await unlocked.rename(ada, name: "lovelace", displayName: "")
+        try await unlocked.addPassphrase(.typed(), replacing: false)
+        try await unlocked.rekey(pin: .typed("123456"), passphrase: .typed(Self.next), recoveryCode: nil)
+        #expect(try await VaultFixture.names(fixture.open(pin: "123456")) == ["bob", "cy", "lovelace"])
+        #expect(try Vault.status(at: fixture.location).passphrases == 1)
+        try await fixture.join(.passphrase(.typed(Self.next)))
+        let opened = try await fixture.open(pin: "654321")
+        #expect(try await VaultFixture.names(opened) == ["bob", "cy", "lovelace"])
+        try await opened.backUp(to: fixture.root + "/backup")
+        let files = try fixture.open().files
+        let slots = try PortableSlots(in: files.directory, identity: files.identity, limit: 3)
+        #expect(slots.all.isEmpty && slots.warnings.contains(.excess(in: "slots", limit: 3)))
     }
+
+    private static let next = "glider museum ochre tactful banjo"
 }

@@ -4,6 +4,7 @@ import Crypto
 import HybridAuthenticator
 import HybridCTAP
 import HybridPrimitives
+import Synchronization
 import Testing
 
 @testable import HybridVault
@@ -99,7 +100,7 @@ struct RekeyTests {
             passphrase: .typed(Self.next),
             recoveryCode: nil
         )
-        let merge = "cp -rn \(fixture.vault)/. \(other.vault)/; cp -rn \(other.vault)/. \(fixture.vault)/"
+        let merge = "cp -rn \(fixture.vault)/. \(other.vault)/; cp -rn \(other.vault)/. \(fixture.vault)/ || true"
         try await FileSystem.run("sh", "-c", merge)
         let refused = try await other.unlockFailure(pin: "654321")
         #expect(refused == .unusable(VaultError.rekeyedElsewhere.sentence))
@@ -264,6 +265,23 @@ struct RekeyTests {
         #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "bob"])
     }
 
+    @Test("A rekey is committed on this device before its link informs the others")
+    func committedFirst() async throws {
+        let (fixture, _) = try await Self.prepare()
+        let files = try fixture.open().files
+        let replaced = Mutex<[String]>([])
+        let record: @Sendable (FileStep) -> Void = { step in
+            if case .renamed(_, let path) = step { replaced.withLock { $0.append(path) } }
+        }
+        _ = try FileStep.$recorder.withValue(
+            record,
+            operation: { try files.rekey(key: fixture.key, pin: .typed("123456"), secrets: []) }
+        )
+        let paths = replaced.withLock { $0 }
+        let link = try #require(paths.firstIndex { $0.contains("/\(VaultDirectory.keysName)/") })
+        #expect(paths[..<link].count { $0.hasSuffix("/" + PendingKey.fileName) } == 2, "begun and committed")
+    }
+
     @Test("A forged counter stops a rekey before it begins, and is never taken over")
     func highestCounter() async throws {
         let (fixture, unlocked) = try await Self.prepare()
@@ -317,7 +335,7 @@ struct RekeyTests {
         }
         let opened = try await fixture.open(pin: "123456")
         #expect(try await VaultFixture.names(opened) == ["ada", "bob"])
-        #expect(opened.warnings.count == 2 && opened.warnings.allSatisfy { $0.reason.contains("another key") })
+        #expect(opened.warnings.count == 3 && opened.warnings.allSatisfy { $0.reason.contains("another key") })
         for path in try fixture.recordFiles() where path.contains("/\(record)/") && !path.contains("/9-") {
             try await FileSystem.run("rm", path)
         }
@@ -337,6 +355,22 @@ struct RekeyTests {
         #expect(try await VaultFixture.names(unlocked) == ["ada", "bob"])
         let again = try fixture.unlock()
         #expect(again.warnings.map(\.path) == ["keys/huge", "keys/" + (KeyLink(bytes: bytes)?.fileName ?? "")])
+    }
+
+    @Test("A thief of the key cannot make the ring of keys longer than its limit")
+    func longRing() throws {
+        let identity = VaultIdentity.random(isTest: false)
+        let fixture = try VaultFixture()
+        let keys = try Directory.make(path: fixture.vault).makeSubdirectory(VaultDirectory.keysName)
+        var newest = fixture.key
+        for _ in 0..<80 {
+            let old = SymmetricKey(size: .bits256)
+            let link = try KeyLink(from: old, to: newest, identity: identity)
+            try keys.write(link.fileName, link.bytes, replacing: false)
+            newest = old
+        }
+        let ring = try KeyRing(fixture.key, in: Directory.open(path: fixture.vault), identity: identity)
+        #expect(ring.keys.count == 65 && ring.newest == fixture.key)
     }
 
     @Test("A link with any flipped byte is refused under both keys")
@@ -369,7 +403,7 @@ struct RekeyTests {
             )
         }
         // Files of the first key that return are recognized but not current.
-        try await FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(fixture.vault)/")
+        try await FileSystem.run("sh", "-c", "cp -rn \(old.vault)/. \(fixture.vault)/ || true")
         let again = try await fixture.open(pin: "123456")
         #expect(try await VaultFixture.names(again) == ["ada", "bob"])
         #expect(again.warnings.isEmpty, "\(again.warnings)")

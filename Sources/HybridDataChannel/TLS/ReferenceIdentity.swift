@@ -18,7 +18,7 @@ struct ReferenceIdentity: Sendable {
         address = IPAddress(host)
     }
 
-    /// Returns true if the certificate is for this host, whoever issued it.
+    /// Returns true if the certificate is for this host, regardless of its issuer.
     func isPresented(by certificate: NIOSSLCertificate) -> Bool {
         certificate._subjectAlternativeNames().contains { name in
             switch name.nameType {

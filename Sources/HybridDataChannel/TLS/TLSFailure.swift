@@ -58,15 +58,21 @@ package enum TLSFailure: Error, Hashable, Sendable {
         return reason.isEmpty ? nil : String(reason)
     }
 
-    /// Reads the reasons of an error stack, the first of which is the cause.
+    /// Reads the reasons of an error stack.
+    ///
+    /// Except for two, the first reason is the cause.
     init(reasons: [String]) {
+        // Failed attempts to verify the certificate's chain may precede this one, such as a bad signature.
+        if reasons.contains("CERTIFICATE_VERIFY_FAILED") {
+            self = .certificateRejected
+            return
+        }
         // BoringSSL adds this one if the alert is the answer to the client's offer.
         if reasons.contains("HANDSHAKE_FAILURE_ON_CLIENT_HELLO") {
             self = .cipher
             return
         }
         switch reasons.first {
-        case "CERTIFICATE_VERIFY_FAILED"?: self = .certificateRejected
         case "WRONG_VERSION_NUMBER"?: self = .notTLS
         case "UNSUPPORTED_PROTOCOL"?, "TLSV1_ALERT_PROTOCOL_VERSION"?: self = .version
         case "TLSV1_ALERT_INSUFFICIENT_SECURITY"?, "NO_COMMON_SIGNATURE_ALGORITHMS"?: self = .cipher

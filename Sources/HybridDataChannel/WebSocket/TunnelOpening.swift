@@ -40,7 +40,7 @@ struct TunnelOpening: Sendable {
                 guard isLocal || !HostName.isLocal(redirect.host) else {
                     throw TunnelError.redirectRefused(host: hop.host, .local)
                 }
-                guard try isLocal || staysInSight(redirect.host) else {
+                guard try isLocal || canBeRedirectTarget(redirect.host) else {
                     throw TunnelError.redirectRefused(host: hop.host, .throughProxy)
                 }
                 redirected(RedirectStep(from: hop.host, to: redirect.host))
@@ -58,7 +58,7 @@ struct TunnelOpening: Sendable {
     ///
     /// Without a proxy, the address is checked. The relay's own name is safe with any address, because no other machine
     /// has a certificate for it, and the request is sent only after that.
-    private func staysInSight(_ host: String) throws -> Bool {
+    private func canBeRedirectTarget(_ host: String) throws -> Bool {
         try host == relay.domain.host || relay.target(of: host).isOverridden
             || relay.network.proxies.proxy(for: host, port: RelayEndpoint.port) == nil
     }

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import HybridPrimitives
 
 /// The vault key and the keys that it replaced.
 struct KeyRing: Sendable {
-    /// Maximum number of links between keys.
-    private static let maximumLinks = 64
+    /// Maximum number of keys; more are of no use, and each is tried on every record.
+    private static let maximumKeys = 65
+    /// Maximum number of files that are read from `keys/`. If there are more, those that name the newest key come first.
+    private static let maximumFiles = 1000
 
     /// All keys, the newest first.
     private(set) var keys: [SymmetricKey]
-    /// True if another device replaced an older key with one that is not in the ring.
-    private(set) var hasUnknownSuccessor = false
+    /// IDs of keys that are not in the ring but replaced a key in it, and of keys that may have replaced those.
+    ///
+    /// They may belong to a device that rekeyed at the same time as this one.
+    private(set) var successors: Set<KeyID> = []
     /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
 
+    /// True if a key in the ring was replaced by one that is not.
+    var hasUnknownSuccessor: Bool { !successors.isEmpty }
     /// The newest key, under which new content is sealed.
     var newest: SymmetricKey { keys[0] }
 
@@ -30,7 +37,8 @@ struct KeyRing: Sendable {
         var reached = 0
         while reached < keys.count {
             let holder = KeyID(of: keys[reached], identity: identity)
-            for link in links where link.new == holder && !known.contains(link.old) {
+            for link in links
+            where link.new == holder && !known.contains(link.old) && keys.count < Self.maximumKeys {
                 // A forged link yields no key, or one with another ID.
                 guard let old = link.open(with: keys[reached]), KeyID(of: old, identity: identity) == link.old else {
                     warnAboutForged(link)
@@ -51,9 +59,22 @@ struct KeyRing: Sendable {
                 continue
             }
             guard index > 0 else { throw .rekeyedElsewhere }
-            hasUnknownSuccessor = true
+            successors.insert(link.new)
+            let path = "\(VaultDirectory.keysName)/\(link.fileName)"
+            warnings.append(VaultWarning(path: path, reason: Self.unknownSuccessor))
+        }
+        // Only a holder of such a key can verify the next link.
+        var count = 0
+        while count < successors.count {
+            count = successors.count
+            for link in links where successors.contains(link.old) { successors.insert(link.new) }
         }
     }
+
+    private static let unknownSuccessor =
+        "an earlier key was replaced by another key, too; if one of your devices did that, run hybrid-auth export "
+        + "there, open the vault there with a secret from here, and run hybrid-auth import; otherwise others know a "
+        + "secret of the vault"
 
     private mutating func warnAboutForged(_ link: KeyLink) {
         let path = "\(VaultDirectory.keysName)/\(link.fileName)"
@@ -62,9 +83,11 @@ struct KeyRing: Sendable {
 
     private mutating func readLinks(in vault: Directory, identity: VaultIdentity) throws(VaultError) -> [KeyLink] {
         let name = VaultDirectory.keysName
-        let tooMany = "more than \(Self.maximumLinks) files in \(name); remove files that are not links"
+        let own = Hex.encode(KeyID(of: newest, identity: identity).bytes)
         let length = KeyLink.length
-        let files = try vault.files(in: name, limit: Self.maximumLinks, tooMany: tooMany, length: length, &warnings)
+        let files = try vault.files(in: name, limit: Self.maximumFiles, length: length, &warnings) {
+            $0.contains(own)
+        }
         return files.compactMap { file in
             if let link = KeyLink(bytes: file.bytes), link.identity == identity { return link }
             warnings.append(VaultWarning(path: "\(name)/\(file.name)", reason: "not a link between keys"))
@@ -74,7 +97,9 @@ struct KeyRing: Sendable {
 }
 
 extension Directory {
-    /// Returns the files of a vault's `slots/` or `keys/` directory; none if the directory is missing.
+    /// Returns at most `limit` files of a vault's `slots/` or `keys/` directory; none if the directory is missing.
+    ///
+    /// If there are more, those with a preferred name come first, and a warning is added: by adding files, a server achieves no more than by withholding some.
     ///
     /// A system error while reading a file is reported as damage. The file may be the link that replaces the current
     /// key, or the slot of a passphrase that would otherwise be reported as deleted. Any other unreadable file is
@@ -82,22 +107,21 @@ extension Directory {
     func files(
         in name: String,
         limit: Int,
-        tooMany: String,
         length: Int,
-        _ warnings: inout [VaultWarning]
+        _ warnings: inout [VaultWarning],
+        preferring isPreferred: (String) -> Bool = { _ in false }
     ) throws(VaultError) -> [(name: String, bytes: [UInt8])] {
         let directory: Directory
-        let names: [String]
+        let (names, areAll): ([String], Bool)
         do {
             directory = try subdirectory(name)
-            names = try directory.names(limit: limit)
+            (names, areAll) = try directory.names(upTo: limit, preferring: isPreferred)
         } catch .absent {
             return []
-        } catch .tooLarge {
-            throw .tooLarge(tooMany)
         } catch {
             throw .damaged("\(name): \(error.reason)")
         }
+        if !areAll { warnings.append(.excess(in: name, limit: limit)) }
         var files: [(name: String, bytes: [UInt8])] = []
         for file in names where !file.hasPrefix(".") {
             let path = "\(name)/\(file)"

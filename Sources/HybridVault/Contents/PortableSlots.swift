@@ -16,8 +16,8 @@ struct PortableSlots {
     static let maximumCost = maximumTried * Scrypt.standard.cost
     /// Limit of the files that are read.
     ///
-    /// It is high because anyone who can write the directory could otherwise keep all slots from being used.
-    private static let maximumNames = 100_000
+    /// It is high because a server that adds more keeps slots from being used.
+    static let maximumFiles = 100_000
 
     /// All well-formed slots; the vault key is needed to find out which ones are authentic.
     private(set) var all: [PortableSlot] = []
@@ -28,13 +28,11 @@ struct PortableSlots {
     /// The slot ID cannot be the key, because a forged slot may have the ID of another.
     private var names: [[UInt8]: [String]] = [:]
 
-    /// Reads all slots without opening them.
-    init(in vault: Directory, identity: VaultIdentity) throws(VaultError) {
+    /// Reads the slots among the first `limit` files without opening them.
+    init(in vault: Directory, identity: VaultIdentity, limit: Int = maximumFiles) throws(VaultError) {
         let name = VaultDirectory.slotsName
-        let tooMany = "more than \(Self.maximumNames) files in \(name); delete files that are not slots"
-        let length = PortableSlot.length
         var known: Set<[UInt8]> = []
-        for file in try vault.files(in: name, limit: Self.maximumNames, tooMany: tooMany, length: length, &warnings) {
+        for file in try vault.files(in: name, limit: limit, length: PortableSlot.length, &warnings) {
             guard let slot = PortableSlot(bytes: file.bytes), slot.identity == identity else {
                 let reason = "not a slot of this vault, or damaged"
                 warnings.append(VaultWarning(path: "\(name)/\(file.name)", reason: reason))
@@ -91,18 +89,18 @@ extension [PortableSlot] {
         return tried
     }
 
-    /// Returns the vault key from the first slot that the secret opens; slow by design.
+    /// Returns the vault key and the first slot that the secret opens; slow by design.
     ///
     /// - Throws: ``VaultError/noSuchSlot``, ``VaultError/wrongSecret``, ``VaultError/slotsNotTried(_:)`` or
     ///   ``VaultError/outOfMemory``.
-    func open(with secret: PortableSecret) throws(VaultError) -> SymmetricKey {
+    func open(with secret: PortableSecret) throws(VaultError) -> (key: SymmetricKey, slot: PortableSlot) {
         let slots = filter { $0.kind == secret.kind }
         guard !slots.isEmpty else { throw .noSuchSlot }
         let affordable = slots.affordable
         var isOutOfMemory = false
         for slot in affordable {
             do {
-                if let key = try slot.open(with: secret) { return key }
+                if let key = try slot.open(with: secret) { return (key, slot) }
             } catch {
                 // A forged slot that requires too much memory must not prevent the others from being tried.
                 isOutOfMemory = true

@@ -48,7 +48,7 @@ struct VaultFiles: Sendable {
             }
             let newest = try finishRekeying(key, pin: pin, scrypt: slot.scrypt)
             let records = try records(key: newest)
-            rememberSlots(of: newest)
+            rememberSlots(of: records.ring)
             removeSupersededRevisions(records, device: device.id)
             let warnings = records.warnings + records.unusable
             let isBackedUp = state.lastBackup(newest)?.covers(records) ?? false
@@ -64,7 +64,7 @@ struct VaultFiles: Sendable {
         let records = try records(key: key)
         var seen = try state.seen(KeyRing(key))
         let (id, body) = try make(records)
-        guard records.all[id] != nil || records.count < VaultRecords.maximumCount else {
+        guard records.all[id] != nil || records.all.count < VaultRecords.maximumCount else {
             throw .tooLarge("it has \(VaultRecords.maximumCount) records, deleted ones included; make another vault")
         }
         let revision = try revision(of: id, after: records.all[id]?.newest, device: state.device().id)
@@ -101,8 +101,8 @@ struct VaultFiles: Sendable {
     /// Reads all records, checks them against the revisions seen before, and adds new revisions to these.
     func records(key: SymmetricKey) throws(VaultError) -> VaultRecords {
         let ring = try ring(key)
-        let records = try VaultRecords(in: directory, ring: ring, identity: identity)
         var seen = try state.seen(ring)
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: seen)
         let before = seen
         try records.check(against: &seen)
         if seen != before { try state.write(seen, key: key) }
@@ -114,24 +114,30 @@ struct VaultFiles: Sendable {
     /// A slot for the old key would overwrite the only copy of the current key. The record of seen revisions is checked
     /// first: it is sealed under the newest key, and no sync server can withhold it.
     ///
+    /// - Returns: The key and its predecessors.
     /// - Throws: ``VaultError/locked`` or ``VaultError/rekeyedElsewhere``.
-    func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) {
+    @discardableResult
+    func checkKeyIsCurrent(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
         guard !state.isRekeying, (try? state.seen(KeyRing(key))) != nil else { throw .locked }
-        _ = try ring(key)
+        return try ring(key)
     }
 
     /// Records the current key and its slots in the local state, if possible; the next unlocking tries again.
-    func rememberSlots(of key: SymmetricKey) {
+    ///
+    /// - Parameters:
+    ///   - ring: The current key and its predecessors.
+    ///   - own: Slots that were created here.
+    func rememberSlots(of ring: KeyRing, own: [PortableSlot] = []) {
         // A server that fills the folder must not slow down each unlocking.
-        let names = try? directory.subdirectory(VaultDirectory.slotsName).names(limit: 4 * PortableSlots.maximumCount)
-        let slots = names.flatMap { _ in try? PortableSlots(in: directory, identity: identity) }
-        try? state.remember(key, slots: slots?.all ?? [])
+        let slots = try? PortableSlots(in: directory, identity: identity, limit: 4 * PortableSlots.maximumCount)
+        try? state.remember(ring, own: own, slots: slots?.all ?? [])
     }
 
     /// Returns a key together with the keys that it replaced.
     ///
     /// - Throws: ``VaultError/rekeyedElsewhere``, which is recorded: a server may withhold the link later.
     func ring(_ key: SymmetricKey) throws(VaultError) -> KeyRing {
+        try state.checkIsNotReplaced(key)
         do throws(VaultError) {
             return try KeyRing(key, in: directory, identity: identity)
         } catch {

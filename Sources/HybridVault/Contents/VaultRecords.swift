@@ -13,10 +13,10 @@ struct VaultRecords {
     static let maximumCount = 10_000
     /// Maximum number of names that are read from `records/`.
     ///
-    /// It is higher than ``maximumCount``, so that the union of two full copies can still open and records can be
-    /// deleted from it.
+    /// It is higher than ``maximumCount``, so that the union of two copies can still open and records can be deleted from
+    /// it. If a server adds more, the records that this device has seen come first.
     static let maximumNames = 15_000
-    /// Maximum number of files in the directory of one record.
+    /// Maximum number of files that are read from the directory of one record.
     private static let maximumRevisions = 1000
     /// Highest plausible counter under a replaced key; higher ones are forged.
     private static let maximumCounterTakenOver = UInt64.max / 2
@@ -38,8 +38,6 @@ struct VaultRecords {
 
     /// All records, including deleted ones.
     private(set) var all: [RecordID: Record] = [:]
-    /// Number of names in `records/`, including those of unreadable records.
-    private(set) var count = 0
     /// Warnings about ignored files.
     private(set) var warnings: [VaultWarning] = []
     /// Names of the revisions that are not authentic, by the directory that they are in.
@@ -82,17 +80,25 @@ struct VaultRecords {
         case allKeys
     }
 
-    private let ring: KeyRing
+    /// The keys that were tried.
+    let ring: KeyRing
     private let identity: VaultIdentity
     private let policy: KeyPolicy
 
     /// Reads and verifies all records.
     ///
+    /// - Parameters:
+    ///   - vault: The vault directory.
+    ///   - ring: The vault key and its predecessors.
+    ///   - identity: The vault's identity.
+    ///   - seen: Revisions that this device has seen. Their files are read, however many others there are.
+    ///   - policy: The policy that decides which revisions are trusted.
     /// - Throws: ``VaultError/damaged(_:)`` if the disk cannot deliver a file.
     init(
         in vault: Directory,
         ring: KeyRing,
         identity: VaultIdentity,
+        seen: SeenRevisions,
         policy: KeyPolicy = .newestKeyOnly
     ) throws(VaultError) {
         self.ring = ring
@@ -107,16 +113,19 @@ struct VaultRecords {
         } catch {
             throw .damaged("\(VaultDirectory.recordsName): \(error.reason)")
         }
-        let names = try Self.names(in: records, limit: Self.maximumNames)
-        count = names.count
+        let names = try names(in: records, path: VaultDirectory.recordsName, limit: Self.maximumNames) { name in
+            RecordID(name).map { seen.entries[$0] != nil } ?? false
+        }
         for name in names {
             let path = "\(VaultDirectory.recordsName)/\(name)"
-            guard RecordID(name) != nil else {
+            guard let id = RecordID(name) else {
                 ignore(path, "not the name of a record")
                 continue
             }
             let directory = try readIfPossible(path, try records.subdirectory(name)) { ignore(path, $0.reason) }
-            if let directory { try readRevisions(in: directory, path: path, name: name) }
+            if let directory {
+                try readRevisions(in: directory, path: path, name: name, seen: seen.entries[id]?.newest.fileName)
+            }
         }
         warnAboutOutdatedFiles()
     }
@@ -124,9 +133,10 @@ struct VaultRecords {
     private mutating func readRevisions(
         in directory: Directory,
         path: String,
-        name directoryName: String
+        name directoryName: String,
+        seen: String?
     ) throws(VaultError) {
-        for name in try Self.names(in: directory, limit: Self.maximumRevisions) {
+        for name in try names(in: directory, path: path, limit: Self.maximumRevisions, preferring: { $0 == seen }) {
             let file = "\(path)/\(name)"
             guard let kind = Revision.nameKind(name) else {
                 ignore(file, "not the name of a revision")
@@ -229,13 +239,17 @@ struct VaultRecords {
         warnings.append(VaultWarning(path: path, reason: reason))
     }
 
-    private static func names(in directory: Directory, limit: Int) throws(VaultError) -> [String] {
+    /// Returns the names in a directory; if there are more than `limit`, the preferred ones first, with a warning.
+    private mutating func names(
+        in directory: Directory,
+        path: String,
+        limit: Int,
+        preferring isPreferred: (String) -> Bool
+    ) throws(VaultError) -> [String] {
         do {
-            return try directory.names(limit: limit)
-        } catch .tooLarge {
-            throw .tooLarge(
-                "more than \(limit) files in \(directory.path); remove files that this program did not write"
-            )
+            let (names, areAll) = try directory.names(upTo: limit, preferring: isPreferred)
+            if !areAll { warnings.append(.excess(in: path, limit: limit)) }
+            return names
         } catch {
             throw .damaged("\(directory.path) can't be read: \(error.reason)")
         }

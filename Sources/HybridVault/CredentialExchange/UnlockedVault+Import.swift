@@ -56,7 +56,7 @@ extension VaultFiles {
             known[passkey.id] = body
             new.append(passkey)
         }
-        guard records.count + new.count <= VaultRecords.maximumCount else {
+        guard records.all.count + new.count <= VaultRecords.maximumCount else {
             throw .tooLarge(
                 "it would have \(VaultRecords.maximumCount) records, deleted ones included; nothing was added"
             )

@@ -101,6 +101,22 @@ final class Directory: Sendable {
         return Array(names.sorted().prefix(limit))
     }
 
+    /// Returns at most `limit` names, sorted, and whether these are all.
+    ///
+    /// If there are more, those that `isPreferred` accepts come first, so that files added by a server displace no other.
+    func names(
+        upTo limit: Int,
+        preferring isPreferred: (String) -> Bool = { _ in false }
+    ) throws(FileError) -> (names: [String], areAll: Bool) {
+        do {
+            return (try names(limit: limit), true)
+        } catch .tooLarge {
+            let preferred = try firstNames(limit, where: isPreferred)
+            let others = try firstNames(limit - preferred.count) { !isPreferred($0) }
+            return ((preferred + others).sorted(), false)
+        }
+    }
+
     private func forEachName(_ body: (String) throws(FileError) -> Void) throws(FileError) {
         // A new descriptor is opened, because reading moves the position, which duplicates of a descriptor share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

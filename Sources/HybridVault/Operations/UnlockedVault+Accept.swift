@@ -26,8 +26,15 @@ extension UnlockedVault {
     public func difference() async throws(VaultError) -> VaultDifference {
         try await perform { key, files throws(VaultError) in
             let ring = try files.ring(key)
-            let records = try VaultRecords(in: files.directory, ring: ring, identity: files.identity, policy: .allKeys)
-            return files.difference(records, try files.state.seen(ring), ring)
+            let (seen, identity) = (try files.state.seen(ring), files.identity)
+            let records = try VaultRecords(
+                in: files.directory,
+                ring: ring,
+                identity: identity,
+                seen: seen,
+                policy: .allKeys
+            )
+            return files.difference(records, seen, ring)
         }
     }
 
@@ -57,8 +64,8 @@ extension VaultFiles {
         expecting expected: VaultDifference? = nil
     ) throws(VaultError) -> VaultDifference {
         let ring = try ring(key)
-        let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: policy)
         let before = state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions()
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: before, policy: policy)
         let difference = difference(records, before, ring)
         guard expected == nil || expected == difference else { throw .changedMeanwhile }
         var seen = SeenRevisions()

@@ -8,10 +8,16 @@ extension UnlockedVault {
     ///
     /// The file has mode 0600.
     ///
+    /// - Returns: The fingerprint of the key, which the user compares when restoring the backup.
     /// - Throws: ``VaultError``; ``VaultError/noPortableSlot`` if the vault has neither.
-    public func backUp(to path: String) async throws(VaultError) {
-        try await perform { key, files throws(VaultError) in try files.backUp(to: path, key: key) }
+    @discardableResult
+    public func backUp(to path: String) async throws(VaultError) -> KeyFingerprint {
+        let fingerprint = try await perform { key, files throws(VaultError) in
+            try files.backUp(to: path, key: key)
+            return KeyFingerprint(of: KeyID(of: key, identity: files.identity), identity: files.identity)
+        }
         setBackedUp(true)
+        return fingerprint
     }
 
     /// Adds the files of a backup that the vault lacks; nothing is overwritten, and deleted records stay deleted.
@@ -59,7 +65,7 @@ extension VaultFiles {
         entries += authentic.map { .init(path: "\(VaultDirectory.slotsName)/\($0.fileName)", content: $0.bytes) }
         let size = entries.reduce(0) { $0 + Self.size($1) }
         guard size < Self.maximumContents else { throw Self.tooLarge }
-        entries += try linksAndHistories(limit: Self.maximumContents - size)
+        entries += try linksAndHistories(key, limit: Self.maximumContents - size)
         guard let bytes = try? BackupFile.seal(entries, slots: authentic, key: key, identity: identity) else {
             throw .cannotWrite("the backup could not be sealed")
         }
@@ -79,9 +85,11 @@ extension VaultFiles {
     ///
     /// A file that cannot be read because of a system error is reported as damage, because a backup must not silently
     /// lack it.
-    private func linksAndHistories(limit: Int) throws(VaultError) -> [BackupFile.Entry] {
+    private func linksAndHistories(_ key: SymmetricKey, limit: Int) throws(VaultError) -> [BackupFile.Entry] {
         var entries: [BackupFile.Entry] = []
         var rest = limit
+        // Links of the current key come first if there are too many files.
+        let own = Hex.encode(KeyID(of: key, identity: identity).bytes)
         func collect(
             _ directory: Directory,
             _ path: String,
@@ -89,7 +97,7 @@ extension VaultFiles {
             length: Int,
             _ isWanted: ([UInt8]) -> Bool
         ) throws(VaultError) {
-            for name in try readIfPossible(path, try directory.names(limit: limit)) ?? [] {
+            for name in try readIfPossible(path, try directory.names(upTo: limit) { $0.contains(own) })?.names ?? [] {
                 let path = "\(path)/\(name)"
                 guard VaultPath(path) != nil,
                     let content = try readIfPossible(path, try directory.read(name, limit: length)),
@@ -107,7 +115,7 @@ extension VaultFiles {
             try collect(links, keys, names: 1000, length: KeyLink.length) { KeyLink(bytes: $0) != nil }
         }
         guard let histories = try readIfPossible(uses, try directory.subdirectory(uses)) else { return entries }
-        for device in try readIfPossible(uses, try histories.names(limit: Self.maximumDevices)) ?? [] {
+        for device in try readIfPossible(uses, try histories.names(upTo: Self.maximumDevices))?.names ?? [] {
             let path = "\(uses)/\(device)"
             guard let history = try readIfPossible(path, try histories.subdirectory(device)) else { continue }
             try collect(history, path, names: Self.maximumSegments, length: UsageHistoryFile.maximumLength) {
@@ -174,8 +182,9 @@ extension VaultFiles {
         _ ring: KeyRing
     ) throws(VaultError) -> VaultDifference {
         let policy = VaultBackup.trusting(entries, whileRekeying: state.isRekeying)
-        var records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: policy)
+        let seen = state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions()
+        var records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: seen, policy: policy)
         records.add(entries)
-        return difference(records, state.hasSeenRevisions ? try state.seen(ring) : SeenRevisions(), ring)
+        return difference(records, seen, ring)
     }
 }

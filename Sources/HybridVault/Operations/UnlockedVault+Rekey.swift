@@ -47,7 +47,7 @@ extension VaultFiles {
     /// Executes steps 1 to 5 and returns the new key.
     func rekey(key old: SymmetricKey, pin: PIN, secrets: [PortableSecret]) throws(VaultError) -> SymmetricKey {
         // The pending key of an interrupted rekey must not be overwritten: it may be the only copy of the current key.
-        try checkKeyIsCurrent(old)
+        let ring = try checkKeyIsCurrent(old)
         // A rolled-back or damaged vault is rejected before anything is changed.
         let records = try records(key: old)
         let device = try state.device()
@@ -56,15 +56,17 @@ extension VaultFiles {
         let slot = try state.pinSlot()
         guard (try? slot.open(pin: pin, device: device)) == old else { throw .wrongSecret }
         let slots = try PortableSlots(in: directory, identity: identity).all
-        try state.remember(old, slots: slots)
+        try state.remember(ring, slots: slots)
         for secret in secrets { try state.checkIsNew(secret) }
         let new = SymmetricKey(size: .bits256)
+        var made: [PortableSlot] = []
         try state.write(next: new, under: old, isCommitted: false)
         do throws(VaultError) {
             for secret in secrets {
                 let scrypt = location.scrypt
                 let slot = try PortableSlot(wrapping: new, secret: secret, identity: identity, scrypt: scrypt)
                 try PortableSlots.write(slot, in: directory)
+                made.append(slot)
             }
         } catch {
             // If this fails, the next unlocking tries again.
@@ -74,7 +76,7 @@ extension VaultFiles {
         try state.write(next: new, under: old, isCommitted: true)
         try writeLink(from: old, to: new)
         let newest = try finishRekeying(old, pin: pin, scrypt: location.scrypt)
-        rememberSlots(of: newest)
+        if let ring = try? self.ring(newest) { rememberSlots(of: ring, own: made) }
         return newest
     }
 
@@ -130,8 +132,8 @@ extension VaultFiles {
 
     /// Executes step 4 except for the PIN slot.
     private func resealEverything(_ ring: KeyRing) throws(VaultError) {
-        let records = try VaultRecords(in: directory, ring: ring, identity: identity, policy: .rekeying)
         var seen = try state.seen(ring)
+        let records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: seen, policy: .rekeying)
         try records.check(against: &seen)
         try reseal(records, ring, &seen)
         try state.write(seen, key: ring.newest)
@@ -139,8 +141,9 @@ extension VaultFiles {
         // Files that are not trusted are kept, so that the user can accept them.
         try remove(records.files.filter { $0.isOutdated && $0.isTrusted })
         let slots = try PortableSlots(in: directory, identity: identity)
-        let name = KeyID(of: ring.newest, identity: identity)
-        try slots.delete(slots.all.filter { $0.keyID != name }, in: directory)
+        // Those of a device that rekeyed at the same time may be the only way to its passkeys.
+        let kept = ring.successors.union([KeyID(of: ring.newest, identity: identity)])
+        try slots.delete(slots.all.filter { !kept.contains($0.keyID) }, in: directory)
     }
 
     /// Writes a new revision of every record whose current revision is under a replaced key.

@@ -28,11 +28,13 @@ extension UnlockedVault {
     /// Adds a slot, then deletes the slots that it replaces.
     private func addSlot(_ secret: PortableSecret, replacing: Bool) async throws(VaultError) {
         try await perform { key, files throws(VaultError) in
-            try files.checkKeyIsCurrent(key)
+            let ring = try files.checkKeyIsCurrent(key)
             let (directory, identity) = (files.directory, files.identity)
             try files.state.checkIsNew(secret, allowing: KeyID(of: key, identity: identity))
             let before = try PortableSlots(in: directory, identity: identity)
-            let replaced = replacing ? before.all.filter { $0.kind == secret.kind } : []
+            // Slots of a device that rekeyed at the same time may be the only way to its passkeys.
+            let own = before.all.filter { !ring.successors.contains($0.keyID) }
+            let replaced = replacing ? own.filter { $0.kind == secret.kind } : []
             // Slots that a server added count for nothing.
             let kept = before.authentic(key).count { !replacing || $0.kind != secret.kind }
             guard kept < PortableSlots.maximumCount else {
@@ -42,7 +44,7 @@ extension UnlockedVault {
             let slot = try PortableSlot(wrapping: key, secret: secret, identity: identity, scrypt: scrypt)
             try PortableSlots.write(slot, in: directory)
             // Best effort; the next unlocking tries again.
-            try? files.state.remember(key, slots: before.all + [slot])
+            try? files.state.remember(ring, own: [slot], slots: before.all)
             try before.delete(replaced, in: directory)
         }
     }

@@ -34,7 +34,7 @@ extension Vault {
         return try await DedicatedThread.run { () throws(VaultError) in
             let (directory, identity) = try VaultDirectory.open(location)
             let slots = try PortableSlots(in: directory, identity: identity).all
-            let key = try slots.open(with: secret)
+            let (key, opened) = try slots.open(with: secret)
             try LocalState.checkIsKnown(
                 key,
                 openedWith: secret,
@@ -44,33 +44,37 @@ extension Vault {
                 identity: identity
             )
             let reset = resettingRollbackState
-            return try join(directory, identity, location, key: key, slots: slots, pin: pin, resetting: reset)
+            return try join(
+                directory,
+                identity,
+                location,
+                key: key,
+                opened: opened,
+                slots: slots,
+                pin: pin,
+                resetting: reset
+            )
         }
     }
 
-    /// Sets a new PIN on this device with the vault key, whose slots are among `slots`.
+    /// Sets a new PIN on this device with the vault key, which `opened` yielded and whose other slots are among `slots`.
     static func join(
         _ directory: Directory,
         _ identity: VaultIdentity,
         _ location: VaultLocation,
         key: SymmetricKey,
+        opened: PortableSlot,
         slots: [PortableSlot],
         pin: PIN,
         resetting resettingRollbackState: Bool,
         isRestoring: Bool = false
     ) throws(VaultError) -> Vault {
         let statePath = location.stateDirectory
-        let ring: KeyRing
-        do {
-            ring = try KeyRing(key, in: directory, identity: identity)
-        } catch {
-            // A server may withhold the link when the user tries again.
-            let state = try LocalState(existingIn: statePath, identity: identity)
-            if error == .rekeyedElsewhere { try? state?.rememberReplacement(of: key) }
-            throw error
-        }
         let state = try LocalState(joining: statePath, identity: identity)
+        let files = VaultFiles(directory: directory, identity: identity, state: state, location: location)
         try state.withLock { () throws(VaultError) in
+            // The user may restore a key that was replaced. Otherwise a link is recorded: a server may withhold it later.
+            let ring = isRestoring ? try KeyRing(key, in: directory, identity: identity) : try files.ring(key)
             if let seen = try? state.seen(ring) {
                 // After a rekey on another device, this record is sealed under the previous key.
                 try state.write(seen, key: key)
@@ -80,11 +84,11 @@ extension Vault {
                     throw .rollbackStateUnreadable(path: statePath + "/" + identity.name)
                 }
                 var seen = SeenRevisions()
-                let records = try VaultRecords(in: directory, ring: ring, identity: identity)
+                let records = try VaultRecords(in: directory, ring: ring, identity: identity, seen: seen)
                 try records.check(against: &seen)
                 try state.write(seen, key: key)
             }
-            try state.remember(joining: ring, slots: slots, isRestoring: isRestoring)
+            try state.remember(ring, own: [opened], slots: slots, isRestoring: isRestoring)
             let device = try state.deviceOrNew()
             let slot = try PINSlot(wrapping: key, pin: pin, identity: identity, device: device, scrypt: location.scrypt)
             try state.write(AttemptCounter())
@@ -93,6 +97,6 @@ extension Vault {
         try accessing(statePath) { () throws(FileError) in
             try KnownPaths(stateDirectory: statePath).remember(identity, at: directory.path)
         }
-        return Vault(files: VaultFiles(directory: directory, identity: identity, state: state, location: location))
+        return Vault(files: files)
     }
 }

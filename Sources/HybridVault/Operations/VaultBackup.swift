@@ -68,7 +68,7 @@ public struct VaultBackup: Sendable {
         guard pin.isLongEnough else { throw .pinTooShort }
         guard try isOfVault(at: location) == nil else { throw .alreadyExists(path: location.directory) }
         return try await DedicatedThread.run { () throws(VaultError) in
-            let key = try file.slots.open(with: secret)
+            let (key, opened) = try file.slots.open(with: secret)
             try LocalState.checkIsKnown(
                 key,
                 openedWith: secret,
@@ -88,6 +88,7 @@ public struct VaultBackup: Sendable {
                 identity,
                 location,
                 key: key,
+                opened: opened,
                 slots: slots,
                 pin: pin,
                 resetting: reset,

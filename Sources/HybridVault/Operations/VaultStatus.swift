@@ -21,8 +21,10 @@ public struct VaultStatus: Equatable, Sendable {
     public let records: Int
     /// True if the vault has a PIN on this device.
     public let hasPIN: Bool
-    /// Fingerprint of the vault key that this device follows; `nil` if it follows none, or has not opened the vault yet.
+    /// Fingerprint of the vault key; `nil` if it was replaced elsewhere, or the vault has not been opened here yet.
     public let keyFingerprint: KeyFingerprint?
+    /// True if another device replaced the vault key, and this device does not have the new one.
+    public let isRekeyedElsewhere: Bool
     /// Number of consecutive wrong PINs.
     public let wrongPINs: Int
     /// Seconds until a PIN may be tried again; 0 if there is no wait.
@@ -52,17 +54,21 @@ extension Vault {
             state = nil
         }
         var attempts = try state?.attempts() ?? AttemptCounter()
-        let records = try? directory.subdirectory(VaultDirectory.recordsName).names(limit: VaultRecords.maximumNames)
-        let current = (try? state?.knownSlots())?.current
+        let records = try? directory.subdirectory(VaultDirectory.recordsName)
+            .firstNames(VaultRecords.maximumNames) { RecordID($0) != nil }
+        let known = try? state?.knownSlots()
+        let isReplaced = known?.isReplaced ?? false
+        let current = isReplaced ? nil : known?.current
         return VaultStatus(
             path: location.directory,
             id: identity.name,
             isTest: identity.isTest,
             passphrases: slots.all.count { $0.kind == .passphrase },
             recoveryCodes: slots.all.count { $0.kind == .recoveryCode },
-            records: records?.count { RecordID($0) != nil } ?? 0,
+            records: records?.count ?? 0,
             hasPIN: state != nil,
             keyFingerprint: current.map { KeyFingerprint(of: $0, identity: identity) },
+            isRekeyedElsewhere: isReplaced,
             wrongPINs: Int(attempts.wrong),
             waitSeconds: Int(attempts.remaining(now: location.clock.now())),
             lastBackup: state?.timeOfLastBackup,

@@ -2,99 +2,140 @@
 
 internal import Crypto
 
-/// The vault key that this device follows, and the slots that it has known to be authentic, also of replaced keys.
+/// The vault key that this device follows, the earlier ones that were replaced, and the slots that it has known.
 ///
-/// A sync server can withhold and add slots. From this file, a device recognizes a key that it does not know, and a
-/// secret of a replaced key, which others may know.
+/// A sync server can withhold and add slots and links. From this file, a device recognizes a key that it does not know, a
+/// replaced key, and a secret of a replaced key, which others may know.
 ///
-/// File: magic (8) ‖ format (2) ‖ ID of the current vault key (16), or zeros if it was replaced elsewhere ‖ slots (219
-/// each) ‖ SHA-256 of all before (32).
+/// File: magic (8) ‖ format (2) ‖ ID of the current vault key (16) ‖ number of replaced keys (1) ‖ their IDs (16 each) ‖
+/// slots (219 each) ‖ SHA-256 of all before (32).
 struct KnownSlots: Equatable {
     /// File name in the local state.
     static let fileName = "slots"
-    /// Limit of the slots; the earliest stay, so that slots added later cannot displace them.
+    /// Limit of the slots, and of the replaced keys.
     static let maximumCount = 64
     /// Limit of the length, in bytes.
-    static let maximumLength = headerLength + maximumCount * PortableSlot.length + 32
+    static let maximumLength = 27 + maximumCount * (KeyID.length + PortableSlot.length) + 32
 
     private static let magic = Array("HYBKNOWN".utf8)
-    private static let headerLength = 26
 
-    /// ID of the current vault key; `nil` once another device has replaced it.
-    var current: KeyID?
-    /// Slots of this and of replaced keys, the earliest first.
+    /// ID of the vault key that this device follows.
+    private(set) var current: KeyID
+    /// Keys that this device followed until they were replaced, the latest last.
+    private(set) var replaced: [KeyID] = []
+    /// Slots of the keys that this device has followed: first those that were created or opened with their secret here.
     private(set) var slots: [PortableSlot] = []
 
+    /// True if another device has replaced the current key.
+    var isReplaced: Bool { replaced.contains(current) }
+
     /// Creates a file without slots.
-    init(current: KeyID? = nil) { self.current = current }
+    init(current: KeyID) { self.current = current }
 
     /// Reads the file; `nil` for any other length, checksum or content.
     init?(bytes: [UInt8]) {
-        let length = bytes.count - Self.headerLength - 32
-        guard length >= 0, length.isMultiple(of: PortableSlot.length), bytes.count <= Self.maximumLength,
+        guard bytes.count <= Self.maximumLength,
             var reader = FieldReader(checksummed: bytes, length: bytes.count, magic: Self.magic),
-            let current = reader.takeKeyID()
+            let current = reader.takeKeyID(), let count = reader.take(UInt8.self), count <= Self.maximumCount
         else { return nil }
-        self.current = current == Self.none ? nil : current
-        for _ in 0..<(length / PortableSlot.length) {
+        self.current = current
+        for _ in 0..<count {
+            guard let key = reader.takeKeyID() else { return nil }
+            replaced.append(key)
+        }
+        while reader.rest.count > 32 {
             guard let slot = reader.take(PortableSlot.length).flatMap(PortableSlot.init(bytes:)) else { return nil }
             slots.append(slot)
         }
+        guard reader.rest.count == 32, slots.count <= Self.maximumCount else { return nil }
     }
 
     /// Contents of the file.
     var bytes: [UInt8] {
-        let key = current?.bytes ?? [UInt8](repeating: 0, count: KeyID.length)
-        return slots.reduce(.header(magic: Self.magic) + key) { $0 + $1.bytes }.checksummed
+        let keys = replaced.reduce(current.bytes + [UInt8(replaced.count)]) { $0 + $1.bytes }
+        return slots.reduce(.header(magic: Self.magic) + keys) { $0 + $1.bytes }.checksummed
     }
 
-    /// Removes the slots of all other keys.
-    mutating func keepSlots(of keys: Set<KeyID>) { slots.removeAll { !keys.contains($0.keyID) } }
+    /// Makes a key the current one.
+    ///
+    /// - Parameters:
+    ///   - key: ID of the key.
+    ///   - older: IDs of the keys that it replaced. A thief of the key could add any number, so only those that this
+    ///     device has followed are recorded.
+    mutating func follow(_ key: KeyID, replacing older: [KeyID]) {
+        let followed = Set(slots.map(\.keyID)).union([current])
+        for old in older where followed.contains(old) { insertReplaced(old) }
+        current = key
+    }
 
-    /// Adds slots that are not in the file yet.
+    /// Records that a key was replaced.
+    mutating func insertReplaced(_ key: KeyID) {
+        guard !replaced.contains(key) else { return }
+        replaced = (replaced + [key]).suffix(Self.maximumCount)
+    }
+
+    /// Forgets that a key was replaced.
+    mutating func removeReplaced(_ key: KeyID) { replaced.removeAll { $0 == key } }
+
+    /// Adds slots.
     ///
     /// Only slots of usual cost are added, because a thief of a key could make joining take minutes.
-    mutating func insert(_ new: [PortableSlot]) {
-        for slot in new where slot.scrypt.cost <= Scrypt.standard.cost && !slots.contains(slot) {
-            guard slots.count < Self.maximumCount else { return }
-            slots.append(slot)
+    ///
+    /// - Parameters:
+    ///   - new: Authentic slots of the current key.
+    ///   - isOwn: True if they were created or opened with their secret here. Such slots displace others, because a thief
+    ///     of the key can add any number of those to the vault directory.
+    mutating func insert(_ new: [PortableSlot], isOwn: Bool) {
+        for slot in new where slot.scrypt.cost <= Scrypt.standard.cost {
+            if isOwn {
+                slots = [slot] + slots.filter { $0 != slot }
+            } else if !slots.contains(slot) {
+                slots.append(slot)
+            }
         }
+        slots = Array(slots.prefix(Self.maximumCount))
     }
-
-    private static let none = KeyID(bytes: [UInt8](repeating: 0, count: KeyID.length))
 }
 
 extension LocalState {
-    /// Records that a vault key is the current one, and its authentic slots.
-    func remember(_ key: SymmetricKey, slots: [PortableSlot]) throws(VaultError) {
-        try write(try knownSlots() ?? KnownSlots(), following: key, slots: slots)
-    }
-
-    /// Records the current key on joining, and replaces a damaged file.
+    /// Records the current key, the keys that it replaced, and its authentic slots.
     ///
-    /// - Parameter isRestoring: True to forget the keys that the restored backup does not know. The user chose it, and
-    ///   may later return to a vault with such a key.
-    func remember(joining ring: KeyRing, slots: [PortableSlot], isRestoring: Bool) throws(VaultError) {
-        var known = (try? knownSlots()) ?? KnownSlots()
-        if isRestoring { known.keepSlots(of: Set(ring.keys.map { KeyID(of: $0, identity: identity) })) }
-        try write(known, following: ring.newest, slots: slots)
-    }
-
-    private func write(_ known: KnownSlots, following key: SymmetricKey, slots: [PortableSlot]) throws(VaultError) {
-        var known = known
-        known.current = KeyID(of: key, identity: identity)
-        known.insert(slots.filter { $0.keyID == known.current && $0.isAuthentic(under: key) })
+    /// - Parameters:
+    ///   - ring: The current key and its predecessors.
+    ///   - own: Slots that were created or opened with their secret here.
+    ///   - slots: All slots of the vault.
+    ///   - isRestoring: True if the user chose a backup of the key, which may have been replaced.
+    func remember(
+        _ ring: KeyRing,
+        own: [PortableSlot] = [],
+        slots: [PortableSlot],
+        isRestoring: Bool = false
+    ) throws(VaultError) {
+        let keys = ring.keys.map { KeyID(of: $0, identity: identity) }
+        let before = try knownSlots()
+        var known = before ?? KnownSlots(current: keys[0])
+        known.follow(keys[0], replacing: Array(keys.dropFirst()))
+        if isRestoring { known.removeReplaced(keys[0]) }
+        for (slots, isOwn) in [(slots, false), (own, true)] {
+            known.insert(slots.filter { $0.keyID == keys[0] && $0.isAuthentic(under: ring.newest) }, isOwn: isOwn)
+        }
         // Not written at each unlocking.
-        if (try? knownSlots()) != known { try write(known) }
+        if before != known { try write(known) }
     }
 
-    /// Records that another device replaced a vault key.
+    /// Records that another device replaced a vault key that this device follows.
     func rememberReplacement(of key: SymmetricKey) throws(VaultError) {
         let replaced = KeyID(of: key, identity: identity)
         var known = try knownSlots() ?? KnownSlots(current: replaced)
         guard known.current == replaced else { return }
-        known.current = nil
+        known.insertReplaced(replaced)
         try write(known)
+    }
+
+    /// Throws ``VaultError/rekeyedElsewhere`` if this device knows that a key was replaced.
+    func checkIsNotReplaced(_ key: SymmetricKey) throws(VaultError) {
+        guard let known = try knownSlots(), known.replaced.contains(KeyID(of: key, identity: identity)) else { return }
+        throw .rekeyedElsewhere
     }
 
     /// Refuses a passphrase that opened a slot of this vault before; slow by design.
@@ -129,12 +170,15 @@ extension LocalState {
         let state = try LocalState(existingIn: location.stateDirectory, identity: identity)
         let id = KeyID(of: key, identity: identity)
         if let state {
-            // A damaged file is no reason to trust a key, and is replaced by joining.
-            let known = (try? state.knownSlots()) ?? KnownSlots()
-            if known.current == id { return }
-            if !state.hasKnownSlots, (try? state.seen(KeyRing(key))) != nil { return }
-            let others = known.slots.filter { !isRestoring || $0.keyID != id }
-            if try others.isOpened(by: secret) { throw .secretOfReplacedKey }
+            if let known = try? state.knownSlots() {
+                if known.current == id, !known.isReplaced { return }
+                // A server may withhold the link that showed this.
+                if !isRestoring, known.replaced.contains(id) { throw .secretOfReplacedKey }
+                let others = known.slots.filter { $0.keyID != id }
+                if try others.isOpened(by: secret) { throw .secretOfReplacedKey }
+            } else if (try? state.seen(KeyRing(key))) != nil {
+                return
+            }
         }
         let fingerprint = KeyFingerprint(of: id, identity: identity)
         guard compared == fingerprint else {

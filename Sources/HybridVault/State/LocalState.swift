@@ -156,24 +156,17 @@ struct LocalState: Sendable {
         }
     }
 
-    /// True if there is a file of known slots.
-    var hasKnownSlots: Bool { directory.contains(KnownSlots.fileName) }
-
-    /// Returns the current key's ID and the known slots; `nil` before they were first recorded.
+    /// Returns the current key's ID, the replaced keys and the known slots; `nil` if they were not recorded yet.
+    ///
+    /// A damaged file counts as missing and is replaced, because nothing else could repair it. One that the disk cannot
+    /// deliver now is not replaced.
     func knownSlots() throws(VaultError) -> KnownSlots? {
-        // Only a missing file has no slots: one that cannot be read now must not be replaced by an empty one.
-        do throws(FileError) {
-            let bytes = try directory.read(KnownSlots.fileName, limit: KnownSlots.maximumLength)
-            if let known = KnownSlots(bytes: bytes) { return known }
-        } catch .absent {
-            return nil
-        } catch {
-            throw .damaged("\(file(KnownSlots.fileName)) can't be read: \(error.reason)")
-        }
-        throw .damaged(file(KnownSlots.fileName))
+        let name = KnownSlots.fileName
+        return try readIfPossible(file(name), try directory.read(name, limit: KnownSlots.maximumLength))
+            .flatMap(KnownSlots.init(bytes:))
     }
 
-    /// Replaces the current key's ID and the known slots.
+    /// Replaces the current key's ID, the replaced keys and the known slots.
     func write(_ known: KnownSlots) throws(VaultError) { try write(KnownSlots.fileName, known.bytes) }
 
     /// Replaces the PIN slot.

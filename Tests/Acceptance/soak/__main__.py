@@ -85,9 +85,12 @@ async def soak(relay, tunnels, at_once, seed):
 
 async def closed(relay, descriptors):
     """Waits until the relay has closed all sockets of the load; returns the number of its descriptors."""
+    async def look():
+        return await relay.descriptors() <= descriptors
+
     with contextlib.suppress(Failed):
-        await until("the relay to close its sockets", lambda: relay.descriptors() <= descriptors, 60)
-    return relay.descriptors()
+        await until("the relay to close its sockets", look, 60)
+    return await relay.descriptors()
 
 
 def arguments():
@@ -104,7 +107,7 @@ async def run(options, program, folder):
     problems, memory, left = [], [], []
     try:
         await relay.listens()
-        idle, start = relay.descriptors(), time.monotonic()
+        idle, start = await relay.descriptors(), time.monotonic()
         for part in range(PARTS):
             await soak(relay, options.tunnels, options.at_once, part)
             left.append(await closed(relay, idle))

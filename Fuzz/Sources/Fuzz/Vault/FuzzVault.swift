@@ -69,7 +69,7 @@ private func recordBody(_ bytes: [UInt8]) throws -> Bool {
     guard let members = body.members else { return false }
     try invariant(
         kind != RecordBody.passkey || listing.passkey?.isUsable == (PasskeyBody(members: members).passkey != nil),
-        "a listing tells whether a passkey can be used"
+        "a listing states whether a passkey can be used"
     )
     try invariant(RecordBody(kind: kind, members: members).padded == padded, "a body is written as it was read")
     let revision = Revision(counter: 7, device: try present(DeviceID(bytes: Array(0..<8)), "8 bytes are a device"))

@@ -11,9 +11,10 @@ import ceremonies
 import channels
 from environment import RESULTS, TestEnvironment
 import faults
+import namespaces
 from harness.waiting import Failed, Interrupted, Signals
 
-TOGETHER = {**ceremonies.CASES, **faults.CASES, **ceremonies.LAST}
+TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **ceremonies.LAST}
 CASES = {**TOGETHER, **channels.CASES}
 USAGE = 64
 

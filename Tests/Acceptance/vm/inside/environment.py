@@ -150,15 +150,23 @@ class TestEnvironment:
         """Returns the text of the client's code."""
         return client.until("show a code", event="qr")["text"]
 
-    def phone(self, code, name="auth", adapter="hci1", vault="vault", timeout=60, more=()):
-        """Starts `hybrid-auth scan`."""
+    def phone(self, code, name="auth", adapter="hci1", vault="vault", timeout=60, more=(), before=()):
+        """Starts `hybrid-auth scan`, under the command `before` if it is not empty."""
         phone = ReportingProgram(self, name, [
-            PROGRAMS / "hybrid-auth", "scan", "--vault", self.folder / vault, "--tunnel-domain", DOMAIN,
+            *before, PROGRAMS / "hybrid-auth", "scan", "--vault", self.folder / vault, "--tunnel-domain", DOMAIN,
             "--pinentry", PINENTRY, "--json", "--adapter", adapter, "--timeout", timeout, *self._network, *more,
             "-"],
             code + "\n")
         self._programs.append(phone)
         return phone
+
+    def doctor(self, before=()):
+        """Returns the report of `hybrid-client doctor`, under the command `before` if it is not empty."""
+        doctor = ReportingProgram(self, "doctor", [
+            *before, PROGRAMS / "hybrid-client", "doctor", "--json", "--timeout", "5", *self._network])
+        self._programs.append(doctor)
+        doctor.ended()
+        return json.loads(doctor.output.read_text(encoding="utf-8"))
 
     def finish(self, client, phone):
         """Checks that both succeed, and stores the response for the judges; returns the client's duration in
