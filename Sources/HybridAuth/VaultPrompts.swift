@@ -153,8 +153,8 @@ struct VaultPrompts: Sendable {
     private static func comparison(of key: String, isReplacement: Bool) -> String {
         let what = isReplacement ? "This vault has another key than before" : "This vault's key is new to this device"
         return "\(what)\n\n\(key)\n\nCompare these digits with a device that has the vault already; hybrid-auth vault "
-            + "status shows them there. If they differ, cancel: someone who knows an earlier secret of the vault has put "
-            + "a key of their own there. Without such a device, they can't be checked."
+            + "status shows them there. If they differ, cancel: someone who knows an earlier secret of the vault has "
+            + "put a key of their own there. Without such a device, they can't be checked."
     }
 
     /// Returns the question about the key of a backup, with which no device may be left to compare.

@@ -46,7 +46,7 @@ struct VaultStatusCommand: AsyncParsableCommand {
     private static func key(_ status: VaultStatus) -> String {
         if let fingerprint = status.keyFingerprint { return "\(fingerprint)" }
         return status.isRekeyedElsewhere
-            ? "replaced by another device; open it here with a secret from there: hybrid-auth vault change-pin --forgotten"
+            ? "replaced by another device; use a secret from there: hybrid-auth vault change-pin --forgotten"
             : "unknown until the vault is opened here"
     }
 

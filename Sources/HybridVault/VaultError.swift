@@ -239,8 +239,8 @@ public enum VaultError: ExplainedFailure, Hashable {
         case .secretOfReplacedKey:
             (
                 .notPermitted,
-                "that secret opened an earlier key of this vault, so others may know it, and it opens nothing here; type "
-                    + "a secret that was made with the new key, or make another one on the device that has the key: "
+                "that secret opened an earlier key of this vault, so others may know it, and it opens nothing here; "
+                    + "type a secret that was made with the new key, or make another one on the device that has the key: "
                     + "hybrid-auth vault recovery-code"
             )
         case .passphraseUsedBefore:

@@ -7,7 +7,9 @@ internal import HybridPrimitives
 struct KeyRing: Sendable {
     /// Maximum number of keys; more are of no use, and each is tried on every record.
     private static let maximumKeys = 65
-    /// Maximum number of files that are read from `keys/`. If there are more, those that name the newest key come first.
+    /// Maximum number of files that are read from the directory of links.
+    ///
+    /// If there are more, those that name the newest key come first.
     private static let maximumFiles = 1000
 
     /// All keys, the newest first.
@@ -99,7 +101,8 @@ struct KeyRing: Sendable {
 extension Directory {
     /// Returns at most `limit` files of a vault's `slots/` or `keys/` directory; none if the directory is missing.
     ///
-    /// If there are more, those with a preferred name come first, and a warning is added: by adding files, a server achieves no more than by withholding some.
+    /// If there are more, those with a preferred name come first, and a warning is added: by adding files, a server
+    /// achieves no more than by withholding some.
     ///
     /// A system error while reading a file is reported as damage. The file may be the link that replaces the current
     /// key, or the slot of a passphrase that would otherwise be reported as deleted. Any other unreadable file is

@@ -13,8 +13,8 @@ struct VaultRecords {
     static let maximumCount = 10_000
     /// Maximum number of names that are read from `records/`.
     ///
-    /// It is higher than ``maximumCount``, so that the union of two copies can still open and records can be deleted from
-    /// it. If a server adds more, the records that this device has seen come first.
+    /// It is higher than ``maximumCount``, so that the union of two copies can still open and records can be deleted
+    /// from it. If a server adds more, the records that this device has seen come first.
     static let maximumNames = 15_000
     /// Maximum number of files that are read from the directory of one record.
     private static let maximumRevisions = 1000

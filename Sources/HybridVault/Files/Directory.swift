@@ -103,7 +103,8 @@ final class Directory: Sendable {
 
     /// Returns at most `limit` names, sorted, and whether these are all.
     ///
-    /// If there are more, those that `isPreferred` accepts come first, so that files added by a server displace no other.
+    /// If there are more, those that `isPreferred` accepts come first, so that files added by a server displace no
+    /// other.
     func names(
         upTo limit: Int,
         preferring isPreferred: (String) -> Bool = { _ in false }

@@ -57,7 +57,8 @@ extension Vault {
         }
     }
 
-    /// Sets a new PIN on this device with the vault key, which `opened` yielded and whose other slots are among `slots`.
+    /// Sets a new PIN on this device with the vault key, which `opened` yielded and whose other slots are among
+    /// `slots`.
     static func join(
         _ directory: Directory,
         _ identity: VaultIdentity,
@@ -73,7 +74,8 @@ extension Vault {
         let state = try LocalState(joining: statePath, identity: identity)
         let files = VaultFiles(directory: directory, identity: identity, state: state, location: location)
         try state.withLock { () throws(VaultError) in
-            // The user may restore a key that was replaced. Otherwise a link is recorded: a server may withhold it later.
+            // The user may restore a key that was replaced. Otherwise a link is recorded: a server may withhold it
+            // later.
             let ring = isRestoring ? try KeyRing(key, in: directory, identity: identity) : try files.ring(key)
             if let seen = try? state.seen(ring) {
                 // After a rekey on another device, this record is sealed under the previous key.

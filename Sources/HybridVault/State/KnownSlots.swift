@@ -4,11 +4,11 @@ internal import Crypto
 
 /// The vault key that this device follows, the earlier ones that were replaced, and the slots that it has known.
 ///
-/// A sync server can withhold and add slots and links. From this file, a device recognizes a key that it does not know, a
-/// replaced key, and a secret of a replaced key, which others may know.
+/// A sync server can withhold and add slots and links. From this file, a device recognizes a key that it does not know,
+/// a replaced key, and a secret of a replaced key, which others may know.
 ///
-/// File: magic (8) ‖ format (2) ‖ ID of the current vault key (16) ‖ number of replaced keys (1) ‖ their IDs (16 each) ‖
-/// slots (219 each) ‖ SHA-256 of all before (32).
+/// File: magic (8) ‖ format (2) ‖ ID of the current vault key (16) ‖ number of replaced keys (1) ‖ their IDs (16 each)
+/// ‖ slots (219 each) ‖ SHA-256 of all before (32).
 struct KnownSlots: Equatable {
     /// File name in the local state.
     static let fileName = "slots"
@@ -83,8 +83,8 @@ struct KnownSlots: Equatable {
     ///
     /// - Parameters:
     ///   - new: Authentic slots of the current key.
-    ///   - isOwn: True if they were created or opened with their secret here. Such slots displace others, because a thief
-    ///     of the key can add any number of those to the vault directory.
+    ///   - isOwn: True if they were created or opened with their secret here. Such slots displace others, of which a
+    ///     thief of the key can add any number to the vault directory.
     mutating func insert(_ new: [PortableSlot], isOwn: Bool) {
         for slot in new where slot.scrypt.cost <= Scrypt.standard.cost {
             if isOwn {
