@@ -4,6 +4,7 @@ import Crypto
 import HybridAuthenticator
 import HybridCTAP
 import HybridPrimitives
+import Synchronization
 import Testing
 
 @testable import HybridVault
@@ -269,6 +270,23 @@ struct RekeyTests {
         let other = try await fixture.copy()
         try await other.join(.passphrase(.typed(Self.next)))
         #expect(try await VaultFixture.names(other.open(pin: "654321")) == ["ada", "bob"])
+    }
+
+    @Test("A rekey is committed on this device before its link informs the others")
+    func committedFirst() async throws {
+        let (fixture, _) = try await Self.prepare()
+        let files = try fixture.open().files
+        let replaced = Mutex<[String]>([])
+        let record: @Sendable (FileStep) -> Void = { step in
+            if case .renamed(_, let path) = step { replaced.withLock { $0.append(path) } }
+        }
+        _ = try FileStep.$recorder.withValue(
+            record,
+            operation: { try files.rekey(key: fixture.key, pin: .typed("123456"), secrets: []) }
+        )
+        let paths = replaced.withLock { $0 }
+        let link = try #require(paths.firstIndex { $0.contains("/\(VaultDirectory.keysName)/") })
+        #expect(paths[..<link].count { $0.hasSuffix("/" + PendingKey.fileName) } == 2, "begun and committed")
     }
 
     @Test("A forged counter stops a rekey before it begins, and is never taken over")
