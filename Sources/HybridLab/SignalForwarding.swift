@@ -12,8 +12,9 @@ enum SignalForwarding {
     }
 
     // SAFETY: The state is initialized before a handler is installed. Later it is read and written in single aligned
-    // words, so a signal handler never sees a partial value. It is never freed, because a handler may run until the
-    // process exits.
+    // words, so a signal handler never sees a partial value. The two words are not ordered: a signal that another
+    // thread handles while `start(to:)` runs may be lost, and the user repeats it. The memory is never freed, because a
+    // handler may run until the process exits.
     private nonisolated(unsafe) static let state: UnsafeMutablePointer<State> = {
         let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
         state.initialize(to: State())

@@ -6,7 +6,7 @@ public import HybridPrimitives
 ///
 /// The text may be secret, so it is wiped on release and never printed.
 public final class ScannedText: SecretMaterial, @unchecked Sendable {
-    // SAFETY of @unchecked: only `init` writes to `storage`.
+    // SAFETY of @unchecked: only `init` writes to the memory of `storage`, before the object is shared.
     private let storage: SecretBytes
 
     /// Creates a text by copying the bytes.

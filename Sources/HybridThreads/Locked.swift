@@ -23,7 +23,8 @@ public struct Locked<Value: Sendable>: Sendable {
         return try body(&storage.value.pointee)
     }
 
-    // SAFETY of @unchecked: `value` is accessed only while `mutex` is held.
+    // SAFETY of @unchecked: both pointers are constant. The value is accessed only while the mutex is held, except in
+    // `init` and `deinit`, when only one thread has a reference.
     @usableFromInline
     final class Storage: @unchecked Sendable {
         // A pointer, because Swift would check each access to a property for exclusivity, which the mutex guarantees.

@@ -15,14 +15,6 @@ struct CommandTests {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// The program in the directory of the test bundle.
-    private static let program: String = {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        let beside = URL(fileURLWithPath: own).deletingLastPathComponent().path + "/hybrid-relay"
-        return FileManager.default.isExecutableFile(atPath: beside)
-            ? beside : PackageFolder.path + "/.build/debug/hybrid-relay"
-    }()
-
     private func run(_ arguments: String..., output: String? = nil) async throws -> Ending {
         try await run(arguments, output: output)
     }
@@ -32,7 +24,7 @@ struct CommandTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let process = try SpawnedProcess(
-            [Self.program] + arguments,
+            [BuildFolder.program("hybrid-relay")] + arguments,
             environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("HYBRID_") },
             output: output ?? folder + "/output",
             errors: folder + "/errors"

@@ -274,6 +274,7 @@ struct BackupTests {
         let again = try await fixture.open(pin: "123456")
         #expect(try await VaultFixture.names(again) == ["ada"])
         #expect(try await again.portableSlots() == (1, 0))
+        #expect(try FileSystem.names(fixture.vault + "/slots").count == 1, "slots of the replaced key stay away")
         #expect(again.warnings.isEmpty)
     }
 

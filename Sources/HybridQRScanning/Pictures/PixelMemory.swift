@@ -4,7 +4,8 @@ private import Glibc
 
 /// The pixels of a picture, wiped on release because they may show a secret code.
 final class PixelMemory: @unchecked Sendable {
-    // SAFETY of @unchecked: only `init` writes to `bytes`.
+    // SAFETY of @unchecked: only `init` writes to the memory, before the object is shared. `deinit` wipes it after the
+    // last reference is gone.
     let bytes: UnsafeMutableBufferPointer<UInt8>
 
     /// Creates pixels by allocating memory filled with medium gray and calling `fill` to overwrite it.
