@@ -187,6 +187,13 @@ extension Vault {
         do throws(VaultError) {
             return try open(at: location, virtualRadio: radio.isVirtual)
         } catch .doesNotExist {
+            // In a container with the user's home, the vault's path is that of the host.
+            if let cause = radio.unverifiedBus {
+                throw CommandFailure(
+                    "there is no vault, and none is created under a virtual radio: \(cause)",
+                    status: .notPermitted
+                )
+            }
             let pin = try await user.askNewPIN(forVaultAt: location.directory)
             let vault = try await create(at: location, pin: pin, isTest: radio.isVirtual)
             progress.notify(

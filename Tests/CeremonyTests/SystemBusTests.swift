@@ -60,6 +60,11 @@ struct SystemBusTests {
                     #expect(line.contains("in a user namespace"), "\(scan)")
                 }
                 #expect(program.contents() == before)
+                try await VaultProgram.run { program in
+                    let scan = try await Self.scan(bus.entry, program)
+                    #expect(scan.status == 77 && scan.lastLine.contains("none is created under a virtual"), "\(scan)")
+                    #expect(program.contents().isEmpty)
+                }
 
                 let report = try await Self.doctor(bus.entry, in: program.folder)
                 #expect(report.virtualRadio && report["system-bus"]?.state == "warning")
