@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 import HybridAuthenticator
 import HybridCTAP
 import HybridPrimitives
@@ -310,7 +309,7 @@ struct RekeyStoryTests {
         let slot = try #require(PortableSlot(bytes: try FileSystem.read("\(b.vault)/slots/\(name)")))
         for device in [a, b] {
             for number in UInt8(0)..<80 {
-                let planted = Self.changed(slot, markedUnder: a.key, identity) { bytes in
+                let planted = slot.changed(markedUnder: a.key, identity) { bytes in
                     bytes[10] = device === a ? 2 : 2 + number % 2
                     bytes.replaceSubrange(28..<44, with: [UInt8](repeating: 0, count: 15) + [number])
                 }
@@ -421,93 +420,5 @@ struct RekeyStoryTests {
         )
         try await vault.addPassphrase(.typed("violin harvest copper meadow lantern"), replacing: false)
         #expect(try await vault.portableSlots() == (2, 0))
-    }
-
-    @Test("The file of known slots is refused with any flipped byte, and keeps the earliest slots of usual cost")
-    func knownSlots() throws {
-        let key = SymmetricKey(size: .bits256)
-        let identity = VaultIdentity.random(isTest: false)
-        func slot(_ scrypt: Scrypt = VaultFixture.scrypt) throws -> PortableSlot {
-            try PortableSlot(wrapping: key, secret: .passphrase(.typed()), identity: identity, scrypt: scrypt)
-        }
-        let first = try slot()
-        var known = KnownSlots(current: first.keyID)
-        #expect(KnownSlots(bytes: known.bytes) == known)
-        let cheap = try slot(#require(Scrypt(logN: 15, r: 8, p: 4)))
-        known.insert([first, first, cheap], isOwn: false)
-        #expect(known.slots == [first, cheap], "cheaper than usual, and no slot twice")
-        let costly = try #require(PortableSlot(bytes: Self.costlier(first)))
-        known.insert([costly], isOwn: false)
-        #expect(!known.slots.contains(costly))
-        let others = (UInt8(0)..<100).compactMap { KeyID(bytes: [UInt8](repeating: $0, count: KeyID.length)) }
-        known.follow(others[0], replacing: others)
-        #expect(known.replaced == [] && !known.isReplaced, "a thief may add predecessors")
-        known.follow(others[1], replacing: [others[9], others[0], first.keyID])
-        #expect(known.replaced == [others[0], first.keyID])
-        known.insertReplaced(others[1])
-        known.insertReplaced(others[1])
-        #expect(known.replaced.count == 3 && known.isReplaced)
-        #expect(KnownSlots(bytes: known.bytes) == known)
-        for index in known.bytes.indices {
-            var bytes = known.bytes
-            bytes[index] ^= 1
-            #expect(KnownSlots(bytes: bytes) == nil, "byte \(index)")
-        }
-        for length in 0..<known.bytes.count { #expect(KnownSlots(bytes: Array(known.bytes.prefix(length))) == nil) }
-        let content = Array(known.bytes.dropLast(32))
-        for index in [26, content.count - 1] {
-            var changed = content
-            if index == 26 { changed[26] = 255 } else { changed.removeLast() }
-            #expect(KnownSlots(bytes: changed + Sealing.checksum(changed)) == nil, "with a correct checksum")
-        }
-        known.removeReplaced(others[1])
-        #expect(!known.isReplaced)
-        let many = try (UInt8(0)..<100).filter { $0 != first.id[0] }
-            .map { try #require(PortableSlot(bytes: Self.renamed(first, $0))) }
-        let own = try #require(many.last)
-        known.insert(many, isOwn: false)
-        #expect(known.slots.count == KnownSlots.maximumCount && known.slots.first == first)
-        known.insert([own], isOwn: true)
-        #expect(known.slots.count == KnownSlots.maximumCount && known.slots.prefix(2) == [own, first])
-        for key in others { known.insertReplaced(key) }
-        #expect(known.replaced.count == KnownSlots.maximumCount && known.replaced.last == others.last)
-        #expect(known.bytes.count <= KnownSlots.maximumLength && KnownSlots(bytes: known.bytes) == known)
-    }
-
-    @Test("The fingerprint is that of docs/vault.md")
-    func fingerprint() {
-        let identity = VaultIdentity(id: Vectors.counting(from: 0x20, 16), isTest: false)
-        let vectors: [(first: UInt8, fingerprint: String)] = [
-            (0x00, "75572 13702 34096 76817 09854 73115"), (0x40, "71548 71520 87198 17556 45245 47368"),
-        ]
-        for (first, fingerprint) in vectors {
-            let key = KeyID(of: SymmetricKey(data: Vectors.counting(from: first, 32)), identity: identity)
-            #expect("\(KeyFingerprint(of: key, identity: identity))" == fingerprint)
-        }
-    }
-
-    private static func costlier(_ slot: PortableSlot) -> [UInt8] { changed(slot) { $0[60] = 18 } }
-    private static func renamed(_ slot: PortableSlot, _ number: UInt8) -> [UInt8] { changed(slot) { $0[28] = number } }
-
-    /// Returns a slot with other bytes and a correct checksum.
-    private static func changed(_ slot: PortableSlot, _ change: (inout [UInt8]) -> Void) -> [UInt8] {
-        var body = Array(slot.bytes.dropLast(32))
-        change(&body)
-        return body + Sealing.checksum(body)
-    }
-
-    /// Returns a slot with other bytes, which a holder of the vault key recognizes as authentic.
-    private static func changed(
-        _ slot: PortableSlot,
-        markedUnder key: SymmetricKey,
-        _ identity: VaultIdentity,
-        _ change: (inout [UInt8]) -> Void
-    ) -> [UInt8] {
-        changed(slot) { body in
-            change(&body)
-            let marking = Sealing.derive(key, identity: identity, info: Array("slot v1 made".utf8))
-            let mac = HMAC<SHA256>.authenticationCode(for: body.prefix(155), using: marking)
-            body.replaceSubrange(155..<187, with: Array(mac))
-        }
     }
 }
