@@ -273,7 +273,7 @@ struct RekeyStoryTests {
                 == .keyNotCompared(fingerprint, isReplacement: true)
         )
         try await Self.join(b, last, fingerprint)
-        // What B wrote is under a key that others may know, so its user decides about it.
+        // Others may know the key under which B wrote, so its user decides.
         #expect(try await b.unlockFailure(pin: "654321") == .unusable(VaultError.rolledBack.sentence))
         _ = try await VaultFixture.acceptance(b, pin: "654321").accept()
         #expect(try await VaultFixture.names(b.open(pin: "654321")) == ["ada", "new", "offline"])
