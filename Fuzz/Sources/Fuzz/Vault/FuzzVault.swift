@@ -65,10 +65,14 @@ private func recordBody(_ bytes: [UInt8]) throws -> Bool {
         return false
     }
     try invariant(dirt != 15 || isFull || claimed > cbor.count, "the padding is zeros")
-    let listing = try present(padded.withUnsafeBytes { RecordListing(padded: $0) }, "a body that is read is listed")
+    let listedUsability = try present(
+        padded.withUnsafeBytes { bytes in RecordListing(padded: bytes).map { $0.passkey?.isUsable } },
+        "a body that is read is listed"
+    )
     guard let members = body.members else { return false }
+    let isUsable = PasskeyBody(members: members).passkey != nil
     try invariant(
-        kind != RecordBody.passkey || listing.passkey?.isUsable == (PasskeyBody(members: members).passkey != nil),
+        kind != RecordBody.passkey || listedUsability == isUsable,
         "a listing states whether a passkey can be used"
     )
     try invariant(RecordBody(kind: kind, members: members).padded == padded, "a body is written as it was read")
