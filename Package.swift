@@ -110,6 +110,8 @@ let libraries: [Target] = [
     library("HybridThreads", []),
     library("HybridCBOR", []),
     library("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
+    library("HybridCTAPHID", ["HybridCTAP"]),
+    library("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
@@ -225,6 +227,12 @@ let testTargets: [Target] = [
     ),
     tests("CBORTests", ["HybridCBOR", "TestSupport"]),
     tests("CTAPTests", ["HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests("CTAPHIDTests", ["HybridCTAPHID", "HybridCTAP", "TestSupport"]),
+    tests(
+        "SecurityKeyTests",
+        ["HybridSecurityKey", "HybridCTAPHID", "HybridCTAP", "HybridCBOR", "TestSupport", crypto],
+        exclude: ["fido2_client.py", "libfido2_client.py"]
+    ),
     tests(
         "CaBLETests",
         ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
@@ -313,6 +321,8 @@ let package = Package(
     products: [
         .library(name: "HybridCBOR", targets: ["HybridCBOR"]),
         .library(name: "HybridCTAP", targets: ["HybridCTAP"]),
+        .library(name: "HybridCTAPHID", targets: ["HybridCTAPHID"]),
+        .library(name: "HybridSecurityKey", targets: ["HybridSecurityKey"]),
         .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),

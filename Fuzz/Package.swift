@@ -77,6 +77,8 @@ let modules: [Target] = [
     module("HybridPrimitives", []),
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
+    module("HybridCTAPHID", ["HybridCTAP"]),
+    module("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
     module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     module("HybridThreads", []),
@@ -119,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRScanning",
+                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
+                "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridRelayCore", crypto, cryptoExtras,

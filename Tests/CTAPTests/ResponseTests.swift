@@ -136,6 +136,8 @@ struct ResponseTests {
             aaguid: .zero,
             options: ["uv": true, "rk": true, "plat": false],
             maximumMessageSize: 1200,
+            maximumCredentialCount: 8,
+            maximumCredentialIDLength: 96,
             transports: ["internal", "hybrid"],
             algorithms: [.es256]
         )
@@ -165,6 +167,10 @@ struct ResponseTests {
             }
         }
         var map = good
+        map[7] = "x"
+        map[8] = .bytes([1])
+        let lenient = try AuthenticatorInfo(parsing: CBOREncoder.encode(map))
+        #expect(lenient.maximumCredentialCount == nil && lenient.maximumCredentialIDLength == nil)
         map[3] = .bytes([1])
         #expect(throws: CTAPResponseError.invalid("aaguid")) { try AuthenticatorInfo(parsing: CBOREncoder.encode(map)) }
     }

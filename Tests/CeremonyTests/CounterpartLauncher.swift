@@ -4,23 +4,6 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The Python interpreter with fido2 and webauthn.
-///
-/// `scripts/test` creates its environment and sets the variable.
-enum Python {
-    struct Missing: Error, CustomStringConvertible {
-        let description = "HYBRID_TEST_PYTHON is not set"
-    }
-
-    static let interpreter = SpawnedProcess.environment["HYBRID_TEST_PYTHON"]
-
-    /// Returns the interpreter's path.
-    static func path() throws -> String {
-        guard let interpreter else { throw Missing() }
-        return interpreter
-    }
-}
-
 /// Launcher of the counterparts in Python: one process that has loaded the libraries and forks for each program.
 ///
 /// Loading them anew in each of a hundred ceremonies would take longer than the ceremonies. The process starts with the

@@ -17,6 +17,10 @@ public struct AuthenticatorInfo: Equatable, Sendable {
     public var options: [String: Bool]
     /// Maximum message size in bytes; `nil` if not stated.
     public var maximumMessageSize: Int?
+    /// Maximum length of allow and exclude lists; `nil` if not stated.
+    public var maximumCredentialCount: Int?
+    /// Maximum length of a credential ID in bytes; `nil` if not stated.
+    public var maximumCredentialIDLength: Int?
     /// Transports, such as `internal` and `hybrid`.
     public var transports: [String]
     /// Supported algorithms in order of preference; empty if not stated.
@@ -31,6 +35,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         aaguid: AAGUID,
         options: [String: Bool],
         maximumMessageSize: Int? = nil,
+        maximumCredentialCount: Int? = nil,
+        maximumCredentialIDLength: Int? = nil,
         transports: [String],
         algorithms: [COSEAlgorithm] = [],
         attestationFormats: [String] = []
@@ -40,6 +46,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         self.aaguid = aaguid
         self.options = options
         self.maximumMessageSize = maximumMessageSize
+        self.maximumCredentialCount = maximumCredentialCount
+        self.maximumCredentialIDLength = maximumCredentialIDLength
         self.transports = transports
         self.algorithms = algorithms
         self.attestationFormats = attestationFormats
@@ -56,7 +64,9 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         maximumMessageSize = try fields.optional(5, "maxMsgSize", as: \.integer)
         transports = try fields.texts(9, "transports")
         algorithms = try [COSEAlgorithm](fields.maps(10, "algorithms"))
-        // This member is new and optional, so a malformed value counts as absent.
+        // A client can do without these members, so a malformed value counts as absent.
+        maximumCredentialCount = (try? fields.optional(7, "maxCredentialCountInList", as: \.integer)) ?? nil
+        maximumCredentialIDLength = (try? fields.optional(8, "maxCredentialIdLength", as: \.integer)) ?? nil
         attestationFormats = (try? fields.texts(22, "attestationFormats")) ?? []
     }
 
@@ -66,6 +76,8 @@ public struct AuthenticatorInfo: Equatable, Sendable {
         if !extensions.isEmpty { map[2] = Self.texts(extensions) }
         if !options.isEmpty { map[4] = .map(CBORMap(options.map { (.text($0), .boolean($1)) })) }
         if let maximumMessageSize { map[5] = .integer(maximumMessageSize) }
+        if let maximumCredentialCount { map[7] = .integer(maximumCredentialCount) }
+        if let maximumCredentialIDLength { map[8] = .integer(maximumCredentialIDLength) }
         if !transports.isEmpty { map[9] = Self.texts(transports) }
         if !algorithms.isEmpty { map[10] = algorithms.cbor }
         if !attestationFormats.isEmpty { map[22] = Self.texts(attestationFormats) }

@@ -28,17 +28,23 @@ public enum CTAPRequest: Equatable, Sendable {
 
     /// Creates a request from a command byte and its parameters.
     ///
+    /// - Parameters:
+    ///   - bytes: The command byte and its CBOR.
+    ///   - kinds: The acceptable kinds of relying parties; domains only by default.
     /// - Throws: ``CTAPRequestError`` with the status to send in the response.
-    public init(parsing bytes: [UInt8]) throws(CTAPRequestError) {
+    public init(
+        parsing bytes: [UInt8],
+        accepting kinds: Set<RelyingPartyID.Kind> = [.domain]
+    ) throws(CTAPRequestError) {
         guard let first = bytes.first else { throw CTAPRequestError(status: .invalidLength, field: nil) }
         guard let command = CTAPCommand(rawValue: first) else {
             throw CTAPRequestError(status: .invalidCommand, field: nil)
         }
         switch command {
         case .makeCredential:
-            self = .makeCredential(try MakeCredentialRequest(parsing: Self.parameters(bytes)))
+            self = .makeCredential(try MakeCredentialRequest(parsing: Self.parameters(bytes), accepting: kinds))
         case .getAssertion:
-            self = .getAssertion(try GetAssertionRequest(parsing: Self.parameters(bytes)))
+            self = .getAssertion(try GetAssertionRequest(parsing: Self.parameters(bytes), accepting: kinds))
         case .getInfo, .selection:
             guard bytes.count == 1 else { throw CTAPRequestError(status: .invalidLength, field: nil) }
             self = command == .getInfo ? .getInfo : .selection

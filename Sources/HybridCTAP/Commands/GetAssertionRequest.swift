@@ -37,12 +37,12 @@ public struct GetAssertionRequest: Equatable, Sendable {
     /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
-    init(parsing map: CBORMap) throws(CTAPRequestError) {
+    init(parsing map: CBORMap, accepting kinds: Set<RelyingPartyID.Kind>) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
         let fields = FieldReader<CTAPRequestError>(map)
         let options = try fields.options(5)
         let text = try fields.required(1, "rpId", as: \.text)
-        guard let relyingPartyID = RelyingPartyID(text) else { throw .invalid("rpId") }
+        guard let relyingPartyID = RelyingPartyID(text, accepting: kinds) else { throw .invalid("rpId") }
         self.init(
             relyingPartyID: relyingPartyID,
             clientDataHash: try fields.bytes(2, "clientDataHash", as: ClientDataHash.init(bytes:)),

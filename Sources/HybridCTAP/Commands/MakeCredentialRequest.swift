@@ -52,14 +52,14 @@ public struct MakeCredentialRequest: Equatable, Sendable {
     /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
-    init(parsing map: CBORMap) throws(CTAPRequestError) {
+    init(parsing map: CBORMap, accepting kinds: Set<RelyingPartyID.Kind>) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
         let fields = FieldReader<CTAPRequestError>(map)
         let options = try fields.options(7)
         self.init(
             clientDataHash: try fields.bytes(1, "clientDataHash", as: ClientDataHash.init(bytes:)),
-            relyingParty: try RelyingPartyEntity(fields.nested(2, "rp")),
+            relyingParty: try RelyingPartyEntity(fields.nested(2, "rp"), accepting: kinds),
             user: try UserEntity(fields.nested(3, "user")),
             algorithms: try [COSEAlgorithm](fields.maps(4, "pubKeyCredParams", isRequired: true)),
             excludeList: try [CredentialDescriptor](fields.maps(5, "excludeList")),

@@ -2,25 +2,77 @@
 
 internal import Crypto
 
-/// ID of a relying party: a lower-case domain in A-label form (or `localhost`), at most 253 characters.
+/// ID of a relying party: a domain, or the name of a local service if the caller accepts such names.
 ///
-/// Any other text is rejected, so users always see a plain host name: no Unicode look-alikes, no IP address, no port,
-/// no trailing dot.
+/// - A domain is lower-case, in A-label form (or `localhost`), at most 253 characters.
+/// - OpenSSH uses `ssh:`, followed by up to 200 characters of `A–Z a–z 0–9 . _ -`.
+/// - pam_u2f uses `pam://` and the name of the host: 1 to 200 of the same characters.
+///
+/// Any other text is rejected, so users always see a plain name: no Unicode look-alikes, no IP address, no port, no
+/// trailing dot. The kinds never overlap, because a domain contains no colon.
 public struct RelyingPartyID: Hashable, Sendable {
-    /// The domain.
-    public let text: String
-
-    /// Creates an ID from a lower-case A-label domain; `nil` for any other text.
-    public init?(_ text: some StringProtocol) {
-        let characters = Array(text.utf8)
-        guard (1...253).contains(characters.count) else { return nil }
-        let labels = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard labels.allSatisfy(Self.isLabel), let last = labels.last else { return nil }
-        guard !Self.isNumber(last) else { return nil }
-        self.text = String(text)
+    /// The kind of a relying party, which follows from its ID.
+    public enum Kind: CaseIterable, Hashable, Sendable {
+        /// A website, identified by its domain.
+        case domain
+        /// An SSH key of OpenSSH.
+        case ssh
+        /// The sign-in on a computer, by pam_u2f.
+        case pam
     }
 
-    /// SHA-256 of the domain, the first part of authenticator data.
+    /// The domain or name.
+    public let text: String
+    /// The kind of the relying party.
+    public let kind: Kind
+
+    /// Creates an ID from its text.
+    ///
+    /// - Parameters:
+    ///   - text: A domain or the name of a local service.
+    ///   - kinds: The acceptable kinds; domains only by default, because websites must not use local names.
+    /// - Returns: `nil` for any other text.
+    public init?(_ text: some StringProtocol, accepting kinds: Set<Kind> = [.domain]) {
+        guard let kind = Self.kind(of: Array(text.utf8)), kinds.contains(kind) else { return nil }
+        self.text = String(text)
+        self.kind = kind
+    }
+
+    private static let sshPrefix = Array("ssh:".utf8)
+    private static let pamPrefix = Array("pam://".utf8)
+
+    private static func kind(of characters: [UInt8]) -> Kind? {
+        if characters.starts(with: sshPrefix) {
+            return isLocalName(characters.dropFirst(sshPrefix.count)) ? .ssh : nil
+        }
+        if characters.starts(with: pamPrefix) {
+            let host = characters.dropFirst(pamPrefix.count)
+            return !host.isEmpty && isLocalName(host) ? .pam : nil
+        }
+        return isDomain(characters) ? .domain : nil
+    }
+
+    private static func isDomain(_ characters: [UInt8]) -> Bool {
+        guard (1...253).contains(characters.count) else { return false }
+        let labels = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.allSatisfy(isLabel), let last = labels.last else { return false }
+        return !isNumber(last)
+    }
+
+    /// Returns true for at most 200 letters, digits, dots, underscores and hyphens.
+    private static func isLocalName(_ name: ArraySlice<UInt8>) -> Bool {
+        name.count <= 200
+            && name.allSatisfy { character in
+                switch character {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// SHA-256 of the text, the first part of authenticator data.
     public var hash: RelyingPartyIDHash {
         RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))
     }
@@ -50,7 +102,7 @@ public struct RelyingPartyID: Hashable, Sendable {
 }
 
 extension RelyingPartyID: CustomStringConvertible {
-    /// The domain.
+    /// The domain or name.
     public var description: String { text }
 }
 

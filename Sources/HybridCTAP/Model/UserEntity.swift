@@ -21,14 +21,14 @@ public struct UserEntity: Hashable, Sendable {
 
 /// The relying party of a creation request.
 public struct RelyingPartyEntity: Hashable, Sendable {
-    /// Domain of the relying party.
+    /// ID of the relying party.
     public var id: RelyingPartyID
     /// Name of the relying party.
     ///
     /// It is never displayed, because it is not verified.
     public var name: String
 
-    /// Creates a relying party from its domain and name.
+    /// Creates a relying party from its ID and name.
     public init(id: RelyingPartyID, name: String) {
         self.id = id
         self.name = name
@@ -36,8 +36,11 @@ public struct RelyingPartyEntity: Hashable, Sendable {
 }
 
 extension RelyingPartyEntity {
-    init<Failure>(_ fields: FieldReader<Failure>) throws(Failure) {
-        guard let id = RelyingPartyID(try fields.required("id", "id", as: \.text)) else {
+    init<Failure>(
+        _ fields: FieldReader<Failure>,
+        accepting kinds: Set<RelyingPartyID.Kind>
+    ) throws(Failure) {
+        guard let id = RelyingPartyID(try fields.required("id", "id", as: \.text), accepting: kinds) else {
             throw .invalid(fields.name("id"))
         }
         self.init(id: id, name: EntityName.shortened(try fields.optional("name", "name", as: \.text) ?? ""))
