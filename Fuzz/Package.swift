@@ -6,8 +6,8 @@ import PackageDescription
 // A separate package, because its instrumented build must not affect the ordinary one. Use `scripts/fuzz` to build and
 // run it: libFuzzer provides the main function, so the package does not link with other options.
 //
-// `Modules` contains links to files and folders of ../Sources, which are compiled again here. Thus only this project's
-// code is instrumented, targets have access to internal members, and code without parsers is not built.
+// `Modules` contains links to files and folders of ../Sources and ../Prompt, which are compiled again here. Thus only this
+// project's code is instrumented, targets have access to internal members, and code without parsers is not built.
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
@@ -102,6 +102,7 @@ let modules: [Target] = [
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
+    module("HybridPromptModel", ["HybridPrimitives", "HybridPinentry"]),
     module(
         "HybridRelayCore",
         ["HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), logging, metrics]
@@ -125,7 +126,8 @@ let package = Package(
                 "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
-                "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridRelayCore", crypto, cryptoExtras,
+                "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridPromptModel", "HybridRelayCore", crypto,
+                cryptoExtras,
                 logging, nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             ],

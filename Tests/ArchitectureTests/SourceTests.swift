@@ -6,6 +6,10 @@ import Testing
 
 @Suite("Source rules")
 struct SourceTests {
+    /// Folders with Swift files of the project, as far as the copy under test has them.
+    private static let folders = ["Sources", "Tests", "Fuzz/Sources", "Prompt/Sources", "Prompt/Tests"].filter {
+        FileManager.default.fileExists(atPath: PackageFolder.path + "/" + $0)
+    }
     private static let pure = [
         "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
     ]
@@ -82,9 +86,7 @@ struct SourceTests {
 
     @Test(
         "every Swift file begins with its license",
-        arguments: ["Sources", "Tests", "Fuzz/Sources"].filter {
-            FileManager.default.fileExists(atPath: PackageFolder.path + "/" + $0)
-        }
+        arguments: folders
     )
     func licenses(folder: String) throws {
         for file in try SourceFile.all(in: folder) {
@@ -94,10 +96,7 @@ struct SourceTests {
 
     @Test("documentation comments begin with a noun phrase or a verb in the third person")
     func documentationComments() throws {
-        let folders = ["Sources", "Tests", "Fuzz/Sources"].filter {
-            FileManager.default.fileExists(atPath: PackageFolder.path + "/" + $0)
-        }
-        for file in try folders.flatMap(SourceFile.all) {
+        for file in try Self.folders.flatMap(SourceFile.all) {
             for (index, line) in file.lines.enumerated() where Self.beginsWithQuestionWord(line) {
                 // The second line of a paragraph may begin with any word.
                 guard index == 0 || !Self.isCommentText(file.lines[index - 1]) else { continue }

@@ -30,8 +30,12 @@ struct LiveStateTests {
             #expect(steps[5]["operation"] == "create")
             let events = try asked.events()
             let states = events.map { $0["state"] ?? $0["notice"] ?? $0["event"] }
-            #expect(states == ["virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"])
-            #expect(events[4]["relay"] == .text(CeremonyEnvironment.host))
+            #expect(
+                states == ["request", "virtual-radio", "qr", "scan", "phone-found", "connecting", "confirm", "done"]
+            )
+            #expect(events[0]["operation"] == "create" && events[0]["rp_id"] == "example.com")
+            #expect(try events[0].number("timeout_ms") > 0)
+            #expect(events[5]["relay"] == .text(CeremonyEnvironment.host))
             let times = try events.map { try $0.number("elapsed_ms") }
             #expect(times == times.sorted())
             #expect(!asked.output.contains("FIDO:/") && !asked.errors.contains("clientDataJSON"))

@@ -6,7 +6,7 @@ scripts/check-packages.
 
 FOLDER is the output of scripts/package. mmdebstrap creates the Debian system with essential packages and apt, which
 resolves the dependencies. systemd-nspawn boots it in its own empty network, where the packages are installed one by one
-and together. A sign-in with all four programs runs there, with the relay started by its unit. After a purge, all files
+and together. A sign-in with four of the programs runs there, with the relay started by its unit. After a purge, all files
 are compared with their state before the installation. Needs root.
 """
 
@@ -26,8 +26,10 @@ from machine import Machine
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Sections of the manual.
-PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1}
-PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth")
+PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1, "hybrid-prompt": 1}
+PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-prompt")
+# Has no options to complete.
+WITHOUT_COMPLETIONS = {"hybrid-prompt"}
 # apt asks no questions, installs no recommended packages, and keeps changed configuration files.
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qy", "-o", "Dpkg::Use-Pty=0",
        "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "--no-install-recommends"]
@@ -147,13 +149,16 @@ def one_by_one(machine: Machine, packages: dict, version: str, before: dict) -> 
         files = machine.run("dpkg", "-L", name).splitlines()
         section = PROGRAMS[name]
         page = f"/usr/share/man/man{section}/{name}.{section}.gz"
-        for path in (page, f"/usr/share/bash-completion/completions/{name}", f"/usr/share/doc/{name}/copyright",
-                     f"/usr/share/zsh/vendor-completions/_{name}", f"/usr/share/fish/vendor_completions.d/{name}.fish"):
+        completions = [] if name in WITHOUT_COMPLETIONS else [
+            f"/usr/share/bash-completion/completions/{name}", f"/usr/share/zsh/vendor-completions/_{name}",
+            f"/usr/share/fish/vendor_completions.d/{name}.fish"]
+        for path in (page, f"/usr/share/doc/{name}/copyright", *completions):
             if path not in files:
                 fail(f"{name} has no {path}")
         if f".Os hybrid {version}\n" not in machine.run("zcat", page):
             fail(f"the page of {name} is of another version than {version}")
-        machine.run("bash", "-n", f"/usr/share/bash-completion/completions/{name}")
+        if completions:
+            machine.run("bash", "-n", completions[0])
         if (said := machine.run(name, "--version").strip()) != version:
             fail(f"{name} --version says {said}, its package is {version}")
         if "USAGE" not in machine.run(name, "--help"):

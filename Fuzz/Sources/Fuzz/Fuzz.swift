@@ -23,6 +23,7 @@ private let targets: [String: FuzzTarget] = [
     "page-request": fuzzPageRequest,
     "picture": fuzzPicture,
     "post-handshake": fuzzPostHandshake,
+    "prompt": fuzzPrompt,
     "proxy-header": fuzzProxyHeader,
     "proxy-settings": fuzzProxySettings,
     "qr": fuzzQR,

@@ -80,7 +80,7 @@ final class CodeDisplay: Sendable {
     }
 
     private func draw(_ text: String) {
-        report.emit("qr", [("text", text)])
+        report.emit("qr", [("text", .string(text))])
         let isForUser = report.format != .json
         if printsText, isForUser { StandardError.writeLine(text) }
         if let image {

@@ -52,6 +52,7 @@ struct ShowQRRunner: Sendable {
     ///
     /// - Throws: ``CommandFailure``.
     func run() async throws -> [UInt8] {
+        reportRequest()
         let ending = await withTerminationSignals {
             try await report.updatingElapsedTime {
                 guard let page else { return try await performWithRadio() }
@@ -62,6 +63,19 @@ struct ShowQRRunner: Sendable {
         await page?.end(ending)
         if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
         return try ending.result.get()
+    }
+
+    /// Reports the purpose of the code to programs that show it to the user.
+    private func reportRequest() {
+        let isCreation = ceremony.ctapRequest.command == .makeCredential
+        report.emit(
+            "request",
+            [
+                ("operation", .string(isCreation ? "create" : "sign-in")),
+                ("rp_id", .string(ceremony.relyingPartyID.description)),
+                ("timeout_ms", .number(Int(timeouts.untilPhoneFound / .milliseconds(1)))),
+            ]
+        )
     }
 
     @Sendable private func performWithRadio() async throws -> [UInt8] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private import Glibc
-internal import HybridPrimitives
+package import HybridPrimitives
 internal import HybridThreads
 
 /// The progress of a ceremony on standard error, state by state.
@@ -62,7 +62,7 @@ public final class ProgressReport: Sendable {
         current.withLock { current in
             guard format != .json else {
                 let fields = [("notice", notice.name), ("message", notice.text)] + notice.details
-                return writeEvent("notice", fields)
+                return writeEvent("notice", Self.texts(fields))
             }
             erase(current)
             StandardError.writeLine("\(program): \(notice.text)")
@@ -71,7 +71,7 @@ public final class ProgressReport: Sendable {
     }
 
     /// Reports an event to programs only, because users see it in another form.
-    public func emit(_ name: String, _ fields: [(name: String, value: String)]) {
+    package func emit(_ name: String, _ fields: [(name: String, value: JSONText)]) {
         guard format == .json else { return }
         current.withLock { _ in writeEvent(name, fields) }
     }
@@ -101,8 +101,10 @@ public final class ProgressReport: Sendable {
             guard format == .json else { return StandardError.writeLine("\(program): \(failure.sentence)") }
             writeEvent(
                 "error",
-                [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
-                    + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+                Self.texts(
+                    [("code", failure.code), ("message", failure.message), ("remedy", failure.remedy ?? "")]
+                        + failure.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+                )
             )
         }
     }
@@ -136,17 +138,20 @@ public final class ProgressReport: Sendable {
 
     private func write(_ state: ProgressState) {
         if format == .json {
-            writeEvent("state", [("state", state.name)] + state.details)
+            writeEvent("state", Self.texts([("state", state.name)] + state.details))
         } else {
             StandardError.writeLine("\(program): \(state.text) (\(ElapsedTime.text(.now - begun)))")
         }
     }
 
-    private func writeEvent(_ name: String, _ fields: [(name: String, value: String)]) {
+    private static func texts(_ fields: [(name: String, value: String)]) -> [(name: String, value: JSONText)] {
+        fields.map { ($0.name, .string($0.value)) }
+    }
+
+    private func writeEvent(_ name: String, _ fields: [(name: String, value: JSONText)]) {
         let milliseconds = Int((ContinuousClock.now - begun) / .milliseconds(1))
         let object = JSONText.object(
-            [("event", .string(name)), ("elapsed_ms", .number(milliseconds))]
-                + fields.map { ($0.name, .string($0.value)) }
+            [("event", .string(name)), ("elapsed_ms", .number(milliseconds))] + fields.map { ($0.name, $0.value) }
         )
         StandardError.writeLine(object.description)
     }

@@ -60,6 +60,14 @@ class Program:
                 pass  # The program ended at once; its status shows why.
             self.close_input()
 
+    def write(self, text):
+        """Writes to the input; requires `pipe_input`."""
+        try:
+            self._process.stdin.write(text.encode())
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # The program has ended; its status shows why.
+
     def close_input(self):
         try:
             self._process.stdin.close()

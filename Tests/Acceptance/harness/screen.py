@@ -9,13 +9,13 @@ from harness.programs import Program, brief
 class Screen:
     """Chromium's dialogs get keys only if a window manager gives them the focus; hence openbox."""
 
-    def __init__(self, folder, waiting):
+    def __init__(self, folder, waiting, size="1280x1000"):
         self._folder = folder
         self._waiting = waiting
         reader, writer = os.pipe()
         try:
             self._server = Program(
-                "Xvfb", ["Xvfb", "-displayfd", writer, "-screen", "0", "1280x1000x24", "-nolisten", "tcp", "-noreset"],
+                "Xvfb", ["Xvfb", "-displayfd", writer, "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"],
                 log=folder.path("xvfb.log"), environment=folder.environment(), pass_fds=(writer,))
         finally:
             os.close(writer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the README's pictures of the real programs: demo, code in a terminal, code on a page, doctor.
+"""Takes the pictures of README and docs of the real programs: demo, code in a terminal, on a page, in a window, doctor.
 
 Screen, folders and waiting are those of ../chromium; radio and relay are `hybrid-lab run`.
 """
@@ -16,9 +16,12 @@ from harness.folders import RunFolder
 from harness.programs import Program, brief
 from harness.screen import Screen
 from harness.waiting import Failed, Interrupted, Signals, Waiting
+from prompt.cases import LOGIN, SCAN
+from prompt.environment import PromptEnvironment
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-TOOLS = ("setpriv", "xterm", "chromium", "Xvfb", "openbox", "xdotool", "import", "convert", "dbus-daemon")
+WINDOW_TOOLS = ("setpriv", "Xvfb", "openbox", "xdotool", "import", "convert", "zbarimg", "dbus-run-session")
+TOOLS = (*WINDOW_TOOLS, "xterm", "chromium", "dbus-daemon")
 UNAVAILABLE = 69
 REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
 ORIGIN = "https://example.com"
@@ -104,33 +107,60 @@ class Studio:
         return self.screen.stop()
 
 
+def window(program, folder, signals):
+    """Takes a picture of the window with a light and a dark theme."""
+    taken = []
+    with PromptEnvironment(program, None, folder, signals) as env:
+        for theme in ("light", "dark"):
+            with env.open(theme, theme=theme) as prompt:
+                prompt.send(LOGIN, *SCAN)
+                prompt.code()
+                taken.append(folder.path(f"{theme}-window.png"))
+                prompt.picture(taken[-1])
+    both = folder.path("prompt.png")
+    brief(["convert", *map(str, taken), "+append", str(both)],
+          environment=folder.environment())
+    return both
+
+
+def others(programs, folder, signals):
+    """Takes the pictures that need the programs of the main package."""
+    studio = Studio(programs, folder, signals)
+    try:
+        show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
+        return {
+            "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
+            "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "128x46", "hybrid-auth do the same."),
+            "doctor": studio.terminal("doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x17", "could work"),
+            "page": studio.page(),
+        }
+    finally:
+        studio.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(prog="pictures", description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", type=Path, default=REPOSITORY / ".build" / "debug", metavar="DIR")
+    parser.add_argument("--prompt", type=Path, metavar="FILE",
+                        default=REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt")
+    parser.add_argument("--only", choices=("prompt",), help="takes this picture alone")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "pictures", metavar="DIR")
     options = parser.parse_args()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    missing = [tool for tool in (WINDOW_TOOLS if options.only else TOOLS) if shutil.which(tool) is None]
     if missing:
         print(f"pictures: not installed: {', '.join(missing)}", file=sys.stderr)
         return UNAVAILABLE
     options.out.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-pictures-")) / "run")
+    signals = Signals()
+    windows = RunFolder(folder.root.parent / "windows")
     try:
-        studio = Studio(options.bin_dir.resolve(), folder, Signals())
-        try:
-            show = f"hybrid-client show-qr --request request.json --origin {ORIGIN} {ROUTE}"
-            taken = {
-                "code": studio.terminal("code", show, "80x27", "scan the code with your phone"),
-                "demo": studio.terminal("demo", "hybrid-lab demo --no-qr", "128x46", "hybrid-auth do the same."),
-                "doctor": studio.terminal(
-                    "doctor", f"hybrid-client doctor --relay 266 {ROUTE}", "118x17", "could work"),
-                "page": studio.page(),
-            }
-        finally:
-            studio.stop()
+        taken = {"prompt": window(options.prompt.resolve(), windows, signals)}
+        if options.only != "prompt":
+            taken |= others(options.bin_dir.resolve(), folder, signals)
         for name, path in taken.items():
             # Few colors keep the files small.
-            brief(["convert", str(path), "-strip", "-colors", "64", "-define", "png:compression-level=9",
+            brief(["convert", str(path), "-strip", "+dither", "-colors", "64", "-define", "png:compression-level=9",
                    f"PNG8:{options.out / name}.png"], environment=folder.environment())
             print(f"{options.out / name}.png: {(options.out / (name + '.png')).stat().st_size} bytes")
     except (Failed, Interrupted) as error:
@@ -138,6 +168,7 @@ def main():
         return 1
     finally:
         folder.remove_sockets()
+        windows.remove_sockets()
     shutil.rmtree(folder.root.parent, ignore_errors=True)
     return 0
 

@@ -1,0 +1,1 @@
+../../../Prompt/Sources/HybridPromptModel/LineBuffer.swift

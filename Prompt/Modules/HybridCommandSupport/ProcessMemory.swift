@@ -1,0 +1,1 @@
+../../../Sources/HybridCommandSupport/ProcessMemory.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridCommandSupport/ProductVersion.swift

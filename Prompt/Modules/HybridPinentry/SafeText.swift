@@ -1,0 +1,1 @@
+../../../Sources/HybridPinentry/SafeText.swift

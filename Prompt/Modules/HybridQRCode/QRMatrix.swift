@@ -1,0 +1,1 @@
+../../../Sources/HybridQRCode/QRMatrix.swift

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridPrimitives
+public import HybridQRCode
+
+/// A state of the ceremony as the user sees it.
+public enum PromptStage: Equatable, Sendable {
+    /// There is no code yet.
+    case preparing
+    /// The user is asked whether to use the phone.
+    case question
+    /// A phone that is known to this computer is contacted; the name is in quotation marks.
+    case contacting(String?)
+    /// The code waits for a phone.
+    case scan
+    /// A phone has scanned the code and is nearby.
+    case phoneFound
+    /// The devices connect.
+    case connecting
+    /// The phone asks its user.
+    case confirm
+    /// The phone has answered.
+    case done
+    /// The ceremony ended without success.
+    case failed
+
+    /// The state for the user.
+    public var text: String {
+        switch self {
+        case .preparing: "Preparing the code"
+        case .question: "Continue with your phone?"
+        case .contacting(let phone): "Waiting for \(phone ?? "your phone")"
+        case .scan: "Scan this code with your phone"
+        case .phoneFound: "Phone found"
+        case .connecting: "Connecting to the phone"
+        case .confirm: "Confirm on your phone"
+        case .done: "Done"
+        case .failed: "It did not work"
+        }
+    }
+
+    /// True before a phone has been found.
+    var mayShowCode: Bool {
+        switch self {
+        case .preparing, .question, .contacting, .scan: true
+        default: false
+        }
+    }
+
+    /// True if the ceremony waits for its user, within the time limit of the request.
+    var isTimed: Bool {
+        switch self {
+        case .question, .contacting, .scan, .confirm: true
+        default: false
+        }
+    }
+}
+
+/// An answer of the user, which never causes a signature: only the phone's user can.
+public enum PromptAnswer: String, Sendable {
+    /// The ceremony is to end.
+    case cancel
+    /// The phone may be contacted.
+    case proceed
+    /// A code is to be shown instead of contacting a phone.
+    case showCode = "show-code"
+}
+
+/// Everything that the window shows.
+public struct PromptView: Equatable, Sendable {
+    /// The purpose and further facts; `nil` before a request.
+    public internal(set) var request: PromptRequest?
+    /// The state.
+    public internal(set) var stage = PromptStage.preparing
+    /// The code, while it can be scanned.
+    public internal(set) var code: QRMatrix?
+    /// The time at which the current state times out, if known.
+    public internal(set) var deadline: ContinuousClock.Instant?
+    /// Warnings, which stay until the end.
+    public internal(set) var warnings: [String] = []
+    /// A note about the current state.
+    public internal(set) var note: String?
+    /// The cause and the remedy of a failure.
+    public internal(set) var failure: [String] = []
+    /// The answer besides ``PromptAnswer/cancel`` that the state offers.
+    public internal(set) var offer: PromptAnswer?
+
+    /// True if the ceremony has ended, so that there is nothing to cancel.
+    public var isOver: Bool { stage == .done || stage == .failed }
+
+    /// Returns the remaining time as minutes and seconds, rounded up; `nil` if unknown.
+    public func remaining(at now: ContinuousClock.Instant) -> String? {
+        guard let deadline else { return nil }
+        let seconds = max(0, Int(((deadline - now) / .seconds(1)).rounded(.up)))
+        return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+    }
+}
+
+/// The state of the window: lines of progress and answers in, a view and the time of closing out.
+public struct PromptModel: Sendable {
+    /// The time for which success is shown.
+    public static let successDisplay = Duration.milliseconds(700)
+    /// The time after which the window of a failure closes by itself.
+    public static let failureDisplay = Duration.seconds(300)
+    /// The time for which an offer is not accepted, so that a key meant for another window does not accept it.
+    public static let offerDelay = Duration.milliseconds(500)
+    /// Maximum number of warnings.
+    static let maximumWarnings = 4
+
+    /// The current view.
+    public private(set) var view = PromptView()
+    /// True once there is something to show.
+    public private(set) var isVisible = false
+    /// The time at which the current offer appeared.
+    private var offered: ContinuousClock.Instant?
+    /// The time at which the window closes by itself, if it is known.
+    public private(set) var closing: ContinuousClock.Instant?
+
+    /// Creates the state of a window without any input.
+    public init() {}
+
+    /// Applies a line of progress; lines that are not understood change nothing.
+    ///
+    /// - Parameters:
+    ///   - line: The line without its line feed.
+    ///   - now: The current time.
+    /// - Throws: ``PromptInputError`` if a request or a code cannot be shown.
+    package mutating func receive(_ line: SecretBytes, at now: ContinuousClock.Instant) throws(PromptInputError) {
+        guard !view.isOver, let event = try PromptEvent(line) else { return }
+        apply(event, at: now)
+        isVisible = true
+    }
+
+    /// Applies an answer of the user; returns true if it is to be reported.
+    ///
+    /// An offer is accepted once, and not at once after it appears.
+    public mutating func answer(_ answer: PromptAnswer, at now: ContinuousClock.Instant) -> Bool {
+        guard !view.isOver else { return false }
+        guard answer != .cancel else { return true }
+        guard view.offer == answer, let offered, offered + Self.offerDelay <= now else { return false }
+        view.offer = nil
+        return true
+    }
+
+    /// Applies the end of the input, which closes the window unless a result is still shown.
+    public mutating func endInput(at now: ContinuousClock.Instant) {
+        if !view.isOver { closing = now }
+    }
+
+    private mutating func apply(_ event: PromptEvent, at now: ContinuousClock.Instant) {
+        switch event {
+        case .request(let request):
+            // The purpose on the screen must not change under the user's eyes.
+            if view.request == nil { view.request = request }
+        case .code(let code):
+            // Once a phone has been found, no other may scan.
+            if view.stage.mayShowCode { view.code = code }
+        case .stage(let stage): enter(stage, at: now)
+        case .warning(let text):
+            if view.warnings.count < Self.maximumWarnings { view.warnings.append(text) }
+        case .note(let text): view.note = text
+        case .failure(let cause, let remedy):
+            enter(.failed, at: now)
+            view.failure = [cause, remedy].filter { !$0.isEmpty }
+        }
+    }
+
+    private mutating func enter(_ stage: PromptStage, at now: ContinuousClock.Instant) {
+        view.stage = stage
+        view.note = nil
+        if !stage.mayShowCode { view.code = nil }
+        view.deadline = stage.isTimed ? view.request?.timeout.map { now + $0 } : nil
+        view.offer =
+            switch stage {
+            case .question: .proceed
+            case .contacting: .showCode
+            default: nil
+            }
+        offered = now
+        switch stage {
+        case .done: closing = now + Self.successDisplay
+        case .failed: closing = now + Self.failureDisplay
+        default: break
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPinentry
+
+/// The request that the phone is asked to answer, as texts for the user.
+///
+/// Nothing is guessed: a text mentions only what the event contains. If a member is not in its expected form, the
+/// request is refused, because the user could not know what is signed.
+public struct PromptRequest: Equatable, Sendable {
+    /// The purpose on one line, such as "Sign in to example.com".
+    public let purpose: String
+    /// Further facts, one per line.
+    public let details: [String]
+    /// The time limit of each state in which the user must act; `nil` if unknown.
+    public let timeout: Duration?
+
+    /// Creates a request from an event.
+    ///
+    /// - Throws: ``PromptInputError/unusableRequest``.
+    init(_ event: JSONLine) throws(PromptInputError) {
+        let facts = Facts(event)
+        (purpose, details) =
+            switch event.text("operation") {
+            case "create": ("Create a passkey for \(try facts.relyingParty())", [])
+            case "sign-in": ("Sign in to \(try facts.relyingParty())", [])
+            case "select": ("Use your phone as security key?", [])
+            case "ssh-login": try facts.login()
+            case "ssh-signature": try facts.signature()
+            default: throw .unusableRequest
+            }
+        timeout = event.integer("timeout_ms").flatMap { (1...86_400_000).contains($0) ? .milliseconds($0) : nil }
+    }
+}
+
+/// The members of a request, checked before use.
+private struct Facts {
+    let event: JSONLine
+
+    init(_ event: JSONLine) { self.event = event }
+
+    /// Returns the RP ID.
+    ///
+    /// The program that writes the request enforces the grammar of domains. These characters cannot be confused with
+    /// the text around them.
+    func relyingParty() throws(PromptInputError) -> String {
+        guard let identifier = try visible("rp_id") else { throw .unusableRequest }
+        return identifier
+    }
+
+    func login() throws(PromptInputError) -> (String, [String]) {
+        guard let user = quoted("user") else { throw .unusableRequest }
+        let host = try visible("host").map { "to \($0) " } ?? ""
+        let hostKey = try fingerprint().map { "Host key \($0)" }
+        return (
+            "Sign in \(host)\(try byKey())",
+            ["User \(user)", hostKey ?? "The host is unknown; another computer may have sent this request"]
+                + (try common())
+        )
+    }
+
+    func signature() throws(PromptInputError) -> (String, [String]) {
+        guard let namespace = event.text("namespace") else { throw .unusableRequest }
+        let purpose = namespace == "git" ? "git" : SafeText(quoting: namespace).description
+        return ("Sign for \(purpose) \(try byKey())", try common())
+    }
+
+    private func byKey() throws(PromptInputError) -> String {
+        guard let key = quoted("key") else { throw .unusableRequest }
+        return "by ssh key \(key)"
+    }
+
+    private func common() throws(PromptInputError) -> [String] {
+        let isForwarded = event.isTrue("forwarded")
+        return (isForwarded ? ["Sent by another computer through agent forwarding"] : [])
+            + ["Passkey of \(try relyingParty())"]
+    }
+
+    private func quoted(_ member: String) -> String? { event.text(member).map { SafeText(quoting: $0).description } }
+
+    /// Returns an identifier of 1 to 253 visible ASCII characters without quotation marks; `nil` if it is absent.
+    private func visible(_ member: String) throws(PromptInputError) -> String? {
+        guard let text = event.text(member) else { return nil }
+        let allowed = text.utf8.allSatisfy { byte in
+            Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || ".:-_/[]%".utf8.contains(byte)
+        }
+        guard allowed, (1...253).contains(text.utf8.count) else { throw .unusableRequest }
+        return text
+    }
+
+    /// Returns a fingerprint as OpenSSH prints it, `SHA256:` and 43 characters of base64; `nil` if it is absent.
+    private func fingerprint() throws(PromptInputError) -> String? {
+        guard let text = event.text("fingerprint") else { return nil }
+        let digest = text.utf8.dropFirst(7)
+        let isBase64 = digest.allSatisfy { byte in
+            Character(Unicode.Scalar(byte)).isASCIIAlphanumeric || "+/".utf8.contains(byte)
+        }
+        guard text.hasPrefix("SHA256:"), digest.count == 43, isBase64 else { throw .unusableRequest }
+        return text
+    }
+}
+
+extension Character {
+    fileprivate var isASCIIAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
+}
+
+/// A reason why the input cannot be shown.
+public struct PromptInputError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A request lacks a member, or has one in an unexpected form.
+    public static let unusableRequest = PromptInputError("the request can't be shown safely")
+    /// The text of the code is not that of a sign-in, or too long.
+    public static let unusableCode = PromptInputError("the code can't be drawn")
+
+    /// The cause.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+}

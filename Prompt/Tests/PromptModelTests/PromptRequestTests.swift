@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridPromptModel
+import Testing
+
+@Suite("The purpose of a request")
+struct PromptRequestTests {
+    private func request(_ line: String) throws -> PromptRequest { try #require(try TimedModel(line).view.request) }
+
+    @Test("names operation and relying party")
+    func websites() throws {
+        #expect(try request(Line.request).purpose == "Sign in to example.com")
+        let create = try request(#"{"event":"request","operation":"create","rp_id":"xn--bcher-kva.example"}"#)
+        #expect(create.purpose == "Create a passkey for xn--bcher-kva.example")
+        #expect(create.details.isEmpty && create.timeout == nil)
+        let select = try request(#"{"event":"request","operation":"select"}"#)
+        #expect(select.purpose == "Use your phone as security key?")
+    }
+
+    @Test("of an ssh login names host, key, user and host key")
+    func login() throws {
+        let request = try request(Line.login(#","host":"[build.example]:2222","fingerprint":"\#(fingerprint)""#))
+        #expect(request.purpose == #"Sign in to [build.example]:2222 by ssh key "laptop""#)
+        #expect(request.details == [#"User "ada""#, "Host key \(fingerprint)", "Passkey of k7.invalid"])
+    }
+
+    @Test("of an ssh login without a known host does not name one")
+    func unknownHost() throws {
+        let known = try request(Line.login(#","fingerprint":"\#(fingerprint)""#))
+        #expect(known.purpose == #"Sign in by ssh key "laptop""#)
+        #expect(known.details.contains("Host key \(fingerprint)"))
+        let unknown = try request(Line.login(""))
+        #expect(unknown.details.contains("The host is unknown; another computer may have sent this request"))
+        let forwarded = try request(Line.login(#","forwarded":true,"fingerprint":"\#(fingerprint)""#))
+        #expect(forwarded.details.contains("Sent by another computer through agent forwarding"))
+    }
+
+    @Test("of an ssh signature names the namespace")
+    func signature() throws {
+        func purpose(_ namespace: String) throws -> String {
+            let members = #""rp_id":"k7.invalid","key":"laptop","namespace":"\#(namespace)""#
+            return try request(#"{"event":"request","operation":"ssh-signature",\#(members)}"#).purpose
+        }
+        #expect(try purpose("git") == #"Sign for git by ssh key "laptop""#)
+        #expect(try purpose("file") == #"Sign for "file" by ssh key "laptop""#)
+    }
+
+    @Test("shows names without control, bidirectional and invisible characters")
+    func names() throws {
+        let request = try request(
+            #"{"event":"request","operation":"ssh-login","rp_id":"k7.invalid","user":"root\u202egro\n\u200bx\u0007","#
+                + #""key":"a\" to good.example <b>"}"#
+        )
+        #expect(request.details.first == #"User "rootgrox""#)
+        #expect(request.purpose == #"Sign in by ssh key "a' to good.example b""#)
+    }
+
+    @Test("shortens long names")
+    func longNames() throws {
+        let name = String(repeating: "n", count: 5000)
+        let purpose = try request(
+            #"{"event":"request","operation":"ssh-login","rp_id":"k7.invalid","user":"u","key":"\#(name)"}"#
+        ).purpose
+        #expect(purpose.count < 100 && purpose.hasSuffix("…\""))
+    }
+
+    @Test(
+        "is refused if it can't be shown safely",
+        arguments: [
+            #""operation":"sign-in""#, #""operation":"sign-in","rp_id":"""#, #""operation":"sign-in","rp_id":7"#,
+            #""operation":"sign-in","rp_id":"a b""#, #""operation":"sign-in","rp_id":"еxample.com""#,
+            #""operation":"sign-in","rp_id":"a\u202eb""#, #""operation":"sign-in","rp_id":"a\nb""#,
+            #""operation":"sign-in","rp_id":"\#(String(repeating: "a", count: 254))""#,
+            #""operation":"delete","rp_id":"a.example""#, #""rp_id":"a.example""#,
+            #""operation":"ssh-login","rp_id":"a.example","key":"k""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u""#,
+            #""operation":"ssh-login","user":"u","key":"k""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","host":"a b""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","host":"""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","fingerprint":"SHA256:short""#,
+            #""operation":"ssh-login","rp_id":"a.example","user":"u","key":"k","fingerprint":"\#(fingerprint)x""#,
+            #""operation":"ssh-signature","rp_id":"a.example","key":"k""#,
+        ]
+    )
+    func refusals(members: String) {
+        #expect(throws: PromptInputError.unusableRequest, "\(members)") {
+            try TimedModel(#"{"event":"request",\#(members)}"#)
+        }
+    }
+
+    @Test("does not change once it is shown")
+    func first() throws {
+        let other = #"{"event":"request","operation":"create","rp_id":"other.example"}"#
+        #expect(try TimedModel(Line.request, other).view.request?.purpose == "Sign in to example.com")
+    }
+}

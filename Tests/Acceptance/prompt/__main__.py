@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the window of hybrid-prompt on a virtual screen: codes by zbar, keys, and names for screen readers.
+
+See ../README.md; scripts/acceptance starts this program with its dependencies.
+"""
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from cases import CASES, WITH_PROGRAMS
+from environment import PromptEnvironment
+from harness.command import REPOSITORY, Arguments, names_of
+from harness.folders import RunFolder
+from harness.waiting import Failed, Interrupted, Signals
+
+TOOLS = ("setpriv", "Xvfb", "openbox", "xdotool", "import", "convert", "zbarimg", "dbus-run-session")
+PROMPT = REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt"
+ALL = CASES | WITH_PROGRAMS
+
+
+def arguments():
+    parser = Arguments("acceptance prompt", __doc__.splitlines()[0])
+    parser.add_argument("--prompt", type=lambda path: Path(path).resolve(), default=PROMPT, metavar="FILE",
+                        help="the program under test; default Prompt/.build/debug/hybrid-prompt")
+    parser.add_argument("--cases", type=names_of("case", ALL), metavar="A,B",
+                        help=f"cases, of {', '.join(ALL)}; the last needs the programs of --bin-dir and is left out if "
+                             "they are not built")
+    options = parser.parse_args()
+    parser.require(TOOLS, "prompt")
+    if not os.access(options.prompt, os.X_OK):
+        parser.unavailable(f"no {options.prompt}; build it with 'swift build --package-path Prompt', or set --prompt")
+    if options.cases:
+        programs = None
+        if any(name in WITH_PROGRAMS for name in options.cases):
+            programs = parser.programs(options.bin_dir, "client", "lab")
+    elif all(os.access(options.bin_dir / name, os.X_OK) for name in ("hybrid-client", "hybrid-lab")):
+        options.cases, programs = tuple(ALL), parser.programs(options.bin_dir, "client", "lab")
+    else:
+        options.cases, programs = tuple(CASES), None
+        print(f"  left out  {', '.join(WITH_PROGRAMS)}: hybrid-client and hybrid-lab are not in {options.bin_dir}; "
+              "build them, or set --bin-dir")
+    return options, programs
+
+
+def perform(env, name):
+    """Returns the errors of a case."""
+    try:
+        ALL[name](env, name)
+    except Failed as error:
+        return [str(error)]
+    except Interrupted:
+        raise
+    except Exception:  # An error of this program leaves evidence, too.
+        return [traceback.format_exc()]
+    return []
+
+
+def main():
+    options, programs = arguments()
+    signals = Signals()
+    folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-prompt-")) / "run")
+    failed, interrupted = 0, None
+    try:
+        with PromptEnvironment(options.prompt, programs, folder, signals) as env:
+            for name in options.cases:
+                complaints = perform(env, name)
+                failed += bool(complaints)
+                print(f"  {'FAILED' if complaints else 'passed'}  {name}", *complaints, sep="\n    ", flush=True)
+        if env.complaints:
+            failed += 1
+            print(*env.complaints, sep="\n")
+    except Failed as error:
+        failed += 1
+        print(error)
+    except Interrupted as error:
+        interrupted = error
+    folder.remove_sockets()
+    if failed or options.keep:
+        folder.remove_scratch()
+        print(f"pictures and output: {folder.root}")
+    else:
+        shutil.rmtree(folder.root.parent, ignore_errors=True)
+    if interrupted:
+        return 128 + interrupted.number
+    print(f"{len(options.cases) - min(failed, len(options.cases))} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
