@@ -78,6 +78,8 @@ let modules: [Target] = [
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    module("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
+    module("HybridKeyService", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]),
     module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     module("HybridThreads", []),
     module(
@@ -119,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRScanning",
+                "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridSSHAgent", "HybridKeyService",
+                "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",
                 "HybridAuthenticator", "HybridVault", "HybridPinentry", "HybridRelayCore", crypto, cryptoExtras,

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Source rules")
 struct SourceTests {
-    private static let pure = ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE"]
+    private static let pure = ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridSSHAgent"]
 
     let sources: [SourceFile]
 

@@ -66,8 +66,8 @@ struct TargetTests {
     @Test("have no network or console packages in pure libraries")
     func externals() throws {
         let pure = [
-            "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridAuthenticator",
-            "HybridVault",
+            "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCaBLE", "HybridSSHAgent", "HybridWebAuthn",
+            "HybridAuthenticator", "HybridVault",
             "HybridSession", "HybridQRCode", "HybridQRScanning",
             "HybridDesktopPortal", "HybridPinentry", "HybridThreads",
         ]

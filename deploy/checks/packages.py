@@ -6,7 +6,7 @@ scripts/check-packages.
 
 FOLDER is the output of scripts/package. mmdebstrap creates the Debian system with essential packages and apt, which
 resolves the dependencies. systemd-nspawn boots it in its own empty network, where the packages are installed one by one
-and together. A sign-in with all four programs runs there, with the relay started by its unit. After a purge, all files
+and together. A sign-in with four of the programs runs there, with the relay started by its unit. After a purge, all files
 are compared with their state before the installation. Needs root.
 """
 
@@ -26,7 +26,7 @@ from machine import Machine
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Sections of the manual.
-PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1}
+PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-lab": 1}
 PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth")
 # apt asks no questions, installs no recommended packages, and keeps changed configuration files.
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qy", "-o", "Dpkg::Use-Pty=0",

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 COMPLETIONS = REPOSITORY / "deploy" / "completions"
 # Manual section: 8 for administrators' programs.
-PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-relay": 8, "hybrid-lab": 1}
+PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-relay": 8, "hybrid-lab": 1}
 SHELLS = {"bash": "{}.bash", "zsh": "_{}", "fish": "{}.fish"}
 # Date of the last change to the parts.
 DATE = "November 21, 2026"
