@@ -113,6 +113,7 @@ let libraries: [Target] = [
     library("HybridCTAPHID", ["HybridCTAP"]),
     library("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     library("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    library("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
     library("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     library("HybridQRCode", ["CHybridQREncode", "CHybridPNG"]),
     library(
@@ -169,6 +170,20 @@ let libraries: [Target] = [
         ],
         resources: [.embedInCode("Page/page.js"), .embedInCode("Page/page.css")]
     ),
+    library(
+        "HybridClientCeremony",
+        [
+            "HybridPrimitives", "HybridCTAP", "HybridCaBLE", "HybridWebAuthn", "HybridQRCode", "HybridBLEAdvert",
+            "HybridDataChannel", "HybridCommandSupport", "HybridSession", "HybridLocalPage",
+        ]
+    ),
+    library(
+        "HybridKeyService",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", "HybridCommandSupport",
+            crypto,
+        ]
+    ),
     library("HybridVirtualBlueZ", ["HybridPrimitives", "HybridSystemBus", "HybridThreads"]),
 ]
 
@@ -186,10 +201,18 @@ let executables: [Target] = [
     executable(
         "HybridClient",
         [
-            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridQRCode",
-            "HybridLocalPage", "HybridBLEAdvert",
+            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn", "HybridLocalPage",
+            "HybridBLEAdvert",
             "HybridDataChannel", "HybridSession",
-            "HybridCommandSupport",
+            "HybridCommandSupport", "HybridClientCeremony",
+        ]
+    ),
+    executable(
+        "HybridKey",
+        [
+            "HybridThreads", "HybridPrimitives", "HybridCTAP", "HybridSSHAgent", "HybridWebAuthn", "HybridLocalPage",
+            "HybridBLEAdvert", "HybridDataChannel", "HybridSession", "HybridCommandSupport", "HybridClientCeremony",
+            "HybridKeyService",
         ]
     ),
     executable(
@@ -237,6 +260,7 @@ let testTargets: [Target] = [
         "CaBLETests",
         ["HybridPrimitives", "HybridCaBLE", "HybridCBOR", "CHybridOpenSSL", "TestSupport", crypto, cryptoExtras]
     ),
+    tests("SSHAgentTests", ["HybridPrimitives", "HybridSSHAgent", "TestSupport", crypto, cryptoExtras]),
     tests("WebAuthnTests", ["HybridPrimitives", "HybridWebAuthn", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
     tests("QRCodeTests", ["HybridQRCode", "CHybridPNG", "TestSupport"]),
     tests("QRScanningTests", ["HybridQRScanning", "HybridQRCode", "CHybridPNG", "CHybridTurboJPEG", "TestSupport"]),
@@ -267,7 +291,7 @@ let testTargets: [Target] = [
             "TestSupport", crypto,
         ]
     ),
-    tests("PinentryTests", ["HybridPinentry", "TestSupport"]),
+    tests("PinentryTests", ["HybridPrimitives", "HybridPinentry", "TestSupport"]),
     tests(
         "HybridSessionTests",
         [
@@ -313,6 +337,13 @@ let testTargets: [Target] = [
         ],
         exclude: ["relying_party.py"]
     ),
+    tests(
+        "HybridKeyTests",
+        [
+            "HybridPrimitives", "HybridThreads", "HybridCTAP", "HybridCommandSupport", "HybridSSHAgent",
+            "HybridKeyService", "TestSupport", crypto,
+        ]
+    ),
     tests("ArchitectureTests", ["TestSupport"]),
 ]
 
@@ -324,6 +355,7 @@ let package = Package(
         .library(name: "HybridCTAPHID", targets: ["HybridCTAPHID"]),
         .library(name: "HybridSecurityKey", targets: ["HybridSecurityKey"]),
         .library(name: "HybridCaBLE", targets: ["HybridCaBLE"]),
+        .library(name: "HybridSSHAgent", targets: ["HybridSSHAgent"]),
         .library(name: "HybridWebAuthn", targets: ["HybridWebAuthn"]),
         .library(name: "HybridBLEAdvert", targets: ["HybridBLEAdvert"]),
         .library(name: "HybridDataChannel", targets: ["HybridDataChannel"]),
@@ -333,6 +365,7 @@ let package = Package(
         .executable(name: "hybrid-relay", targets: ["HybridRelay"]),
         .executable(name: "hybrid-client", targets: ["HybridClient"]),
         .executable(name: "hybrid-auth", targets: ["HybridAuth"]),
+        .executable(name: "hybrid-key", targets: ["HybridKey"]),
         .executable(name: "hybrid-lab", targets: ["HybridLab"]),
     ],
     dependencies: [

@@ -80,6 +80,8 @@ let modules: [Target] = [
     module("HybridCTAPHID", ["HybridCTAP"]),
     module("HybridSecurityKey", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", crypto]),
     module("HybridCaBLE", ["HybridPrimitives", "HybridCBOR", crypto, cryptoExtras]),
+    module("HybridSSHAgent", ["HybridPrimitives", crypto, cryptoExtras]),
+    module("HybridKeyService", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", crypto]),
     module("HybridWebAuthn", ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "CHybridPSL", "CHybridZlib", crypto]),
     module("HybridThreads", []),
     module(
@@ -123,6 +125,7 @@ let package = Package(
             name: "Fuzz",
             dependencies: [
                 "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
+                "HybridSSHAgent", "HybridKeyService",
                 "HybridWebAuthn", "HybridQRScanning",
                 "HybridSystemBus",
                 "HybridBLEAdvert", "HybridDataChannel", "HybridLocalPage",

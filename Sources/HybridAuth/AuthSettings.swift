@@ -29,7 +29,10 @@ enum AuthSettings {
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
             AnySetting(cacert), AnySetting(bleChannel),
         ],
-        ignoredVariables: ["HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN"]
+        ignoredVariables: [
+            "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",
+            "HYBRID_UPSTREAM",
+        ]
     )
 
     /// Returns the path of the user's `auth.env`.

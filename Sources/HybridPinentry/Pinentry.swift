@@ -6,7 +6,7 @@ internal import HybridThreads
 /// Prompts for the user, shown by a pinentry program as in GnuPG.
 ///
 /// The *program* (pinentry-curses, -gtk, -qt, -gnome3 or a script) controls the terminal or window and is trusted to
-/// report the user's input. Untrusted parts of the texts must be ``SafeText``.
+/// report the user's input. Untrusted parts of the texts must be `SafeText`.
 ///
 /// 1. Each prompt starts the program, without a shell, and waits for its greeting.
 /// 2. Commands set the terminal, the time limit and the texts (Assuan, one escaped line each).

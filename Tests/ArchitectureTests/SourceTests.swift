@@ -12,6 +12,7 @@ struct SourceTests {
     }
     private static let pure = [
         "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
+        "HybridSSHAgent",
     ]
 
     let sources: [SourceFile]

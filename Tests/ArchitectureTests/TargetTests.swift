@@ -67,7 +67,7 @@ struct TargetTests {
     func externals() throws {
         let pure = [
             "HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridCTAPHID", "HybridSecurityKey", "HybridCaBLE",
-            "HybridWebAuthn", "HybridAuthenticator", "HybridVault",
+            "HybridSSHAgent", "HybridWebAuthn", "HybridAuthenticator", "HybridVault",
             "HybridSession", "HybridQRCode", "HybridQRScanning",
             "HybridDesktopPortal", "HybridPinentry", "HybridThreads",
         ]

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import HybridPinentry
+@testable import HybridPrimitives
 
 /// Rows that a user sees on a terminal if an attacker chose the account's name.
 @Suite("Hostile text on a terminal", .enabled(if: !RealProgramTests.installed.isEmpty, "no pinentry is installed"))

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import HybridPinentry
+@testable import HybridPrimitives
 
 @Suite("Texts and secrets")
 struct TextTests {

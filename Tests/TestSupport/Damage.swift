@@ -15,4 +15,14 @@ public enum Damage {
             return damaged
         }
     }
+
+    /// Returns every seventh of ``bitFlips(of:)``, or all of them before a release.
+    public static func someBitFlips(of bytes: [UInt8]) -> [[UInt8]] {
+        guard !Thoroughness.isFull else { return bitFlips(of: bytes) }
+        return stride(from: 0, to: bytes.count * 8, by: 7).map { bit in
+            var damaged = bytes
+            damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+            return damaged
+        }
+    }
 }

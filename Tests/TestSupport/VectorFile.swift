@@ -13,9 +13,9 @@ public enum PackageFolder {
 
 /// Test vectors on which other implementations, real phones and reference scripts agree.
 public enum VectorFile {
-    /// Reads `Tests/Vectors/vectors.json`.
-    public static func load() throws -> JSONValue {
-        let data = try Data(contentsOf: URL(filePath: PackageFolder.path + "/Tests/Vectors/vectors.json"))
+    /// Reads a file of `Tests/Vectors`.
+    public static func load(_ name: String = "vectors.json") throws -> JSONValue {
+        let data = try Data(contentsOf: URL(filePath: "\(PackageFolder.path)/Tests/Vectors/\(name)"))
         return try JSONDecoder().decode(JSONValue.self, from: data)
     }
 }

@@ -174,6 +174,20 @@ struct RelyingPartyScopeTests {
     }
 
     @Test(
+        "domains are below a registrable domain, or are not",
+        arguments: [
+            ("ssh.example.com", true), ("a.b.example.co.uk", true), ("ssh.me.github.io", true),
+            ("example.com", false), ("example.co.uk", false), ("me.github.io", false), ("github.io", false),
+            ("com", false), ("localhost", false), ("x.unknown-tld", false),
+        ]
+    )
+    func belowRegistrableDomains(domain: String, isBelow: Bool) throws {
+        let id = try #require(RelyingPartyID(domain))
+        let result = try id.isBelowRegistrableDomain()
+        #expect(result == isBelow)
+    }
+
+    @Test(
         "texts other than plain domains are rejected",
         arguments: [
             "", "Example.com", "example.com.", ".example.com", "https://example.com", "example.com:443", "192.0.2.1",

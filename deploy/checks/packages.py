@@ -26,7 +26,8 @@ from machine import Machine
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Sections of the manual.
-PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-lab": 1, "hybrid-prompt": 1}
+PROGRAMS = {"hybrid-relay": 8, "hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-lab": 1,
+            "hybrid-prompt": 1}
 PRODUCT = ("hybrid-relay", "hybrid-client", "hybrid-auth", "hybrid-prompt")
 # Has no options to complete.
 WITHOUT_COMPLETIONS = {"hybrid-prompt"}

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 COMPLETIONS = REPOSITORY / "deploy" / "completions"
 # Manual section: 8 for administrators' programs.
-PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-relay": 8, "hybrid-lab": 1}
+PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-relay": 8, "hybrid-lab": 1}
 # A package of its own, without options that these programs could print.
 WINDOW, WINDOW_SECTION = "hybrid-prompt", 1
 WINDOW_HELP = {"command": {"abstract": "Show the code and the progress of a sign-in in a window."}}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridWebAuthn

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import HybridBLEAdvert
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridPrimitives
 
@@ -72,7 +73,7 @@ struct ShowQR: AsyncParsableCommand {
     func run() async throws {
         let report = ProgressReport(program: HybridClient.programName, format: .detect(json: json))
         do {
-            let response = try await ShowQRRunner(self, report).run()
+            let response = try await ShowQRRunner(self, report).response()
             report.end(ProgressState("done", "done"))
             try StandardOutput.writeLine(response)
         } catch let failure as CommandFailure {

@@ -24,6 +24,17 @@ extension Origin {
     }
 }
 
+extension RelyingPartyID {
+    /// Returns true if the domain is below a registrable domain: it has at least two labels before a public suffix.
+    ///
+    /// - Throws: ``RelyingPartyIDError/noPublicSuffixList``.
+    public func isBelowRegistrableDomain() throws(RelyingPartyIDError) -> Bool {
+        guard let list = PublicSuffixList() else { throw .noPublicSuffixList }
+        func labels(_ domain: String) -> Int { domain.utf8.count { $0 == UInt8(ascii: ".") } + 1 }
+        return labels(text) >= labels(list.suffix(of: text)) + 2
+    }
+}
+
 /// A reason why an origin may not use a relying party ID (WebAuthn Level 3 §5.1.3, step 8, and §5.1.4, step 6).
 public struct RelyingPartyIDError: WebAuthnFailure, Hashable {
     /// The ID is not a lower-case domain in A-label form.

@@ -3,6 +3,7 @@
 import Glibc
 
 @testable import HybridPinentry
+@testable import HybridPrimitives
 
 /// Fuzzes the conversation with pinentry: untrusted names, commands, received lines and percent escapes.
 ///

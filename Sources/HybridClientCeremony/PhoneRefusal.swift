@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridCTAP
-internal import HybridPrimitives
-internal import HybridWebAuthn
+package import HybridCTAP
+package import HybridPrimitives
+package import HybridWebAuthn
 
 /// A phone's response with an error status.
-struct PhoneRefusal: WebAuthnFailure {
-    let name: WebAuthnErrorName
-    let code: String
-    let sentence: String
-    let status: ExitStatus
+package struct PhoneRefusal: WebAuthnFailure {
+    package let name: WebAuthnErrorName
+    package let code: String
+    package let sentence: String
+    package let status: ExitStatus
 
     /// Creates a failure for an error status of the phone.
-    init(_ status: CTAPStatus, for site: RelyingPartyID) {
+    package init(_ status: CTAPStatus, for site: RelyingPartyID) {
         let (code, exitStatus, sentence): (String, ExitStatus, String) =
             switch status {
             case .operationDenied: ("declined", .notPermitted, "it was declined on the phone")

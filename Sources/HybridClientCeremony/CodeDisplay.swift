@@ -3,16 +3,16 @@
 internal import Glibc
 internal import HybridBLEAdvert
 internal import HybridCaBLE
-internal import HybridCommandSupport
+package import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
 internal import HybridQRCode
-internal import HybridSession
+package import HybridSession
 
 /// The displays of the QR code and the progress: standard error (text or JSON), an image file, and the page.
 ///
 /// The image contains the secret of the ceremony, so only its owner can read it, and it is removed at the end.
-final class CodeDisplay: Sendable {
+package final class CodeDisplay: Sendable {
     private let report: ProgressReport
     private let printsText: Bool
     private let image: ImageFile?
@@ -21,7 +21,14 @@ final class CodeDisplay: Sendable {
     /// Creates the displays.
     ///
     /// The image file is created here, so that an unusable path is reported before the ceremony begins.
-    init(_ report: ProgressReport, _ page: CodePage?, imagePath: String?, printsText: Bool) throws {
+    ///
+    /// - Parameters:
+    ///   - report: The report on standard error.
+    ///   - page: The page in the browser, if there is one.
+    ///   - imagePath: The path of an image to write instead of drawing the code.
+    ///   - printsText: True if the text of the code is printed instead of drawing the code.
+    package init(_ report: ProgressReport, _ page: CodePage?, imagePath: String? = nil, printsText: Bool = false) throws
+    {
         self.report = report
         self.page = page
         self.printsText = printsText
@@ -29,13 +36,13 @@ final class CodeDisplay: Sendable {
     }
 
     /// Shows a warning, which the page displays until the end of the ceremony.
-    func warn(_ warning: ProgressState) {
+    package func warn(_ warning: ProgressState) {
         page?.warn(warning.text)
         report.notify(warning)
     }
 
     /// Shows an event.
-    @Sendable func show(_ event: ClientEvent) {
+    @Sendable package func show(_ event: ClientEvent) {
         page?.show(event) { [self] offer in drawOnTerminal(offer.text) }
         switch event {
         case .codeReady(let offer):
@@ -61,7 +68,7 @@ final class CodeDisplay: Sendable {
     }
 
     /// Removes the image file, if there is one.
-    func cleanUp() { image?.remove() }
+    package func cleanUp() { image?.remove() }
 
     private func enter(_ name: String, _ text: String, _ details: [(name: String, value: String)] = []) {
         report.enter(ProgressState(name, text, details: details))

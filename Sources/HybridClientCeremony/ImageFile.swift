@@ -6,14 +6,14 @@ internal import HybridPrimitives
 internal import HybridQRCode
 
 /// A file with an image of the QR code, which only its owner can read and which exists only during a ceremony.
-final class ImageFile: Sendable {
+package final class ImageFile: Sendable {
     /// The format, which the file name extension determines.
-    enum Format: String {
+    package enum Format: String {
         case png
         case svg
 
         /// Creates the format for a path; `nil` if it does not end with `.png` or `.svg`.
-        init?(path: String) {
+        package init?(path: String) {
             guard path.utf8.suffix(4).first == UInt8(ascii: ".") else { return nil }
             self.init(rawValue: String(path.suffix(3)))
         }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import HybridCTAP
 internal import HybridCaBLE
-internal import HybridCommandSupport
-internal import HybridLocalPage
+package import HybridCommandSupport
+package import HybridLocalPage
 internal import HybridPrimitives
 internal import HybridQRCode
 internal import HybridSession
-internal import HybridWebAuthn
 
 /// The page of `--open`, which shows the QR code and the progress; closing the page cancels the ceremony.
-final class CodePage: Sendable {
+package final class CodePage: Sendable {
     private let server: PageServer
     private let report: ProgressReport
     /// A stream that yields once, when the code is known: a closure to call if no browser opens the page.
@@ -19,11 +17,12 @@ final class CodePage: Sendable {
     private let codeReady: AsyncStream<@Sendable () -> Void>.Continuation
 
     /// Starts the server of the page; the browser is opened later, when the code is known.
-    static func start(for ceremony: Ceremony, _ report: ProgressReport) async throws -> CodePage {
-        let subject = PageSubject(
-            site: ceremony.relyingPartyID.description,
-            operation: ceremony.ctapRequest.command == .makeCredential ? .create : .signIn
-        )
+    ///
+    /// - Parameters:
+    ///   - subject: The purpose of the ceremony.
+    ///   - report: The report that also shows what the page cannot.
+    /// - Throws: ``CommandFailure`` if no page can be served.
+    package static func start(_ subject: PageSubject, _ report: ProgressReport) async throws -> CodePage {
         do {
             return CodePage(try await PageServer.start(subject), report)
         } catch let error as PageError {

@@ -1,0 +1,1 @@
+../../../Sources/HybridKeyService/Ceremony/CeremonyRequest.swift

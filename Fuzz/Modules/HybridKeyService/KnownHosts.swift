@@ -1,0 +1,1 @@
+../../../Sources/HybridKeyService/Signing/KnownHosts.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridKeyService/Keys/StoredKey.swift

@@ -1,0 +1,1 @@
+../../../Sources/HybridKeyService/Agent/UpstreamFrames.swift

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridBLEAdvert
+package import HybridCTAP
+package import HybridCommandSupport
+package import HybridDataChannel
+internal import HybridPrimitives
+package import HybridSession
+package import HybridWebAuthn
+
+/// A run of a command that performs one ceremony, with its radio, session, displays and signals.
+package struct ClientRun: Sendable {
+    private let adapter: AdapterName?
+    private let network: NetworkConfiguration
+    private let timeouts: ClientTimeouts
+    private let offersBLEChannel: Bool
+    private let report: ProgressReport
+    private let page: CodePage?
+    private let display: CodeDisplay
+
+    /// Creates a run. Neither the radio nor the network is used yet.
+    ///
+    /// - Parameters:
+    ///   - adapter: The Bluetooth adapter; `nil` for the first that is on.
+    ///   - network: Settings for the connection to the relay.
+    ///   - timeouts: Limits for each wait.
+    ///   - offersBLEChannel: True if the code also offers a connection over Bluetooth.
+    ///   - report: The report on standard error.
+    ///   - page: The page in the browser, if there is one.
+    ///   - display: The displays of the code.
+    package init(
+        adapter: AdapterName?,
+        network: NetworkConfiguration,
+        timeouts: ClientTimeouts,
+        offersBLEChannel: Bool,
+        report: ProgressReport,
+        page: CodePage?,
+        display: CodeDisplay
+    ) {
+        self.adapter = adapter
+        self.network = network
+        self.timeouts = timeouts
+        self.offersBLEChannel = offersBLEChannel
+        self.report = report
+        self.page = page
+        self.display = display
+    }
+
+    /// Performs the ceremony.
+    ///
+    /// A signal cancels it; so does closing the page.
+    ///
+    /// - Parameters:
+    ///   - request: The request for a phone that supports all features.
+    ///   - adapted: Returns the request for this phone.
+    ///   - answer: Returns the result of the command for the result of the ceremony.
+    /// - Throws: ``CommandFailure``.
+    package func perform<Unfit: Error, Answer: Sendable>(
+        _ request: CTAPRequest,
+        for adapted: @escaping @Sendable (AuthenticatorInfo) throws(Unfit) -> CTAPRequest,
+        answer: @escaping @Sendable (ClientResult) throws -> Answer
+    ) async throws -> Answer {
+        let body: @Sendable () async throws -> Answer = {
+            try await withRadio { radio in
+                let session = ClientSession(
+                    radio: radio,
+                    network: network,
+                    timeouts: timeouts,
+                    offersBLEChannel: offersBLEChannel
+                )
+                do {
+                    return try answer(try await session.perform(request, for: adapted, events: display.show))
+                } catch let failure as any WebAuthnFailure {
+                    throw CommandFailure(webAuthn: failure)
+                } catch let failure as ClientFailure {
+                    throw CommandFailure(failure)
+                }
+            }
+        }
+        let ending = await withTerminationSignals {
+            try await report.updatingElapsedTime {
+                guard let page else { return try await body() }
+                return try await page.whileOpen(body)
+            }
+        }
+        display.cleanUp()
+        await page?.end(ending)
+        if ending.signal != nil { throw CommandFailure("interrupted", status: .interrupted) }
+        return try ending.result.get()
+    }
+
+    private func withRadio<Answer: Sendable>(
+        _ body: @Sendable (BluetoothRadio) async throws -> Answer
+    ) async throws -> Answer {
+        let radio: BluetoothRadio
+        do {
+            radio = try await BluetoothRadio.open(adapter: adapter, for: .scanner)
+        } catch {
+            throw CommandFailure(error)
+        }
+        if radio.isVirtual { warnOfVirtualRadio(radio.unverifiedBus) }
+        return try await withCleanup {
+            await radio.close()
+        } of: {
+            try await body(radio)
+        }
+    }
+
+    private func warnOfVirtualRadio(_ unverifiedBus: String?) {
+        display.warn(ProgressState("virtual-radio", "VIRTUAL RADIO: no proximity proof"))
+        if let unverifiedBus { display.warn(ProgressState("unverified-bus", unverifiedBus)) }
+        guard offersBLEChannel else { return }
+        display.warn(
+            ProgressState("no-bluetooth-channel", "a virtual radio has no Bluetooth channel; only the relay is offered")
+        )
+    }
+}
+
+extension CommandFailure {
+    /// Creates a failure whose sentence ends with the name of the exception that a browser would throw.
+    package init(webAuthn failure: some WebAuthnFailure) {
+        self.init(
+            "\(failure.sentence) (\(failure.name.rawValue))",
+            code: failure.code,
+            status: failure.status,
+            details: ["webauthn_error": failure.name.rawValue]
+        )
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridThreads
+
+/// The command `hybrid-key agent`, an SSH agent in the foreground.
+struct AgentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Offer the phone's SSH keys on a socket, for IdentityAgent in ~/.ssh/config.",
+        discussion: """
+            Each signature shows a code, which the phone scans: in hybrid-prompt if it is installed, otherwise on a page \
+            in the browser. The agent signs SSH logins and messages such as git commits only.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The socket; default: $XDG_RUNTIME_DIR/hybrid-key.sock.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: ArgumentHelp("\(KeySettings.upstream.help)", valueName: "socket"))
+    var upstream: String?
+
+    @Flag(help: "Show the code on this terminal.")
+    var tty = false
+
+    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+    var timeout = 100
+
+    @OptionGroup
+    var ceremony: CeremonyOptions
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+    }
+
+    func run() async throws {
+        if tty, isatty(STDERR_FILENO) != 1 {
+            throw CommandFailure("standard error is not a terminal; run the agent in one, or omit --tty", status: .usage)
+        }
+        var flags = ceremony.flags
+        flags.set(KeySettings.upstream, upstream)
+        let agent = try RunningAgent(ceremony, flags, usesTerminal: tty, seconds: timeout)
+        let path = try socket ?? Self.usualSocket()
+        guard path != agent.upstream else {
+            throw CommandFailure("--upstream names the agent's own socket; name that of another agent", status: .usage)
+        }
+        let listener = try AgentSocket(path: path)
+        HybridKey.report("listening on \(path)")
+        try await agent.serve(listener)
+    }
+
+    private static func usualSocket() throws -> String {
+        guard let folder = ProcessEnvironment.variables["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else {
+            throw CommandFailure("XDG_RUNTIME_DIR is not set; name the socket with --socket", status: .usage)
+        }
+        return "\(folder)/hybrid-key.sock"
+    }
+}
+
+/// The command `hybrid-key serve`, the agent as a service that systemd starts on the first connection.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the agent as a service of systemd, with a socket of hybrid-key-agent.socket."
+    )
+
+    @OptionGroup
+    var ceremony: CeremonyOptions
+
+    func run() async throws {
+        guard let inherited = try InheritedSockets.take().first else {
+            throw CommandFailure(
+                "no socket from the service manager; run: systemctl --user start hybrid-key-agent.socket, or use "
+                    + "hybrid-key agent",
+                status: .usage
+            )
+        }
+        let agent = try RunningAgent(ceremony, ceremony.flags, usesTerminal: false, seconds: 100)
+        let notifier = ServiceNotifier()
+        _ = notifier.ready()
+        try await agent.serve(AgentSocket(inherited: inherited.descriptor))
+        _ = notifier.stopping()
+    }
+}
+
+/// The agent with its keys, journal and ceremonies.
+private struct RunningAgent {
+    private let server: AgentServer
+    /// The socket of another agent.
+    let upstream: String?
+
+    init(_ options: CeremonyOptions, _ flags: GivenFlags, usesTerminal: Bool, seconds: Int) throws {
+        let settings = try KeySettings.resolve(flags)
+        upstream = try settings.value(KeySettings.upstream)
+        let folder = try KeySettings.stateFolder()
+        let keys = try KeyRing(KeyStore(in: folder), report: HybridKey.report)
+        let home = ProcessEnvironment.variables["HOME"].map { ["\($0)/.ssh/known_hosts"] } ?? []
+        let signer = SSHSigner(
+            keys: keys,
+            launcher: try options.launcher(settings, usesTerminal: usesTerminal),
+            journal: Journal(in: folder),
+            knownHosts: home + ["/etc/ssh/ssh_known_hosts"],
+            seconds: seconds,
+            report: HybridKey.report
+        )
+        let server = AgentServer(keys: keys, signing: SigningService(perform: signer.sign), upstream: upstream) { reason in
+            HybridKey.report("refused a request: \(reason)")
+        }
+        guard let server else { throw CommandFailure("no file descriptors left", status: .unavailable) }
+        self.server = server
+    }
+
+    /// Serves clients until a signal, then removes the socket.
+    func serve(_ socket: AgentSocket) async throws {
+        let server = server
+        let ending = await withTerminationSignals {
+            await withTaskCancellationHandler {
+                await DedicatedThread.run { server.serve(socket) }
+            } onCancel: {
+                server.stop()
+            }
+        }
+        socket.remove()
+        // A service is stopped by SIGTERM, which is no failure.
+        if ending.signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }
+        try ending.result.get()
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCTAP
+internal import HybridClientCeremony
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridKeyService
+internal import HybridLocalPage
+internal import HybridPrimitives
+internal import HybridSession
+internal import HybridThreads
+
+/// The hidden command `ceremony`, the process that alone uses the network and the radio.
+///
+/// It reads one ``CeremonyRequest`` from standard input and writes the phone's CTAP response to standard output. The end
+/// of the input cancels the ceremony.
+struct CeremonyCommand: AsyncParsableCommand {
+    static let name = "ceremony"
+
+    static let configuration = CommandConfiguration(
+        commandName: name,
+        abstract: "Perform one ceremony for the agent.",
+        shouldDisplay: false
+    )
+
+    /// The place where the code is shown.
+    enum Display: String, ExpressibleByArgument {
+        case json, page, terminal
+    }
+
+    @Option
+    var display: Display
+
+    @OptionGroup
+    var options: CeremonyOptions
+
+    func run() async throws {
+        // A prompt that is gone must not keep the last message from the phone.
+        signal(SIGPIPE, SIG_IGN)
+        let report = ProgressReport(program: HybridKey.programName, format: .detect(json: display == .json))
+        do {
+            let request = try Self.readRequest()
+            let response = try await Self.perform(request, try clientRun(for: request, report))
+            report.end(ProgressState("done", "done"))
+            guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
+        } catch let failure as CommandFailure {
+            report.end(failure)
+            throw ExitCode(failure.status.rawValue)
+        }
+    }
+
+    private static func readRequest() throws(CommandFailure) -> CeremonyRequest {
+        guard let header = read(CeremonyRequest.headerLength), let length = CeremonyRequest.length(header: header),
+            let map = read(length), let request = CeremonyRequest(parsing: map)
+        else { throw CommandFailure("standard input has no request; the agent starts this command", status: .usage) }
+        _ = DedicatedThread.start {
+            // The signal handler cancels the ceremony. Further input counts as its end.
+            _ = read(1)
+            kill(getpid(), SIGTERM)
+        }
+        return request
+    }
+
+    /// Reads exactly `count` bytes; returns `nil` if the input ends before.
+    private static func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let new = bytes.withUnsafeMutableBytes { buffer in
+                Glibc.read(STDIN_FILENO, buffer.baseAddress.map { $0 + filled }, count - filled)
+            }
+            if new < 0, errno == EINTR { continue }
+            guard new > 0 else { return nil }
+            filled += new
+        }
+        return bytes
+    }
+
+    private func clientRun(for request: CeremonyRequest, _ report: ProgressReport) async throws -> ClientRun {
+        let settings = try KeySettings.resolve(options.flags)
+        let isCreation = if case .create = request.command { true } else { false }
+        let subject = PageSubject(site: request.relyingPartyID.text, operation: isCreation ? .create : .signIn)
+        let page = display == .page ? try await CodePage.start(subject, report) : nil
+        let codeDisplay = try CodeDisplay(report, page)
+        codeDisplay.warn(ProgressState("purpose", request.purpose))
+        var timeouts = ClientTimeouts()
+        (timeouts.untilPhoneFound, timeouts.untilAnswered) = (.seconds(request.seconds), .seconds(request.seconds))
+        return ClientRun(
+            adapter: options.network.adapter,
+            network: NetworkConfiguration(
+                connectTo: options.network.connectTo,
+                trustedCertificates: try settings.value(KeySettings.cacert),
+                proxies: ProxySettings(environment: ProcessEnvironment.variables)
+            ),
+            timeouts: timeouts,
+            offersBLEChannel: try settings.value(KeySettings.bleChannel),
+            report: report,
+            page: page,
+            display: codeDisplay
+        )
+    }
+
+    private static func perform(
+        _ request: CeremonyRequest,
+        _ run: ClientRun
+    ) async throws -> [UInt8] {
+        try await run.perform(
+            request.command.ctapRequest,
+            for: { phone throws(Never) in request.ctapRequest(for: phone) },
+            answer: { result in
+                guard result.response.status == .success else {
+                    throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
+                }
+                return result.response.encoded
+            }
+        )
+    }
+}

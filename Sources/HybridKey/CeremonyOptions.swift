@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridBLEAdvert
+internal import HybridCommandSupport
+internal import HybridDataChannel
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridThreads
+
+/// The options of ceremonies, which a command passes on to the process that performs them.
+struct CeremonyOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("\(KeySettings.cacert.help)", valueName: "file"))
+    var cacert: String?
+
+    @OptionGroup
+    var network: NetworkOptions<AdapterName>
+
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: KeySettings.bleChannel.help))
+    var bleChannel: Bool?
+
+    /// The flags of settings.
+    var flags: GivenFlags {
+        var given = GivenFlags()
+        given.set(KeySettings.cacert, cacert)
+        given.set(KeySettings.bleChannel, bleChannel)
+        return given
+    }
+
+    /// The arguments from which these options are parsed.
+    private var arguments: [String] {
+        var arguments: [String] = []
+        if let cacert { arguments += ["--cacert", cacert] }
+        for override in network.connectTo { arguments += ["--connect-to", override.text] }
+        if let adapter = network.adapter { arguments += ["--adapter", adapter.text] }
+        if let bleChannel { arguments.append(bleChannel ? "--ble-channel" : "--no-ble-channel") }
+        return arguments
+    }
+
+    /// Returns the launcher of ceremonies with these options.
+    ///
+    /// - Parameters:
+    ///   - settings: The effective settings.
+    ///   - usesTerminal: True to show the code on the terminal.
+    /// - Throws: ``CommandFailure`` if a setting is unusable.
+    func launcher(_ settings: Configuration, usesTerminal: Bool) throws -> CeremonyLauncher {
+        try settings.checkCertificates(KeySettings.cacert, with: TrustAnchors.check)
+        let prompt = try settings.value(KeySettings.prompt)
+        let searchPath = ProcessEnvironment.variables["PATH"]
+        return CeremonyLauncher(command: [Self.program, CeremonyCommand.name] + arguments) {
+            usesTerminal ? .terminal : .graphical(prompt: prompt, searchPath: searchPath)
+        }
+    }
+
+    /// The path of this program.
+    ///
+    /// After an update, the link of the kernel still leads to the program that is running.
+    private static var program: String {
+        let link = "/proc/self/exe"
+        var characters = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &characters, characters.count)
+        let path = String(decoding: characters.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return access(path, X_OK) == 0 ? path : link
+    }
+}
+
+extension ConnectTo {
+    /// The override in curl's syntax.
+    fileprivate var text: String {
+        func name(_ host: String?) -> String { host.map { $0.utf8.contains(UInt8(ascii: ":")) ? "[\($0)]" : $0 } ?? "" }
+        func number(_ port: Int?) -> String { port.map { "\($0)" } ?? "" }
+        return "\(name(fromHost)):\(number(fromPort)):\(name(toHost)):\(number(toPort))"
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HybridCommandSupport
+
+/// The program `hybrid-key`, which makes the passkeys of a phone usable for programs on this computer.
+@main
+struct HybridKey: AsyncParsableCommand {
+    static let programName = "hybrid-key"
+
+    static let configuration = CommandConfiguration(
+        commandName: programName,
+        abstract: "Use a phone's passkeys for ssh and git.",
+        version: ProductVersion.text,
+        subcommands: [
+            AgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, LogCommand.self,
+            CeremonyCommand.self, CheckConfig<KeySettingsCheck>.self,
+        ]
+    )
+
+    static func main() async {
+        ProcessMemory.protect()
+        await runMain(programName)
+    }
+
+    /// Prints one line on standard error.
+    @Sendable static func report(_ sentence: String) { StandardError.writeLine("\(programName): \(sentence)") }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HybridCommandSupport
+internal import HybridKeyService
+
+/// The command `hybrid-key log`, which prints the journal of all requests.
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Print the signatures that programs requested, and the results.",
+        discussion: "Each line has time, result, purpose, and the passkey's domain. The times are in UTC."
+    )
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    func run() async throws {
+        for entry in try Journal(in: try KeySettings.stateFolder()).entries() {
+            try StandardOutput.writeLine(json ? entry.json : entry.text)
+        }
+    }
+}

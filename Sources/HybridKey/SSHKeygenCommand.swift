@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridSSHAgent
+internal import HybridThreads
+internal import HybridWebAuthn
+
+/// The command `hybrid-key ssh-keygen`, which creates an SSH key on a phone.
+struct SSHKeygenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ssh-keygen",
+        abstract: "Create an SSH key on a phone and print its public key.",
+        discussion: """
+            The phone stores the key as a passkey. The line on standard output belongs into ~/.ssh/authorized_keys on a \
+            server. The agent offers the key at once.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "A domain of yours for the passkey, such as ssh.example.org; default: a random name below .invalid.",
+            valueName: "domain"
+        )
+    )
+    var rp: String?
+
+    @Option(help: ArgumentHelp("The name of the key; default: user@host phone.", valueName: "text"))
+    var comment: String?
+
+    @Flag(help: "Let a forwarded agent sign messages, such as git commits on another host.")
+    var allowForwardedMessages = false
+
+    @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
+    var open = false
+
+    @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+    var timeout = 120
+
+    @OptionGroup
+    var ceremony: CeremonyOptions
+
+    func validate() throws {
+        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+    }
+
+    func run() async throws {
+        try StandardOutput.requireOpen()
+        let settings = try KeySettings.resolve(ceremony.flags)
+        let usesTerminal = !open && isatty(STDERR_FILENO) == 1
+        let launcher = try ceremony.launcher(settings, usesTerminal: usesTerminal)
+        let folder = try KeySettings.stateFolder()
+        // A store that can't be read is reported before the phone is asked.
+        let store = KeyStore(in: folder)
+        _ = try store.keys()
+        let creation = try creation()
+        let outcome = try await perform(creation, launcher)
+        try record(creation, outcome, in: Journal(in: folder))
+        guard let key = try key(of: creation, outcome) else {
+            throw CommandFailure("the phone's answer is not a new key; try another phone", status: .dataError)
+        }
+        try store.add([key])
+        try StandardOutput.writeLine(key.publicKey.authorizedKeysLine(comment: key.comment))
+    }
+
+    private func creation() throws -> KeyCreation {
+        var generator = SystemRandomNumberGenerator()
+        guard let comment = KeyComment(comment ?? Self.usualComment) else {
+            throw CommandFailure(
+                "--comment takes 1 to \(KeyComment.maximumLength) bytes of visible text",
+                status: .usage
+            )
+        }
+        let id = try rp.map(Self.relyingPartyID) ?? KeyCreation.randomRelyingPartyID(using: &generator)
+        guard let id,
+            let creation = KeyCreation(
+                relyingPartyID: id,
+                comment: comment,
+                allowsForwardedMessages: allowForwardedMessages,
+                using: &generator
+            )
+        else { throw CommandFailure("internal fault: no request; please report it", status: .software) }
+        return creation
+    }
+
+    /// Returns the relying party ID for a domain, which must be below a registrable domain.
+    private static func relyingPartyID(_ text: String) throws -> RelyingPartyID {
+        guard let id = RelyingPartyID(text) else {
+            throw CommandFailure("--rp takes a lower-case domain, in its xn-- form", status: .usage)
+        }
+        guard try id.isBelowRegistrableDomain() else {
+            throw CommandFailure(
+                "\(id) is too general for --rp, because all its websites could use the key; name a subdomain, such as "
+                    + "ssh.\(id)",
+                status: .usage
+            )
+        }
+        HybridKey.report("warning: websites at \(id) and below can ask the phone to sign with this key")
+        return id
+    }
+
+    private func perform(_ creation: KeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
+        guard let cancellation = Cancellation() else {
+            throw CommandFailure("no file descriptors left", status: .unavailable)
+        }
+        let request = CeremonyRequest(
+            .create(creation.request),
+            purpose: creation.purpose,
+            seconds: timeout
+        )
+        let event = creation.event(timeout: .seconds(timeout))
+        return try await untilSignal {
+            await withTaskCancellationHandler {
+                await DedicatedThread.run {
+                    launcher.perform(request, event: event, cancellation: cancellation)
+                }
+            } onCancel: {
+                cancellation.cancel()
+            }
+        }
+    }
+
+    private func record(_ creation: KeyCreation, _ outcome: CeremonyOutcome, in journal: Journal) throws {
+        let result =
+            switch outcome {
+            case .answered: "created"
+            case .cancelled: "cancelled"
+            case .failed(let status): status == .notPermitted ? "declined" : "failed: \(status.name)"
+            }
+        try journal.append(
+            JournalEntry(
+                time: WallClock.realtime.now(),
+                door: .keygen,
+                relyingParty: creation.request.relyingParty.id.text,
+                purpose: creation.purpose,
+                result: result
+            )
+        )
+    }
+
+    private func key(of creation: KeyCreation, _ outcome: CeremonyOutcome) throws -> StoredKey? {
+        switch outcome {
+        case .answered(let bytes): return creation.key(in: bytes)
+        case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+        case .failed(let status): throw CommandFailure("no key was created", code: status.name, status: status)
+        }
+    }
+
+    /// `USER@HOST phone`.
+    private static var usualComment: String {
+        var name = [CChar](repeating: 0, count: 256)
+        let host = gethostname(&name, name.count - 1) == 0 ? name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } : []
+        let user = ProcessEnvironment.variables["USER"] ?? "user"
+        return "\(user)@\(String(decoding: host, as: UTF8.self)) phone"
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridSSHAgent
+
+/// The command `hybrid-key ssh-keys`, which manages the remembered keys.
+struct SSHKeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ssh-keys",
+        abstract: "List, forget, export and import SSH keys.",
+        subcommands: [List.self, Forget.self, Export.self, Import.self, AllowedSigners.self],
+        defaultSubcommand: List.self
+    )
+
+    fileprivate static func store() throws -> KeyStore { KeyStore(in: try KeySettings.stateFolder()) }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the public keys, as for ~/.ssh/authorized_keys.",
+            discussion: "With --fingerprints: fingerprint, passkey and name of each key."
+        )
+
+        @Flag(help: "Print fingerprints instead.")
+        var fingerprints = false
+
+        func run() async throws {
+            for key in try SSHKeysCommand.store().keys() {
+                let line =
+                    fingerprints
+                    ? "\(key.publicKey.fingerprint) \(key.relyingPartyID) \(key.comment)"
+                    : key.publicKey.authorizedKeysLine(comment: key.comment)
+                try StandardOutput.writeLine(line)
+            }
+        }
+    }
+
+    struct Forget: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Forget a key; its passkey stays on the phone.",
+            discussion: "Delete the passkey on the phone, too, and the public key on your servers."
+        )
+
+        @Argument(help: ArgumentHelp("The fingerprint, or the name.", valueName: "key"))
+        var key: String
+
+        func run() async throws {
+            let removed = try SSHKeysCommand.store().remove(key)
+            HybridKey.report(
+                "forgot \(SafeText(quoting: "\(removed.comment)")); its passkey for \(removed.relyingPartyID) is still on "
+                    + "the phone"
+            )
+        }
+    }
+
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print all keys for import on another computer.",
+            discussion: "The output contains no secrets: signatures need the phone."
+        )
+
+        func run() async throws { try StandardOutput.write(KeyList.text(try SSHKeysCommand.store().keys())) }
+    }
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Add the keys that export printed elsewhere.")
+
+        @Argument(help: ArgumentHelp("The output of export; a dash reads standard input.", valueName: "file|-"))
+        var file: String
+
+        func run() async throws {
+            let bytes: [UInt8]
+            do throws(FileReadError) {
+                bytes = file == "-" ? Self.standardInput() : try readWholeFile(file, atMost: KeyList.maximumSize)
+            } catch {
+                throw CommandFailure("\(file): \(error.sentence)", status: .noInput)
+            }
+            let keys: [StoredKey]
+            do throws(KeyListError) {
+                keys = try KeyList.keys(in: bytes)
+            } catch {
+                throw CommandFailure("\(file), line \(error.line): not the output of export", status: .dataError)
+            }
+            try SSHKeysCommand.store().add(keys)
+            HybridKey.report("added \(keys.count) \(keys.count == 1 ? "key" : "keys")")
+        }
+
+        /// Reads standard input up to a little more than the permitted length.
+        private static func standardInput() -> [UInt8] {
+            var bytes: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 16384)
+            while bytes.count <= KeyList.maximumSize {
+                let count = read(STDIN_FILENO, &chunk, chunk.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                bytes += chunk[..<count]
+            }
+            return bytes
+        }
+    }
+
+    struct AllowedSigners: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "allowed-signers",
+            abstract: "Print the keys for git's gpg.ssh.allowedSignersFile."
+        )
+
+        @Option(help: ArgumentHelp("The signer, as in the commits.", valueName: "email"))
+        var principal: String
+
+        @Option(help: ArgumentHelp("The purpose of the signatures.", valueName: "name"))
+        var namespace = "git"
+
+        func run() async throws {
+            guard let principal = SignerPrincipal(principal) else {
+                throw CommandFailure("--principal takes an e-mail address", status: .usage)
+            }
+            guard let namespace = SignatureNamespace(namespace) else {
+                throw CommandFailure("--namespace takes a name such as git or file", status: .usage)
+            }
+            for key in try SSHKeysCommand.store().keys() {
+                try StandardOutput.writeLine(
+                    key.publicKey.allowedSignersLine(principal: principal, namespace: namespace)
+                )
+            }
+        }
+    }
+}

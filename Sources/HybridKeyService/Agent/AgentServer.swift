@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridThreads
+
+/// A server of the SSH agent protocol on a Unix socket, with one thread for each connection.
+///
+/// Threads block in poll(2), so an idle agent never wakes up.
+package final class AgentServer: Sendable {
+    /// Maximum number of connections; further ones are closed.
+    static let maximumConnections = 64
+
+    private let keys: KeyRing
+    private let signing: SigningService
+    private let upstream: String?
+    private let refused: @Sendable (String) -> Void
+    private let connections = Locked(0)
+    private let stopper: Waker
+
+    /// Creates a server; returns `nil` if the process has no descriptors left.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - signing: The service that makes signatures.
+    ///   - upstream: The socket of another agent with further keys.
+    ///   - refused: Called with the reason for each refused signature or binding.
+    package init?(
+        keys: KeyRing,
+        signing: SigningService,
+        upstream: String? = nil,
+        refused: @escaping @Sendable (String) -> Void
+    ) {
+        guard let stopper = Waker() else { return nil }
+        self.keys = keys
+        self.upstream = upstream
+        self.signing = signing
+        self.refused = refused
+        self.stopper = stopper
+    }
+
+    /// Accepts connections until ``stop()``; blocks.
+    package func serve(_ socket: AgentSocket) {
+        var polled = [socket.descriptor, stopper.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while true {
+            let count = poll(&polled, nfds_t(polled.count), -1)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, polled[1].revents == 0 else { return }
+            accept(socket)
+        }
+    }
+
+    /// Ends ``serve(_:)``.
+    package func stop() { stopper.wake() }
+
+    private func accept(_ socket: AgentSocket) {
+        let descriptor = Glibc.accept(socket.descriptor, nil, nil)
+        guard descriptor >= 0 else {
+            // Without descriptors or memory, poll(2) would return at once, again and again.
+            if errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS { usleep(100_000) }
+            return
+        }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        guard let client = PeerCredentials(socket: descriptor), client.mayUseAgent(of: geteuid()), enter() else {
+            close(descriptor)
+            return
+        }
+        let isStarted = DedicatedThread.start { [self] in
+            AgentClient(descriptor, client, keys, signing, upstream, refused)?.serve()
+            close(descriptor)
+            connections.withLock { $0 -= 1 }
+        }
+        guard !isStarted else { return }
+        close(descriptor)
+        connections.withLock { $0 -= 1 }
+    }
+
+    /// Counts a connection; returns false if there are too many.
+    private func enter() -> Bool {
+        connections.withLock { connections in
+            guard connections < Self.maximumConnections else { return false }
+            connections += 1
+            return true
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A connection to another SSH agent, which holds further keys.
+///
+/// Each client has a connection of its own, so that the other agent sees the bindings of this client only. It is opened
+/// for the first request and closed if the other agent does not answer.
+final class UpstreamAgent {
+    /// Time for an answer; the other agent may ask its user.
+    private static let timeout = 300
+
+    private let path: String
+    private var socket: CInt = -1
+    private var isUsable = true
+
+    /// Creates a connection that is not open yet.
+    init(path: String) { self.path = path }
+
+    deinit { close() }
+
+    /// Sends a message and returns the answer, both with their length fields; `nil` if there is none.
+    func ask(_ message: [UInt8]) -> [UInt8]? {
+        guard isUsable else { return nil }
+        if socket < 0 { socket = Self.connect(to: path) }
+        guard socket >= 0, AgentBytes.send(message, to: socket), let header = read(4) else {
+            close()
+            return nil
+        }
+        let length = header.reduce(0) { $0 << 8 | Int($1) }
+        guard (1...UpstreamFrames.maximumLength).contains(length), let body = read(length) else {
+            close()
+            return nil
+        }
+        return header + body
+    }
+
+    /// Closes the connection for good.
+    func close() {
+        if socket >= 0 { Glibc.close(socket) }
+        (socket, isUsable) = (-1, false)
+    }
+
+    private func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return recv(socket, &bytes, count, CInt(MSG_WAITALL)) == count ? bytes : nil
+    }
+
+    private static func connect(to path: String) -> CInt {
+        guard var address = UnixAddress(path: path) else { return -1 }
+        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return -1 }
+        var limit = timeval(tv_sec: timeout, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard address.withAddress({ Glibc.connect(descriptor, $0, $1) }) == 0 else {
+            Glibc.close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+}
+
+/// The address of a Unix socket with a path.
+struct UnixAddress {
+    /// Maximum length of a path in bytes.
+    static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    private var address = sockaddr_un()
+
+    /// Creates an address; returns `nil` if the path is empty or too long.
+    init?(path: String) {
+        let bytes = Array(path.utf8)
+        guard (1...Self.maximumPath).contains(bytes.count) else { return nil }
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    }
+
+    /// Calls `body` with the address and its length.
+    mutating func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+/// Bytes on a socket.
+enum AgentBytes {
+    /// Sends all bytes; returns false if the peer does not read them in time.
+    static func send(_ bytes: [UInt8], to socket: CInt) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridCTAP
+internal import HybridCommandSupport
+package import HybridPrimitives
+internal import HybridThreads
+
+/// The result of a ceremony.
+package enum CeremonyOutcome: Hashable, Sendable {
+    /// The phone has answered: a CTAP response as received, with its status byte.
+    case answered([UInt8])
+    /// The user canceled at the prompt, or the client has left.
+    case cancelled
+    /// The ceremony failed, and the user has been told the reason.
+    case failed(ExitStatus)
+}
+
+/// A launcher of ceremonies, each in a process of its own, which alone uses the network and the radio.
+///
+///     this process                      ceremony                 prompt
+///        │ request, then open ────────→ stdin │                     │
+///        │                             stderr │ ── progress ──→ stdin
+///        │ ←──────────────────────────────────────── cancel ── stdout
+///        │ ←──────────── response ──── stdout │                     │
+///
+/// The secret of the code passes from the ceremony to the prompt directly. If this process ends, both see the end of
+/// their input and end, too.
+package struct CeremonyLauncher: Sendable {
+    /// Maximum length of a response in bytes.
+    static let maximumResponse = 64 * 1024
+    /// Time for the process to end after a cancellation; it sends a last message to the phone.
+    private static let endTimeout = Duration.seconds(8)
+    /// Time beyond the limits of the user, for connecting.
+    private static let connectionTimeout = Duration.seconds(60)
+
+    private let command: [String]
+    private let display: @Sendable () -> CeremonyDisplay
+    /// The prompt of the previous ceremony, which may still show its result.
+    private let previousPrompt = Locked<ChildProcess?>(nil)
+
+    /// Creates a launcher.
+    ///
+    /// - Parameters:
+    ///   - command: The program and its arguments, without `--display`.
+    ///   - display: Returns the display for the next ceremony.
+    package init(command: [String], display: @escaping @Sendable () -> CeremonyDisplay) {
+        self.command = command
+        self.display = display
+    }
+
+    /// Performs a ceremony; blocks until it has ended.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - event: The event `request` for a prompt, on one line.
+    ///   - cancellation: Becomes active when the client has left.
+    package func perform(
+        _ request: CeremonyRequest,
+        event: String,
+        cancellation: Cancellation?
+    ) -> CeremonyOutcome {
+        // One prompt at a time: the result of the previous ceremony makes room for the next.
+        previousPrompt.withLock { $0.take() }?.send(SIGTERM)
+        guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
+        let display = display()
+        var progress = ChildProcess.Stream.inherited
+        var prompt: PromptProcess?
+        if case .prompt(let path) = display {
+            guard let started = PromptProcess(path: path, event: event) else { return .failed(.unavailable) }
+            progress = .descriptor(started.progress.other)
+            prompt = started
+        } else if display == .page, isatty(STDERR_FILENO) != 1 {
+            // If no browser opens, the code must not be drawn into a log.
+            progress = .null
+        }
+        let child: ChildProcess
+        do throws(ChildProcess.SpawnError) {
+            child = try .spawn(
+                command + ["--display", display.option],
+                input: .descriptor(input.other),
+                output: .descriptor(output.other),
+                error: progress
+            )
+        } catch {
+            prompt?.end()
+            return .failed(.software)
+        }
+        // Only the child may keep these ends open, so that its end becomes visible.
+        for ends in [input, output, prompt?.progress] { ends?.closeOther() }
+        _ = request.encoded.withUnsafeBytes { send(input.own, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        let limit = Duration.seconds(2 * request.seconds) + Self.connectionTimeout
+        let response = wait(output, prompt, cancellation, until: .now + limit)
+        for ends in [input, output] { ends.closeOwn() }
+        return end(child, prompt, response)
+    }
+
+    /// The bytes of a response, or the reason why there is none.
+    private enum Response {
+        case complete([UInt8])
+        case cancelled
+        case promptGone
+        case timedOut
+    }
+
+    /// Reads the response until its end, a cancellation or the time limit.
+    private func wait(
+        _ output: SocketEnds,
+        _ prompt: PromptProcess?,
+        _ cancellation: Cancellation?,
+        until end: ContinuousClock.Instant
+    ) -> Response {
+        var response: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        // poll(2) ignores negative descriptors.
+        var polled = [output.own, prompt?.answers.own ?? -1, cancellation?.descriptor ?? -1].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
+        while true {
+            let rest = max(0, Int((end - ContinuousClock.now) / .milliseconds(1)) + 1)
+            let count = poll(&polled, nfds_t(polled.count), CInt(clamping: rest))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return .timedOut }
+            if polled[2].revents != 0 { return .cancelled }
+            if polled[0].revents != 0 {
+                let count = recv(output.own, &chunk, chunk.count, 0)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return .complete(response) }
+                response += chunk[..<count]
+                guard response.count <= Self.maximumResponse else { return .complete([]) }
+            } else if polled[1].revents != 0, let end = prompt?.readAnswers() {
+                return end == .cancelled ? .cancelled : .promptGone
+            }
+        }
+    }
+
+    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyOutcome {
+        if case .complete = response {
+            // The prompt shows the result and closes by itself.
+            if let prompt { previousPrompt.withLock { $0 = prompt.process } }
+        } else {
+            prompt?.end()
+        }
+        let ending = child.waitBlocking(atMost: Self.endTimeout)
+        if ending == nil {
+            child.send(SIGKILL)
+            child.waitBlocking()
+        }
+        switch response {
+        case .cancelled: return .cancelled
+        case .promptGone: return .failed(.unavailable)
+        case .timedOut: return .failed(.temporary)
+        case .complete(let bytes):
+            guard case .exited(let code)? = ending else { return .failed(.software) }
+            if code == ExitStatus.done.rawValue, !bytes.isEmpty { return .answered(bytes) }
+            switch ExitStatus(rawValue: code) {
+            case .interrupted: return .cancelled
+            case .done, nil: return .failed(.software)
+            case let status?: return .failed(status)
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCBOR
+package import HybridCTAP
+internal import HybridPrimitives
+
+/// A request to the process that performs a ceremony.
+///
+/// The encoding is 4 bytes length, big-endian ‖ CBOR map {1: CTAP request, 2: purpose, 3: time limit in seconds}.
+package struct CeremonyRequest: Equatable, Sendable {
+    /// Maximum length of the map in bytes.
+    package static let maximumLength = 16 * 1024
+    /// Length of the field before the map in bytes.
+    package static let headerLength = 4
+    private static let maximumPurpose = 4096
+    private static let permittedSeconds = 1...3600
+
+    /// The command for the phone.
+    package enum Command: Equatable, Sendable {
+        /// Creates a passkey.
+        case create(MakeCredentialRequest)
+        /// Signs with a passkey.
+        case sign(GetAssertionRequest)
+
+        /// The command as a CTAP request.
+        package var ctapRequest: CTAPRequest {
+            switch self {
+            case .create(let request): .makeCredential(request)
+            case .sign(let request): .getAssertion(request)
+            }
+        }
+    }
+
+    /// The command.
+    package let command: Command
+    /// The purpose on one line, for the user.
+    package let purpose: String
+    /// The time limit in seconds for finding a phone, and again for its user.
+    package let seconds: Int
+
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - purpose: The purpose on one line, for the user.
+    ///   - seconds: The time limit in seconds, 1 to 3,600.
+    package init(_ command: Command, purpose: String, seconds: Int) {
+        self.command = command
+        self.purpose = purpose
+        self.seconds = seconds
+    }
+
+    /// The encoding.
+    package var encoded: [UInt8] {
+        let map = CBOREncoder.encode(
+            [1: .bytes(command.ctapRequest.encoded), 2: .text(purpose), 3: .integer(seconds)] as CBORMap
+        )
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: map.count >> $0) } + map
+    }
+
+    /// Returns the length of the map from the field before it; `nil` if it is out of range.
+    package static func length(header: [UInt8]) -> Int? {
+        guard header.count == headerLength else { return nil }
+        let length = header.reduce(0) { $0 << 8 | Int($1) }
+        return (1...maximumLength).contains(length) ? length : nil
+    }
+
+    /// Creates a request from its map, which must span the entire input; `nil` if the map is malformed.
+    package init?(parsing bytes: [UInt8]) {
+        guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == 3,
+            let encoded = map[1]?.bytes,
+            let command = try? CTAPRequest(parsing: encoded), let purpose = map[2]?.text,
+            purpose.utf8.count <= Self.maximumPurpose, let seconds = map[3]?.integer,
+            Self.permittedSeconds.contains(seconds)
+        else { return nil }
+        switch command {
+        case .makeCredential(let request): self.init(.create(request), purpose: purpose, seconds: seconds)
+        case .getAssertion(let request): self.init(.sign(request), purpose: purpose, seconds: seconds)
+        case .getInfo, .selection: return nil
+        }
+    }
+
+    /// The relying party ID.
+    package var relyingPartyID: RelyingPartyID {
+        switch command {
+        case .create(let request): request.relyingParty.id
+        case .sign(let request): request.relyingPartyID
+        }
+    }
+
+    /// Returns the request for a phone, whose description may exclude discoverable passkeys.
+    package func ctapRequest(for phone: AuthenticatorInfo) -> CTAPRequest {
+        guard case .create(var request) = command, phone.options["rk"] == false else { return command.ctapRequest }
+        request.residentKey = false
+        return .makeCredential(request)
+    }
+}

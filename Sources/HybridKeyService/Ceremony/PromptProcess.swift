@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import HybridThreads
+
+/// A running prompt program, used by one thread.
+final class PromptProcess {
+    /// The process.
+    let process: ChildProcess
+    /// The input of the program; the other end is the standard error of the ceremony.
+    let progress: SocketEnds
+    /// The output of the program.
+    let answers: SocketEnds
+    private var line: [UInt8] = []
+
+    /// Starts a program and sends it an event; returns `nil` if it can't be started.
+    init?(path: String, event: String) {
+        guard let progress = SocketEnds(), let answers = SocketEnds() else { return nil }
+        let first = Array((event + "\n").utf8)
+        guard send(progress.other, first, first.count, CInt(MSG_NOSIGNAL)) == first.count else { return nil }
+        let process: ChildProcess
+        do throws(ChildProcess.SpawnError) {
+            process = try .spawn([path], input: .descriptor(progress.own), output: .descriptor(answers.other))
+        } catch {
+            return nil
+        }
+        (self.process, self.progress, self.answers) = (process, progress, answers)
+        progress.closeOwn()
+        answers.closeOther()
+        // Reaps the process whenever it ends, which may be after the ceremony.
+        _ = DedicatedThread.start { process.waitBlocking() }
+    }
+
+    /// An event that ends the ceremony.
+    enum End {
+        /// The user has canceled.
+        case cancelled
+        /// The program has ended without an answer, for example because there is no display.
+        case gone
+    }
+
+    /// Reads the available answers; returns `nil` if the ceremony goes on.
+    func readAnswers() -> End? {
+        var chunk = [UInt8](repeating: 0, count: 256)
+        let count = recv(answers.own, &chunk, chunk.count, CInt(MSG_DONTWAIT))
+        if count < 0, errno == EINTR || errno == EAGAIN { return nil }
+        guard count > 0 else { return .gone }
+        for byte in chunk[..<count] {
+            if byte == UInt8(ascii: "\n") {
+                if line.elementsEqual("cancel".utf8) { return .cancelled }
+                line = []
+            } else if line.count < 64 {
+                line.append(byte)
+            }
+        }
+        return nil
+    }
+
+    /// Closes the prompt.
+    func end() { process.send(SIGTERM) }
+}
+
+/// Two connected sockets, of which one is for a child; both are closed on release.
+final class SocketEnds {
+    /// The end of this process; -1 once it is closed.
+    private(set) var own: CInt
+    /// The end of a child; -1 once it is closed here.
+    private(set) var other: CInt
+
+    /// Creates the sockets, or returns `nil` if the process has no descriptors left.
+    init?() {
+        guard let pair = SocketPair.make() else { return nil }
+        (own, other) = pair
+    }
+
+    deinit {
+        closeOwn()
+        closeOther()
+    }
+
+    func closeOwn() {
+        if own >= 0 { close(own) }
+        own = -1
+    }
+
+    func closeOther() {
+        if other >= 0 { close(other) }
+        other = -1
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HybridCTAP
+internal import HybridPrimitives
+package import HybridSSHAgent
+
+/// The creation of an SSH key: a request for a new passkey, and the key in the phone's answer.
+package struct KeyCreation: Sendable {
+    /// The request.
+    package let request: MakeCredentialRequest
+    /// The name of the key.
+    private let comment: KeyComment
+    private let allowsForwardedMessages: Bool
+
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - relyingPartyID: The relying party ID of the passkey, which becomes the application of the key.
+    ///   - comment: The name of the key, which the phone shows as the name of the account.
+    ///   - allowsForwardedMessages: True if messages may be signed through a forwarded agent.
+    ///   - generator: The source of the user ID and the client data hash.
+    /// - Returns: `nil` if a generated value is not accepted, which does not happen.
+    package init?(
+        relyingPartyID: RelyingPartyID,
+        comment: KeyComment,
+        allowsForwardedMessages: Bool,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        // A user ID of its own for each key, because a phone replaces a passkey with the same user ID.
+        let random = (0..<64).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        guard let handle = UserHandle(bytes: random[..<32]), let hash = ClientDataHash(bytes: random[32...]) else {
+            return nil
+        }
+        request = MakeCredentialRequest(
+            clientDataHash: hash,
+            // Phones require both names.
+            relyingParty: RelyingPartyEntity(id: relyingPartyID, name: relyingPartyID.text),
+            user: UserEntity(id: handle, name: comment.description, displayName: "SSH key \(comment)"),
+            algorithms: [.es256],
+            residentKey: true,
+            userVerification: true
+        )
+        self.comment = comment
+        self.allowsForwardedMessages = allowsForwardedMessages
+    }
+
+    /// Returns a relying party ID that no website can have: a random name below `.invalid` (RFC 6761).
+    package static func randomRelyingPartyID(using generator: inout some RandomNumberGenerator) -> RelyingPartyID? {
+        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        let label = (0..<16).map { _ in digits[Int.random(in: 0..<digits.count, using: &generator)] }
+        return RelyingPartyID("ssh-\(String(decoding: label, as: UTF8.self)).invalid")
+    }
+
+    /// The purpose on one line.
+    package var purpose: String { "create the ssh key \(SafeText(quoting: comment.description))" }
+
+    /// The event `request` for a prompt, on one line without a line end.
+    ///
+    /// - Parameter timeout: The time limit of each state in which the user must act.
+    package func event(timeout: Duration) -> String {
+        JSONText.object([
+            ("event", .string("request")), ("operation", .string("create")),
+            ("rp_id", .string(request.relyingParty.id.text)),
+            ("timeout_ms", .number(Int(timeout / .milliseconds(1)))),
+        ]).description
+    }
+
+    /// Returns the key in a phone's answer.
+    ///
+    /// - Parameter bytes: The CTAP response with its status byte.
+    /// - Returns: `nil` if the answer is not a new passkey with an ES256 key for this request.
+    package func key(in bytes: [UInt8]) -> StoredKey? {
+        guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
+            let data = (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData,
+            data.relyingPartyIDHash == request.relyingParty.id.hash, data.flags.contains(.userPresent),
+            let credential = data.attestedCredential, let point = credential.publicKey.x963Representation,
+            let application = SSHApplication(request.relyingParty.id.text),
+            let publicKey = try? SSHPublicKey(x963Representation: point, application: application)
+        else { return nil }
+        return StoredKey(
+            publicKey,
+            credentialID: credential.id,
+            comment: comment,
+            allowsForwardedMessages: allowsForwardedMessages
+        )
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A queue of requests for the user, of which one is shown at a time.
+///
+/// It holds values only; its owner starts and ends the work.
+struct SigningQueue<Element: Sendable>: Sendable {
+    /// The identifier of a request in the queue.
+    struct ID: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    /// Maximum number of requests that wait behind the active one.
+    static var maximumWaiting: Int { 16 }
+    /// Time after which a waiting request has failed.
+    static var patience: Duration { .seconds(120) }
+
+    private struct Entry {
+        let id: ID
+        let element: Element
+        let arrival: ContinuousClock.Instant
+    }
+
+    private var entries: [Entry] = []
+    private var lastNumber: UInt64 = 0
+
+    /// The result of adding a request.
+    enum Admission: Equatable {
+        /// The request is active and must be started now.
+        case started(ID)
+        /// The request waits.
+        case waiting(ID)
+        /// Too many requests wait.
+        case refused
+    }
+
+    /// Adds a request at the end.
+    mutating func add(_ element: Element, at now: ContinuousClock.Instant) -> Admission {
+        guard entries.count <= Self.maximumWaiting else { return .refused }
+        lastNumber += 1
+        let id = ID(number: lastNumber)
+        entries.append(Entry(id: id, element: element, arrival: now))
+        return entries.count == 1 ? .started(id) : .waiting(id)
+    }
+
+    /// Removes a request whose client has left.
+    ///
+    /// - Returns: The request if it is active: it stays until ``finish(_:at:)`` and must be stopped.
+    mutating func withdraw(_ id: ID) -> Element? {
+        if let active = entries.first, active.id == id { return active.element }
+        entries.removeAll { $0.id == id }
+        return nil
+    }
+
+    /// Ends the active request.
+    ///
+    /// - Returns: The requests that have waited too long, and the next request, which must be started now.
+    mutating func finish(
+        _ id: ID,
+        at now: ContinuousClock.Instant
+    ) -> (expired: [Element], next: (id: ID, element: Element)?) {
+        guard entries.first?.id == id else { return ([], nil) }
+        entries.removeFirst()
+        let expired = entries.prefix { $0.arrival.duration(to: now) > Self.patience }
+        entries.removeFirst(expired.count)
+        return (expired.map(\.element), entries.first.map { ($0.id, $0.element) })
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridPrimitives
+
+/// Keys and lock of the agent, shared by its connections.
+public struct AgentState: Sendable {
+    /// The keys that the agent offers; the first 64 are used.
+    public var keys: [AgentKey]
+    /// The lock.
+    public var lock = AgentLock()
+
+    /// Creates an open agent with these keys.
+    public init(keys: [AgentKey]) { self.keys = keys }
+
+    /// Maximum number of keys, which bounds the length of an answer.
+    static let maximumKeys = 64
+    /// The keys in use.
+    var usedKeys: ArraySlice<AgentKey> { keys.prefix(Self.maximumKeys) }
+}
+
+/// One connection to the agent: received bytes in, answers and sign requests out.
+///
+/// Its owner passes received bytes to ``receive(_:)``, at most ``capacity``, then calls ``next(_:at:)`` until it
+/// returns `nil`, and sends each answer before the next call. While a signature is pending, further requests wait:
+///
+///     try connection.receive(bytes)
+///     while let action = try connection.next(&state, at: .now) {
+///         switch action {
+///         case .reply(let reply): try await send(reply)
+///         case .sign(let request): start(request)
+///         }
+///     }
+public struct AgentConnection: Sendable {
+    /// An order to the owner of the connection.
+    public enum Action: Hashable, Sendable {
+        /// Sends an answer after its delay.
+        case reply(AgentReply)
+        /// Asks for a signature; ``AgentConnection/complete(_:with:)`` takes the result.
+        case sign(SignRequest)
+    }
+
+    private var reader = AgentMessageReader()
+    private var bindings = SessionBindings()
+    private var pending: SignRequest?
+    private var lastNumber: UInt64 = 0
+    private var isClosed = false
+
+    /// Creates a connection that has not received anything.
+    public init() {}
+
+    /// The number of bytes that ``receive(_:)`` accepts now.
+    ///
+    /// It is 0 if a request of maximum length waits for a pending signature.
+    public var capacity: Int { reader.capacity }
+
+    /// Appends received bytes, in pieces of any length.
+    ///
+    /// - Throws: ``AgentProtocolError``; the connection must be closed.
+    public mutating func receive(_ bytes: some Collection<UInt8>) throws(AgentProtocolError) {
+        try reader.append(bytes)
+    }
+
+    /// Processes the next complete request.
+    ///
+    /// - Parameters:
+    ///   - state: Keys and lock, which all connections share.
+    ///   - now: The current time, for the delays of the lock.
+    /// - Returns: `nil` if there is no complete request, a signature is pending, or the connection is closed.
+    /// - Throws: ``AgentProtocolError``; the connection must be closed.
+    public mutating func next(
+        _ state: inout AgentState,
+        at now: ContinuousClock.Instant
+    ) throws(AgentProtocolError) -> Action? {
+        guard pending == nil, !isClosed, var message = try reader.next() else { return nil }
+        defer { SecretBytes.wipe(&message) }
+        switch AgentRequest(parsing: message) {
+        case .identities: return .reply(.identities(identities(state)))
+        case .sign(let key, let data, let flags):
+            do throws(AgentRefusal) {
+                return .sign(try signRequest(key, data, flags, state))
+            } catch {
+                return .reply(.failure(error))
+            }
+        case .bindSession(let request): return .reply(bind(request))
+        case .malformedBinding:
+            bindings.fail()
+            return .reply(.extensionFailure(.binding(.malformed)))
+        case .queryExtensions: return .reply(.extensions)
+        case .lock(let passphrase): return .reply(state.lock.lock(passphrase) ? .success : .failure)
+        case .unlock(let passphrase):
+            return .reply(state.lock.unlock(passphrase, at: now).map { .failure(delay: $0) } ?? .success)
+        case .unsupported: return .reply(.failure)
+        }
+    }
+
+    /// Ends the pending signature.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the request.
+    ///   - signature: The signature; `nil` if none was made.
+    /// - Returns: The answer, or `nil` if this request is not pending, for example because the client has left. A
+    ///   signature of another request is answered with a failure.
+    public mutating func complete(_ id: SignRequest.ID, with signature: SSHSignature?) -> AgentReply? {
+        guard let request = pending, request.id == id else { return nil }
+        pending = nil
+        guard let signature, signature.data == request.data, signature.key == request.key.publicKey else {
+            return .failure(.notSigned)
+        }
+        return .signature(signature)
+    }
+
+    /// Records that the client has left.
+    ///
+    /// - Returns: The pending request, whose prompt must be closed.
+    public mutating func close() -> SignRequest.ID? {
+        isClosed = true
+        defer { pending = nil }
+        return pending?.id
+    }
+
+    private func identities(_ state: AgentState) -> [AgentKey] {
+        state.lock.isLocked ? [] : state.usedKeys.filter { $0.isVisible(bindings) }
+    }
+
+    private mutating func bind(_ request: SessionBindRequest) -> AgentReply {
+        // Also while the agent is locked: otherwise a connection would seem to be local after it is unlocked.
+        do throws(SessionBindingError) {
+            try bindings.bind(request)
+            return .success
+        } catch {
+            return .extensionFailure(.binding(error))
+        }
+    }
+
+    private mutating func signRequest(
+        _ blob: [UInt8],
+        _ bytes: [UInt8],
+        _ flags: UInt32,
+        _ state: AgentState
+    ) throws(AgentRefusal) -> SignRequest {
+        guard !state.lock.isLocked else { throw .locked }
+        guard let key = state.usedKeys.first(where: { $0.publicKey.encoded == blob }), key.isVisible(bindings) else {
+            throw .unknownKey
+        }
+        guard flags == 0 else { throw .signatureFlags }
+        let data: SignedData
+        do throws(SignedDataError) {
+            data = try SignedData(parsing: bytes, for: key.publicKey)
+        } catch {
+            throw .data(error)
+        }
+        let purpose = try bindings.check(data, for: key)
+        lastNumber += 1
+        let request = SignRequest(id: SignRequest.ID(number: lastNumber), key: key, data: data, purpose: purpose)
+        pending = request
+        return request
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HybridPrimitives
+
+/// The purpose of a signature, for the prompt.
+///
+/// All values come from signed data and verified bindings.
+public enum SigningPurpose: Hashable, Sendable {
+    /// A login as `user`.
+    ///
+    /// `host` is `nil` if the connection is not bound: then the server is unknown, and the request may come from a host
+    /// to which the agent is forwarded. `via` lists the servers through which the agent is forwarded, nearest first.
+    case login(user: SSHUserName, host: HostKey?, via: [HostKey])
+    /// A message, such as a git commit. `via` lists the servers through which the request came.
+    case message(namespace: SignatureNamespace, via: [HostKey])
+}
+
+/// A signature that the user is asked for.
+public struct SignRequest: Hashable, Sendable {
+    /// The identifier of a request, unique on its connection.
+    public struct ID: Hashable, Sendable {
+        let number: UInt64
+    }
+
+    /// The identifier.
+    public let id: ID
+    /// The key that is to sign.
+    public let key: AgentKey
+    /// The data to sign.
+    public let data: SignedData
+    /// The purpose of the signature.
+    public let purpose: SigningPurpose
+
+    /// The name of the key, as a prompt may show it.
+    public var shownKeyName: SafeText { SafeText(quoting: key.comment.description) }
+
+    /// The user of a login or the namespace of a message, as a prompt may show it.
+    public var shownSubject: SafeText {
+        switch purpose {
+        case .login(let user, _, _): SafeText(quoting: user.description)
+        case .message(let namespace, _): SafeText(quoting: namespace.description)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The comment of a key, which is its name for the user.
+public struct KeyComment: Hashable, Sendable, CustomStringConvertible {
+    /// Maximum length in UTF-8 bytes.
+    public static let maximumLength = 255
+
+    /// The text.
+    public let description: String
+
+    /// Creates a comment.
+    ///
+    /// - Returns: `nil` if the text is empty, longer than ``maximumLength``, starts or ends with a space, or contains
+    ///   control, format or unassigned characters or line ends.
+    public init?(_ text: String) {
+        guard (1...Self.maximumLength).contains(text.utf8.count), text.first != " ", text.last != " ",
+            text.unicodeScalars.allSatisfy(PlainText.isAllowed)
+        else { return nil }
+        description = text
+    }
+}
+
+/// A signer in the allowed signers file, for example an e-mail address.
+public struct SignerPrincipal: Hashable, Sendable, CustomStringConvertible {
+    /// The text.
+    public let description: String
+
+    /// Creates a principal.
+    ///
+    /// - Returns: `nil` unless the text has 1 to 255 letters, digits and characters of `.+-_@`, without a wildcard.
+    public init?(_ text: String) {
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ NameByte.isAllowed($0, besides: ".+-_@") })
+        else { return nil }
+        description = text
+    }
+}
+
+/// The purpose of an SSH signature, such as `git` or `file` (OpenSSH's PROTOCOL.sshsig).
+public struct SignatureNamespace: Hashable, Sendable, CustomStringConvertible {
+    /// The text.
+    public let description: String
+
+    /// Creates a namespace.
+    ///
+    /// - Returns: `nil` unless the text has 1 to 255 letters, digits and characters of `.+-_@:/`.
+    public init?(_ text: String) {
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ NameByte.isAllowed($0, besides: ".+-_@:/") })
+        else { return nil }
+        description = text
+    }
+}
+
+/// Characters of text that is written to files and shown to users.
+enum PlainText {
+    /// Returns false for control, format, bidirectional and unassigned characters and for line ends.
+    static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        default: !scalar.properties.isBidiControl
+        }
+    }
+}
+
+/// The bytes of names that stand unquoted in files and prompts.
+enum NameByte {
+    static func isAllowed(_ byte: UInt8, besides marks: StaticString) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: marks.withUTF8Buffer { $0.contains(byte) }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Data that a key may sign: an SSH login, or a message in the SSHSIG format.
+///
+/// A signature is as dangerous as the protocols that accept it: with the client data of WebAuthn as data, it would be a
+/// sign-in to a website. Therefore only data that parses completely as one of the two is signed.
+public struct SignedData: Hashable, Sendable {
+    /// The meaning of the data.
+    public enum Content: Hashable, Sendable {
+        /// The data authenticates a user to an SSH server.
+        case login(LoginData)
+        /// The data is a message in the SSHSIG format, such as a git commit.
+        case message(MessageData)
+    }
+
+    /// The bytes.
+    public let bytes: [UInt8]
+    /// The meaning of the bytes.
+    public let content: Content
+
+    /// Creates signable data from its bytes, which must be parsed to the end.
+    ///
+    /// - Parameters:
+    ///   - bytes: The data of a sign request.
+    ///   - key: The key that is to sign. A login must name the same key.
+    public init(parsing bytes: [UInt8], for key: SSHPublicKey) throws(SignedDataError) {
+        self.bytes = bytes
+        content =
+            if bytes.starts(with: MessageData.magic) {
+                .message(try MessageData(parsing: bytes))
+            } else {
+                .login(try LoginData(parsing: bytes, for: key))
+            }
+    }
+
+    /// SHA-256 of the bytes, 32 bytes: the client data hash of the request to the phone.
+    public var hash: [UInt8] { Array(SHA256.hash(data: bytes)) }
+}
+
+/// A reason why data is not signed.
+public struct SignedDataError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The data is neither a login nor a message in the SSHSIG format.
+    public static let unrecognized = SignedDataError("unrecognized")
+    /// The service of a login is not `ssh-connection`.
+    public static let service = SignedDataError("service")
+    /// The method of a login is neither `publickey` nor `publickey-hostbound-v00@openssh.com`.
+    public static let method = SignedDataError("method")
+    /// The algorithm of a login is not ``SSHPublicKey/algorithm``.
+    public static let algorithm = SignedDataError("algorithm")
+    /// A login names another key than the one that is to sign.
+    public static let foreignKey = SignedDataError("foreignKey")
+    /// The user name is not ``SSHUserName``.
+    public static let userName = SignedDataError("userName")
+    /// The namespace of a message is not a ``SignatureNamespace``.
+    public static let namespace = SignedDataError("namespace")
+    /// The reserved field of a message is not empty.
+    public static let reserved = SignedDataError("reserved")
+    /// The hash algorithm of a message is neither `sha256` nor `sha512`, or the hash has another length.
+    public static let hash = SignedDataError("hash")
+
+    /// The error's name, with the cause in parentheses.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The data begins like a login or a message, but does not parse.
+    public static func format(_ error: SSHFormatError) -> SignedDataError { SignedDataError("format(\(error))") }
+}
