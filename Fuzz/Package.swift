@@ -7,7 +7,8 @@ import PackageDescription
 // run it: libFuzzer provides the main function, so the package does not link with other options.
 //
 // `Modules` contains links to files and folders of ../Sources, which are compiled again here. Thus only this project's
-// code is instrumented, targets have access to internal members, and code without parsers is not built.
+// code is instrumented, targets have access to internal members, and code without parsers is not built. The exception is
+// `Modules/HybridRelayCore/TLSConnection.swift`, which replaces a file, so that no TLS library is built.
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
@@ -74,6 +75,7 @@ let modules: [Target] = [
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
+    .systemLibrary(name: "CHybridLinux", path: "Modules/CHybridLinux"),
     module("HybridPrimitives", []),
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
@@ -102,7 +104,7 @@ let modules: [Target] = [
     module("HybridPinentry", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
-        ["HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), logging, metrics]
+        ["HybridPrimitives", "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), logging, metrics]
     ),
 ]
 
