@@ -152,7 +152,8 @@ let libraries: [Target] = [
     library(
         "HybridRelayCore",
         [
-            "HybridThreads", "HybridPrimitives", "HybridCaBLE", crypto, nio("NIOCore"), nio("NIOPosix"),
+            "HybridThreads", "HybridPrimitives", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"),
+            nio("NIOPosix"),
             nio("NIOHTTP1"),
             nioSSL,
             logging, metrics,
@@ -194,7 +195,7 @@ let executables: [Target] = [
             "HybridDataChannel", "HybridPrimitives", "HybridThreads", "HybridCaBLE", "HybridRelayCore",
             "HybridRelayCheck", "HybridCommandSupport",
             "CHybridMalloc",
-            nio("NIOCore"), nio("NIOPosix"), nioSSL,
+            nio("NIOCore"),
             logging, coreMetrics,
         ]
     ),
@@ -232,7 +233,7 @@ let executables: [Target] = [
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
             "HybridAuthenticator", "HybridSession", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
-            "HybridCommandSupport", crypto, x509, asn1, nioSSL, nio("NIOCore"),
+            "HybridCommandSupport", crypto, x509, asn1, nio("NIOCore"),
             logging,
         ]
     ),

@@ -7,7 +7,8 @@ import PackageDescription
 // run it: libFuzzer provides the main function, so the package does not link with other options.
 //
 // `Modules` contains links to files and folders of ../Sources and ../Prompt, which are compiled again here. Thus only this
-// project's code is instrumented, targets have access to internal members, and code without parsers is not built.
+// project's code is instrumented, targets have access to internal members, and code without parsers is not built. The
+// exception is `Modules/HybridRelayCore/TLSConnection.swift`, which replaces a file, so that no TLS library is built.
 //
 // Later tools versions than 5.4 rename an executable's main function, which hides libFuzzer's.
 
@@ -74,6 +75,7 @@ let modules: [Target] = [
         pkgConfig: "libturbojpeg",
         providers: [.apt(["libturbojpeg0-dev"])]
     ),
+    .systemLibrary(name: "CHybridLinux", path: "Modules/CHybridLinux"),
     module("HybridPrimitives", []),
     module("HybridCBOR", []),
     module("HybridCTAP", ["HybridPrimitives", "HybridCBOR", crypto]),
@@ -107,7 +109,7 @@ let modules: [Target] = [
     module("HybridPromptModel", ["HybridPrimitives", "HybridPinentry"]),
     module(
         "HybridRelayCore",
-        ["HybridPrimitives", "HybridThreads", "HybridCaBLE", crypto, nio("NIOCore"), logging, metrics]
+        ["HybridPrimitives", "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), logging, metrics]
     ),
 ]
 

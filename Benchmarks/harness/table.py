@@ -2,7 +2,7 @@
 """The table: each figure is a ratio to the limit's in the same round, so that a busy machine has less effect."""
 import statistics
 
-from .works import PEERS, WORKS, reference
+from .works import WORKS, in_order, reference
 
 
 def usable(row):
@@ -41,7 +41,7 @@ def row_cells(rows, work, key, suffix, peers):
     details = WORKS[work]
     base = reference(work, peers)
     if details.memory:
-        cells = [details.title + suffix + ", KiB", ""]
+        cells = [details.title + suffix, ""]
         cells += [memory_cell(rows, work, peer, key) for peer in peers]
     else:
         values = list(by_round(rows, work, base, key).values())
@@ -64,7 +64,7 @@ def problem_lines(rows):
 
 
 def print_table(rows):
-    peers = [peer for peer in PEERS if any(row["peer"] == peer for row in rows)]
+    peers = in_order({row["peer"] for row in rows})
     works = [work for work in WORKS if any(row["work_name"] == work for row in rows)]
     print("| server CPU per unit, as a ratio | 1.00 is | " + " | ".join(peers) + " |")
     print("|---" * (len(peers) + 2) + "|")

@@ -13,6 +13,8 @@ class Work:
     figures: tuple = (("server_us", ""),)
     memory: bool = False
     resumed: bool = False
+    # True if it runs only when it is named, because it takes minutes.
+    on_request: bool = False
 
 
 def counted(title, tls, kind, tunnels, warm_up, **more):
@@ -29,7 +31,7 @@ def timed(title, tls, words):
 
 def held(title, tls, tunnels):
     return Work(title, tls, ("idle", "--tunnels", str(tunnels), "--hold", "1.5"),
-                ("idle", "--tunnels", str(tunnels // 4), "--hold", "0.5"), (("kib_per_tunnel", ""),), memory=True)
+                ("idle", "--tunnels", str(tunnels // 4), "--hold", "0.5"), (("kib_per_tunnel", ", KiB"),), memory=True)
 
 
 WORKS = {
@@ -53,10 +55,21 @@ WORKS = {
         "idle TLS tunnel", True,
         ("churn", "--tunnels", "1000", "--burst", "1500", "--at-once", "256", "--hold", "1.5"),
         ("churn", "--tunnels", "250", "--burst", "400", "--at-once", "128", "--hold", "0.5"),
-        (("fresh_kib", ", first cycle"), ("second_kib", ", after sign-ins"), ("third_kib", ", third cycle")),
-        memory=True),
+        (("fresh_kib", ", first cycle, KiB"), ("second_kib", ", after sign-ins, KiB"),
+         ("third_kib", ", third cycle, KiB")), memory=True),
+    # Long enough for two rounds of pings.
+    "crowd-tls": Work(
+        "20,000 idle TLS connections", True, ("idle", "--tunnels", "10000", "--hold", "60"),
+        ("idle", "--tunnels", "1000", "--hold", "5"),
+        (("rss_held_kib", ", memory of the process, KiB"), ("idle_cpu_percent", ", % of a CPU")), memory=True,
+        on_request=True),
 }
 PEERS = ["hybrid-relay", "limit", "limit-boring", "go", "node"]
+
+
+def in_order(peers):
+    """Returns each peer once: the known ones first, then those of the operator, by name."""
+    return [peer for peer in PEERS if peer in peers] + sorted(set(peers) - set(PEERS))
 
 
 def reference(work, peers):

@@ -25,21 +25,34 @@ public struct RelayLimits: Sendable, Equatable {
     public var waitingPerTunnelID = 4
     /// Maximum number of tunnels in total; further ones are refused with status 503.
     public var tunnels = 10_000
-    /// Maximum number of connections in total, including those without a request; further ones are closed at once.
-    public var connections = 21_000
-    /// Maximum number of bytes that all tunnels together hold in memory.
+    /// Maximum number of connections in total, including those without a request.
     ///
-    /// At the limit, every end with data in flight is paused. The kernel's buffers are not included. Neither are, for
-    /// each connection, one read of its socket and one incomplete frame, at most 64 KiB each.
+    /// At the limit, a new connection replaces the oldest one without a tunnel; if there is none, the new one is closed.
+    /// Phones may take all but an eighth of the connections; beyond that, new tunnels are refused with status 503.
+    public var connections = 21_000
+    /// Maximum number of bytes that all connections together hold in memory.
+    ///
+    /// These are bytes that the other end has not accepted, and incomplete TLS records, request heads and frames. The
+    /// kernel's buffers are not included. At the limit, an end with data in flight is paused, and so is a connection that
+    /// holds 20 KiB or more of something incomplete. If that does not help for five seconds, those that hold most of it
+    /// are closed.
     public var bufferedBytes = 256 << 20
     /// Maximum number of connections of one source, an IPv4 address or an IPv6 /64; 0 means no limit.
     ///
-    /// Further connections are closed at once.
+    /// Further connections are closed at once. Phones may take all but an eighth of them; beyond that, new tunnels are
+    /// refused with status 429.
     public var connectionsPerSource = 64
+    /// Maximum number of connections that one source may open in a minute; 0 means no limit.
+    ///
+    /// Further connections are closed at once. A request that fails with a status from 400 to 499 counts as three more
+    /// connections, and one with a wrong token as eleven more.
+    public var connectionsPerMinuteAndSource = 240
     /// Maximum number of tunnels that one source may open in a minute; 0 means no limit.
     ///
     /// Further ones are refused with status 429.
     public var newPerMinuteAndSource = 60
+    /// The limits of an IPv6 /48, as a multiple of the three limits of a source; 0 means no limits for a /48.
+    public var networkFactor = 8
     /// Maximum time for the TLS handshake and the request head together; then the connection is closed with status 408.
     public var headTime: TimeAmount = .seconds(5)
     /// Maximum length of a request head in bytes, including its empty line; a longer one is refused with status 431.

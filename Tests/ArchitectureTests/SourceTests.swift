@@ -61,6 +61,13 @@ struct SourceTests {
         }
     }
 
+    /// Its maintainers promise no stable interface.
+    @Test("only one file uses BoringSSL directly")
+    func boringSSL() {
+        let files = sources.filter { file in file.imports.contains { $0.1.hasPrefix("CNIOBoringSSL") } }
+        #expect(files.map(\.path).map { $0.split(separator: "/").last } == ["TLSConnection.swift"])
+    }
+
     @Test("there are no forced tries and casts")
     func noForce() {
         for file in sources {

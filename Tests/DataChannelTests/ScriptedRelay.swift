@@ -150,7 +150,7 @@ final class Peer {
         _ change: @Sendable (String) -> String = { $0 }
     ) async throws -> String {
         let head = try await readHead()
-        let right = String(buffer: try UpgradeRequest(parsing: head).response(routing: routing))
+        let right = String(decoding: try UpgradeRequest(parsing: head).response(routing: routing), as: UTF8.self)
         try await send(Array(change(right).utf8) + bytes)
         return String(decoding: head, as: UTF8.self)
     }

@@ -2,7 +2,6 @@
 
 import Foundation
 import HybridCaBLE
-import HybridRelayCore
 import NIOSSL
 import TestSupport
 import Testing
@@ -98,10 +97,13 @@ struct TestCertificates {
     /// Returns the TLS of a server with this certificate.
     static func context(_ identity: Identity) async throws -> NIOSSLContext {
         let certificates = try await shared()
-        return try RelayCertificate.context(
-            certificateFile: certificates.certificate(identity),
-            keyFile: certificates.key(identity)
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(certificates.certificate(identity)).map {
+                .certificate($0)
+            },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key(identity), format: .pem))
         )
+        return try NIOSSLContext(configuration: configuration)
     }
 
     private init() async throws {

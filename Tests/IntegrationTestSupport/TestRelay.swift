@@ -15,12 +15,15 @@ public enum TestRelay {
 
     /// Runs a relay for the duration of `body`, on a port that the system chooses.
     ///
-    /// - Parameter configure: Changes of the configuration before the relay starts.
+    /// - Parameters:
+    ///   - loops: The number of event loops; `nil` means one for each processor.
+    ///   - configure: Changes of the configuration before the relay starts.
     @discardableResult
     public static func run<Outcome: Sendable>(
         on host: String = "127.0.0.1",
         transport: RelayTransport = .plaintext,
         limits: RelayLimits = .testing(),
+        loops: Int? = nil,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         configure: (inout RelayConfiguration) -> Void = { _ in },
         _ body: (RelayServer, SocketAddress) async throws -> Outcome
@@ -28,7 +31,7 @@ public enum TestRelay {
         let address = try SocketAddress(ipAddress: host, port: 0)
         var configuration = RelayConfiguration(listen: [address], transport: transport, limits: limits, node: node)
         configure(&configuration)
-        let server = RelayServer(configuration: configuration, logger: logger)
+        let server = RelayServer(configuration: configuration, logger: logger, loops: loops)
         guard let bound = try await server.start().first else { throw NotListening() }
         return try await withCleanup {
             await server.shutdown()

@@ -30,7 +30,7 @@ struct RealRelayTests {
     @Test("With TLS and --connect-to, every check passes")
     func secure() async throws {
         try await TestCertificate.with("DNS:relay.example") { certificate in
-            try await withRealRelay(.tls(try certificate.context())) { port in
+            try await withRealRelay(certificate.relayTransport()) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
                 options.connectTo = ConnectTo("relay.example:443:127.0.0.1:\(port)")

@@ -50,8 +50,18 @@ struct TestCertificate {
         try await body(made)
     }
 
+    /// Returns the TLS of a scripted server with this certificate.
     func context() throws -> NIOSSLContext {
-        try RelayCertificate.context(certificateFile: file, keyFile: key)
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
+        )
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// Returns the TLS of this project's relay with this certificate.
+    func relayTransport() throws -> RelayTransport {
+        .tls(try RelayCertificate.context(certificateFile: file, keyFile: key))
     }
 }
 

@@ -30,7 +30,7 @@ struct TLSTests {
     )
     func wrongCertificate(_ wrong: Wrong) async throws {
         try await TestCertificate.with(wrong.name, hasExpired: wrong.hasExpired) { certificate in
-            try await withRealRelay(.tls(try certificate.context())) { port in
+            try await withRealRelay(certificate.relayTransport()) { port in
                 var options = CheckOptions.testing
                 options.connectTo = ConnectTo("::127.0.0.1:\(port)")
                 if wrong.isTrusted { options.trustedCertificates = certificate.file }
@@ -45,7 +45,7 @@ struct TLSTests {
     @Test("A certificate for an IP address is accepted")
     func address() async throws {
         try await TestCertificate.with("IP:127.0.0.1") { certificate in
-            try await withRealRelay(.tls(try certificate.context())) { port in
+            try await withRealRelay(certificate.relayTransport()) { port in
                 var options = CheckOptions.testing
                 options.trustedCertificates = certificate.file
                 let report = try await check("wss://127.0.0.1:\(port)", options)
@@ -58,7 +58,7 @@ struct TLSTests {
     func literal() async throws {
         for (name, isRight) in [("IP:192.0.2.1", true), ("IP:127.0.0.1", false), ("DNS:192.0.2.1", false)] {
             try await TestCertificate.with(name) { certificate in
-                try await withRealRelay(.tls(try certificate.context())) { port in
+                try await withRealRelay(certificate.relayTransport()) { port in
                     var options = CheckOptions.testing
                     options.trustedCertificates = certificate.file
                     options.connectTo = ConnectTo("::127.0.0.1:\(port)")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import HybridRelayCore
+import NIOSSL
 import TestSupport
 import Testing
 
@@ -24,6 +26,23 @@ final class CertificateFiles {
     deinit {
         for name in ["own.key", "own.pem", "other.key", "other.pem"] { unlink("\(directory)/\(name)") }
         rmdir(directory)
+    }
+
+    /// Returns a relay's transport with one of the certificates.
+    func relayTransport(_ name: String = "own") throws -> RelayTransport {
+        let path = "\(directory)/\(name)"
+        return .tls(try RelayCertificate.context(certificateFile: path + ".pem", keyFile: path + ".key"))
+    }
+
+    /// Returns the TLS of a client that trusts only this certificate.
+    func clientContext(
+        _ name: String = "own",
+        _ change: (inout TLSConfiguration) -> Void = { _ in }
+    ) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .file("\(directory)/\(name).pem")
+        change(&configuration)
+        return try NIOSSLContext(configuration: configuration)
     }
 
     private static func openssl(_ arguments: [String]) async throws {

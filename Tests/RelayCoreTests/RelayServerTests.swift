@@ -282,7 +282,7 @@ struct RelayServerTests {
     func refusal() async throws {
         try await RunningRelay.run { relay in
             let client = try await relay.connection()
-            let body = [UInt8](repeating: 0x61, count: 300_000)
+            let body = [UInt8](repeating: 0x61, count: 200_000)
             try await client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8) + body)
             let answer = String(decoding: await client.readToEnd(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n"))

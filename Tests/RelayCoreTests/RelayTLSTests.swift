@@ -11,13 +11,8 @@ struct RelayTLSTests {
     @Test("connects two ends, with HTTP/1.1 by ALPN")
     func tunnel() async throws {
         let files = try await CertificateFiles()
-        let own = "\(files.directory)/own"
-        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .file(own + ".pem")
-        configuration.applicationProtocols = ["http/1.1"]
-        let client = try NIOSSLContext(configuration: configuration)
-        try await RunningRelay.run(transport: .tls(server), clientTLS: client) { relay in
+        let client = try files.clientContext { $0.applicationProtocols = ["http/1.1"] }
+        try await RunningRelay.run(transport: files.relayTransport(), clientTLS: client) { relay in
             let (phone, client) = try await relay.pair()
             let message = [UInt8](repeating: 0x5A, count: 300_000)
             try await phone.send(Wire.frame(message))
@@ -36,13 +31,7 @@ struct RelayTLSTests {
     func renewed() async throws {
         let files = try await CertificateFiles()
         func pair(_ name: String) throws -> (server: RelayTransport, client: NIOSSLContext) {
-            let path = "\(files.directory)/\(name)"
-            var configuration = TLSConfiguration.makeClientConfiguration()
-            configuration.trustRoots = .file(path + ".pem")
-            return (
-                .tls(try RelayCertificate.context(certificateFile: path + ".pem", keyFile: path + ".key")),
-                try NIOSSLContext(configuration: configuration)
-            )
+            (try files.relayTransport(name), try files.clientContext(name))
         }
         let (old, new) = (try pair("own"), try pair("other"))
         try await RunningRelay.run(transport: old.server, clientTLS: old.client) { relay in
@@ -69,14 +58,11 @@ struct RelayTLSTests {
     )
     func oldSuites(suite: String, isAccepted: Bool) async throws {
         let files = try await CertificateFiles()
-        let own = "\(files.directory)/own"
-        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .file(own + ".pem")
-        configuration.maximumTLSVersion = .tlsv12
-        configuration.cipherSuites = suite
-        let client = try NIOSSLContext(configuration: configuration)
-        try await RunningRelay.run(transport: .tls(server), clientTLS: client) { relay in
+        let client = try files.clientContext {
+            $0.maximumTLSVersion = .tlsv12
+            $0.cipherSuites = suite
+        }
+        try await RunningRelay.run(transport: files.relayTransport(), clientTLS: client) { relay in
             if isAccepted {
                 _ = try await relay.pair()
             } else {
@@ -88,10 +74,8 @@ struct RelayTLSTests {
     @Test("closes a connection that stalls in the handshake")
     func stalledHandshake() async throws {
         let files = try await CertificateFiles()
-        let own = "\(files.directory)/own"
-        let server = try RelayCertificate.context(certificateFile: own + ".pem", keyFile: own + ".key")
-        try await RunningRelay.run(transport: .tls(server), limits: .testing { $0.headTime = .milliseconds(300) }) {
-            relay in
+        let limits = RelayLimits.testing { $0.headTime = .milliseconds(300) }
+        try await RunningRelay.run(transport: files.relayTransport(), limits: limits) { relay in
             let client = try await relay.connection()
             try? await client.send([0x16, 0x03])
             #expect(await client.readToEnd() == [])

@@ -22,12 +22,17 @@ struct RunningRelay {
         transport: RelayTransport = .plaintext,
         clientTLS: NIOSSLContext? = nil,
         limits: RelayLimits = .testing(),
+        loops: Int? = nil,
         configure: (inout RelayConfiguration) -> Void = { _ in },
         _ body: (RunningRelay) async throws -> Outcome
     ) async throws -> Outcome {
-        try await TestRelay.run(on: host, transport: transport, limits: limits, configure: configure) {
-            server,
-            address in
+        try await TestRelay.run(
+            on: host,
+            transport: transport,
+            limits: limits,
+            loops: loops,
+            configure: configure
+        ) { server, address in
             try await body(RunningRelay(server: server, address: address, tls: clientTLS))
         }
     }

@@ -77,6 +77,83 @@ struct SourceLimitTests {
         }
     }
 
+    // MARK: Networks
+
+    /// Returns the relay behind a balancer, with connections from a /64 of one /48.
+    private func subnet(_ number: Int, of relay: RunningRelay) -> RunningRelay {
+        var relay = relay
+        relay.header = Array("PROXY TCP6 2001:db8:1:\(number)::7 2001:db8::9 40000 443\r\n".utf8)
+        return relay
+    }
+
+    @Test("the /64s of a /48 share a limit, which other networks do not")
+    func network() async throws {
+        try await run(.testing { ($0.connectionsPerSource, $0.networkFactor) = (1, 3) }) { relay in
+            var ends: [RawClient] = []
+            for number in 1...3 { ends.append(try await subnet(number, of: relay).phone(tunnel: tunnel(number)).end) }
+            #expect(await (try subnet(4, of: relay).connection()).readToEnd() == [])
+            ends.append(try await relay.phone(tunnel: tunnel(5)).end)
+        }
+    }
+
+    // MARK: Rates
+
+    @Test("a source that opens connections too fast is rejected; others are not")
+    func connectionRate() async throws {
+        try await run(.testing { $0.connectionsPerMinuteAndSource = 2 }) { relay in
+            for number in 1...2 { try await relay.phone(tunnel: tunnel(number)).end.hangUp() }
+            #expect(await (try relay.connection()).readToEnd() == [])
+            _ = try await relay.proxied(from: "198.51.100.8").phone(tunnel: tunnel(3))
+        }
+    }
+
+    @Test("failed requests use up the rate of their source")
+    func failures() async throws {
+        try await run(.testing { $0.connectionsPerMinuteAndSource = 8 }) { relay in
+            for _ in 1...2 {
+                let (end, head) = try await relay.client(routing: "000100", tunnel: tunnel(1))
+                #expect(head.hasPrefix("HTTP/1.1 404 "))
+                _ = await end.readToEnd()
+            }
+            #expect(await (try relay.connection()).readToEnd() == [])
+        }
+    }
+
+    // MARK: Room for clients
+
+    @Test("phones leave an eighth of the connections to clients")
+    func share() async throws {
+        try await RunningRelay.run(limits: .testing { $0.connections = 8 }) { relay in
+            var phones: [(end: RawClient, routing: String)] = []
+            for number in 1...7 { phones.append(try await relay.phone(tunnel: tunnel(number))) }
+            let (late, head) = try await relay.requestTunnel(tunnel: tunnel(8))
+            #expect(head.hasPrefix("HTTP/1.1 503 "))
+            _ = await late.readToEnd()
+            let (client, joined) = try await relay.client(routing: phones[0].routing, tunnel: tunnel(1))
+            #expect(joined.hasPrefix("HTTP/1.1 101 "))
+            try await client.send(Wire.frame([1]))
+            #expect(try await phones[0].end.readMessage() == [1])
+        }
+    }
+
+    @Test("a full relay closes silent connections, the oldest first, for new ones")
+    func displaced() async throws {
+        try await RunningRelay.run(limits: .testing { $0.connections = 3 }) { relay in
+            let (phone, routing) = try await relay.phone(tunnel: tunnel(1))
+            let silent = try await relay.connection()
+            // The relay accepts in order, so this one is younger.
+            let younger = try await relay.connection()
+            let (client, head) = try await relay.client(routing: routing, tunnel: tunnel(1))
+            #expect(head.hasPrefix("HTTP/1.1 101 "))
+            #expect(await silent.readToEnd() == [])
+            try await client.send(Wire.frame([1]))
+            #expect(try await phone.readMessage() == [1])
+            try await younger.send(UpgradeRequestTests.head(["GET": "GET /cable/new/\(tunnel(2)) HTTP/1.1"]))
+            #expect(try await younger.readHead().hasPrefix("HTTP/1.1 101 "))
+            #expect(await (try relay.connection()).readToEnd() == [], "all connections have tunnels")
+        }
+    }
+
     private func untilAccepted(_ ask: () async throws -> String) async throws {
         var head = ""
         while !head.hasPrefix("HTTP/1.1 101 ") { head = (try? await ask()) ?? "" }

@@ -63,6 +63,15 @@ final class Conversation: Sendable {
         }
     }
 
+    /// Sends FIN; the response can still be read.
+    func shutDownOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Makes the connection end with a reset.
+    func resetWhenClosed() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Reads the head of a response including its empty line, and nothing after it.
     func readHead() async throws -> String {
         try await Self.perform { [descriptor] in

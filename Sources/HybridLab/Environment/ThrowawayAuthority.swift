@@ -3,7 +3,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import HybridPrimitives
-internal import NIOSSL
+internal import HybridRelayCore
 internal import SwiftASN1
 internal import X509
 
@@ -29,7 +29,7 @@ struct ThrowawayAuthority {
     ///
     /// The pin is the SHA-256 hash of the SubjectPublicKeyInfo in base64, with which Chromium trusts a single
     /// certificate.
-    func serverContext(for host: String) throws -> (context: NIOSSLContext, pin: String) {
+    func serverContext(for host: String) throws -> (context: TLSServerContext, pin: String) {
         let serverKey = P256.Signing.PrivateKey()
         let extensions = try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
@@ -39,16 +39,12 @@ struct ThrowawayAuthority {
         }
         let subject = try DistinguishedName { CommonName("hybrid-lab relay") }
         let certificate = try issue(to: subject, Certificate.PublicKey(serverKey.publicKey), extensions)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [.certificate(try NIOSSLCertificate(bytes: Array(certificate.utf8), format: .pem))],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(serverKey.pemRepresentation.utf8), format: .pem))
+        let context = try RelayCertificate.context(
+            certificate: Array(certificate.utf8),
+            key: Array(serverKey.pemRepresentation.utf8)
         )
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
         let hash = SHA256.hash(data: serverKey.publicKey.derRepresentation)
-        return (
-            try NIOSSLContext(configuration: configuration), String(decoding: Base64.encode(Array(hash)), as: UTF8.self)
-        )
+        return (context, String(decoding: Base64.encode(Array(hash)), as: UTF8.self))
     }
 
     private func issue(

@@ -39,13 +39,14 @@ enum LimitSettings {
         "max-connections",
         .number(1...20_000_000),
         help:
-            "Maximum number of connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors."
+            "Maximum number of connections. Default: twice the tunnels plus 1,000, within the limit on file descriptors. "
+            + "An eighth of them is reserved for clients."
     )
     static let maxBuffered = limit(
         "max-buffered",
         .bytes((64 << 10)...(1 << 40)),
         "256MiB",
-        "Maximum number of bytes that all tunnels may hold in memory; then senders have to wait."
+        "Maximum number of bytes that all connections may hold in memory; then senders have to wait."
     )
     static let headTimeout = seconds("head-timeout", "5", "Time for the TLS handshake and the request head together.")
     static let maxHead = limit("max-head", .bytes(512...(1 << 20)), "8KiB", "Maximum length of a request head.")
@@ -53,13 +54,27 @@ enum LimitSettings {
         "source-open",
         .number(0...10_000_000),
         "64",
-        "Maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit."
+        "Maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit. An eighth is reserved for "
+            + "clients."
+    )
+    static let sourceConnectionsPerMinute = limit(
+        "source-connections-per-minute",
+        .number(0...10_000_000),
+        "240",
+        "Maximum number of connections that one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit. A failed "
+            + "request counts as 4 connections, a wrong token as 12."
     )
     static let sourceNewPerMinute = limit(
         "source-new-per-minute",
         .number(0...1_000_000),
         "60",
         "Maximum number of tunnels that one IPv4 address or IPv6 /64 may open in a minute; 0 means no limit."
+    )
+    static let sourceNetworkFactor = limit(
+        "source-network-factor",
+        .number(0...65_536),
+        "8",
+        "Limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48."
     )
     static let pingInterval = seconds("ping-interval", "25", "Time without received data before an end is pinged.")
     static let pingMisses = limit("ping-misses", .number(0...100), "2", "Number of unanswered pings that end a tunnel.")
@@ -68,7 +83,8 @@ enum LimitSettings {
         AnySetting(maxMessage), AnySetting(maxEarly), AnySetting(maxTunnelBytes), AnySetting(waitingTimeout),
         AnySetting(idleTimeout), AnySetting(maxLifetime), AnySetting(waitingPerTunnel), AnySetting(maxTunnels),
         AnySetting(maxConnections), AnySetting(maxBuffered), AnySetting(headTimeout), AnySetting(maxHead),
-        AnySetting(sourceOpen), AnySetting(sourceNewPerMinute), AnySetting(pingInterval), AnySetting(pingMisses),
+        AnySetting(sourceOpen), AnySetting(sourceConnectionsPerMinute), AnySetting(sourceNewPerMinute),
+        AnySetting(sourceNetworkFactor), AnySetting(pingInterval), AnySetting(pingMisses),
     ]
 
     /// Returns the limits of a configuration.
@@ -90,18 +106,22 @@ enum LimitSettings {
         limits.headTime = TimeAmount(try configuration.value(headTimeout))
         limits.headBytes = try configuration.value(maxHead)
         limits.connectionsPerSource = try configuration.value(sourceOpen)
+        limits.connectionsPerMinuteAndSource = try configuration.value(sourceConnectionsPerMinute)
+        limits.networkFactor = try configuration.value(sourceNetworkFactor)
         limits.newPerMinuteAndSource = try configuration.value(sourceNewPerMinute)
         limits.pingInterval = TimeAmount(try configuration.value(pingInterval))
         limits.pingMisses = try configuration.value(pingMisses)
         // Without a free descriptor, the relay could not even accept a connection and close it.
-        let reachable = max(descriptors - reserve, 1)
+        let loops = try configuration.value(RelaySettings.eventLoops) ?? RelayServer.usableProcessors
+        let reachable = max(descriptors - reserve - 2 * loops, 1)
         limits.connections = min(try configuration.value(maxConnections) ?? 2 * limits.tunnels + 1000, reachable)
         return limits
     }
 
-    /// Number of descriptors reserved for other uses, three of them for each event loop.
+    /// Number of descriptors reserved for other uses, in addition to two for each thread that carries tunnels.
     ///
-    /// The others are for listeners, log, reloaded files, connections that are rejected at once, and the admin server.
+    /// They are for listeners, log, reloaded files, connections that are rejected at once, the admin server and its event
+    /// loops.
     private static let reserve = 64 + 64 + 3 * System.coreCount
 
     private static func limit(

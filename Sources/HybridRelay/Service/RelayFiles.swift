@@ -4,8 +4,6 @@ internal import Glibc
 internal import HybridCommandSupport
 internal import HybridPrimitives
 internal import HybridRelayCore
-internal import NIOCore
-internal import NIOSSL
 
 /// The files of a relay other than its configuration: the certificate with its key, and tokens.
 struct RelayFiles {
@@ -56,9 +54,7 @@ struct RelayFiles {
 
     /// The expiry of the certificate chain in seconds since 1970; `nil` for plaintext or an unreadable file.
     var certificateExpiry: Int? {
-        guard let certificate, let chain = try? NIOSSLCertificate.fromPEMFile(certificate.chain) else { return nil }
-        // All certificates of the chain must be valid.
-        return chain.map { Int($0.notValidAfter) }.min()
+        certificate.flatMap { RelayCertificate.expiry(certificateFile: $0.chain) }
     }
 
     /// Reads the tokens; `nil` if phones need none.

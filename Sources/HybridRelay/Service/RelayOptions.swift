@@ -44,7 +44,9 @@ struct RelayOptions: ParsableArguments {
     @Option(help: help(LimitSettings.headTimeout, "s")) var headTimeout: String?
     @Option(help: help(LimitSettings.maxHead, "bytes")) var maxHead: String?
     @Option(help: help(LimitSettings.sourceOpen, "n")) var sourceOpen: String?
+    @Option(help: help(LimitSettings.sourceConnectionsPerMinute, "n")) var sourceConnectionsPerMinute: String?
     @Option(help: help(LimitSettings.sourceNewPerMinute, "n")) var sourceNewPerMinute: String?
+    @Option(help: help(LimitSettings.sourceNetworkFactor, "n")) var sourceNetworkFactor: String?
     @Option(help: help(LimitSettings.pingInterval, "s")) var pingInterval: String?
     @Option(help: help(LimitSettings.pingMisses, "n")) var pingMisses: String?
 
@@ -90,7 +92,9 @@ struct RelayOptions: ParsableArguments {
         flags.set(LimitSettings.headTimeout, headTimeout)
         flags.set(LimitSettings.maxHead, maxHead)
         flags.set(LimitSettings.sourceOpen, sourceOpen)
+        flags.set(LimitSettings.sourceConnectionsPerMinute, sourceConnectionsPerMinute)
         flags.set(LimitSettings.sourceNewPerMinute, sourceNewPerMinute)
+        flags.set(LimitSettings.sourceNetworkFactor, sourceNetworkFactor)
         flags.set(LimitSettings.pingInterval, pingInterval)
         flags.set(LimitSettings.pingMisses, pingMisses)
         return flags

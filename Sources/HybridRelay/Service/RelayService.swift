@@ -6,7 +6,6 @@ internal import HybridPrimitives
 internal import HybridRelayCore
 internal import Logging
 internal import NIOCore
-internal import NIOPosix
 
 /// A relay with configuration, signals, reloading, metrics and the admin server.
 ///
@@ -44,7 +43,7 @@ struct RelayService {
         let server = RelayServer(
             configuration: try RelayPlan.relay(configuration, files, InheritedSockets.take(), descriptors: descriptors),
             logger: logger,
-            group: try Self.eventLoops(configuration)
+            loops: try Self.eventLoops(configuration)
         )
         if try RelayPlan.hidesSources(configuration) {
             logger.warning("no limits per source: a balancer without PROXY protocol hides where connections come from")
@@ -71,14 +70,11 @@ struct RelayService {
         }
     }
 
-    /// Returns event loops with threads of their own if the number of threads is set, otherwise the shared ones.
-    ///
-    /// The threads run until the process ends.
-    private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> any EventLoopGroup {
-        let count = try configuration.value(RelaySettings.eventLoops)
-        MemoryTrimmer.limitHeaps(threads: count ?? System.coreCount)
-        guard let count else { return MultiThreadedEventLoopGroup.singleton }
-        return MultiThreadedEventLoopGroup(numberOfThreads: count)
+    /// Returns the number of event loops; by default one for each processor that the process may use.
+    private static func eventLoops(_ configuration: Configuration) throws(CommandFailure) -> Int {
+        let count = try configuration.value(RelaySettings.eventLoops) ?? RelayServer.usableProcessors
+        MemoryTrimmer.limitHeaps(threads: count)
+        return count
     }
 
     // MARK: Running
@@ -185,8 +181,8 @@ private let metricHelp = [
     "hybrid_relay_refusals_total": "Requests refused, by HTTP status.",
     "hybrid_relay_connections_total": "Connections admitted.",
     "hybrid_relay_connections_open": "Open connections.",
-    "hybrid_relay_connections_refused_total": "Connections closed on arrival, by reason.",
-    "hybrid_relay_buffered_bytes": "Bytes sent by one end and not yet accepted by the other.",
+    "hybrid_relay_connections_refused_total": "Connections closed before they had a tunnel, by reason.",
+    "hybrid_relay_buffered_bytes": "Bytes held in memory: incomplete, or not yet accepted by the other end.",
     "hybrid_relay_new_by_token_total": "Tunnels requested, by the name of the token.",
     "hybrid_relay_draining": "1 while the relay refuses new tunnels and waits for existing ones to end.",
     "hybrid_relay_certificate_expiry_timestamp_seconds": "Expiry of the certificate in use.",

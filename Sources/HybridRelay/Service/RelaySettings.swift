@@ -59,7 +59,7 @@ enum RelaySettings {
     static let eventLoops = Setting(
         "event-loops",
         .number(1...1024),
-        help: "Number of threads that carry tunnels. Default: the number of cores."
+        help: "Number of threads that carry tunnels. Default: the number of CPUs that the process may use."
     )
     static let logFormat = Setting(
         "log-format",

@@ -47,9 +47,14 @@ public final class AdminServer: Sendable {
     ///
     /// - Throws: ``ListenError``.
     public func start() async throws -> SocketAddress {
-        let (responder, open) = (responder, Locked(0))
+        let (responder, logger, open) = (responder, logger, Locked(0))
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { listener in
+                listener.eventLoop.makeCompletedFuture {
+                    try listener.pipeline.syncOperations.addHandler(AcceptBackoff(logger: logger))
+                }
+            }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let isTooMany = open.withLock { open in

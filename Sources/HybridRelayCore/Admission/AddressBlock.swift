@@ -37,13 +37,15 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The first address; `nil` for unix sockets.
-    private let network: IPAddress?
+    private let network: IPNumber?
     private let prefix: Int
+    /// The block in a form that can be parsed, always with its prefix length.
+    public let description: String
 
     /// Parses a block; an address without a slash is a block of one address.
     public init(parsing text: String) throws(ParseError) {
         guard text != "unix" else {
-            (network, prefix) = (nil, 0)
+            (network, prefix, description) = (nil, 0, text)
             return
         }
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -62,15 +64,21 @@ public struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
         guard network == address else {
             throw .bitsAfterPrefix(text, block: "\(network)/\(prefix)", address: "\(address)")
         }
-        (self.network, self.prefix) = (network, prefix)
+        (self.network, self.prefix, description) = (network.number, prefix, "\(network)/\(prefix)")
     }
 
     /// Returns true if the block contains the address of a socket.
     public func contains(_ address: SocketAddress) -> Bool {
-        guard let network else { return address.protocol == .unix }
-        return address.unmappedIP?.hasPrefix(network, bits: prefix) ?? false
+        guard let network else { return address.ipNumber == nil }
+        return address.ipNumber?.hasPrefix(network, bits: prefix) ?? false
     }
+}
 
-    /// The block in a form that can be parsed, always with its prefix length.
-    public var description: String { network.map { "\($0)/\(prefix)" } ?? "unix" }
+extension IPAddress {
+    /// The address as a number; the caller has unmapped it.
+    fileprivate var number: IPNumber {
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        guard isIPv6 else { return IPNumber(v4: UInt32(truncatingIfNeeded: number(bytes[...]))) }
+        return IPNumber(high: number(bytes[..<8]), low: number(bytes[8...]))
+    }
 }

@@ -6,17 +6,39 @@ internal import Logging
 internal import Metrics
 internal import NIOCore
 
+/// A counted connection, which ``AdmissionControl/removeConnection(_:)`` stops counting.
+struct AdmittedConnection: Sendable {
+    /// The source; `nil` if it is not limited.
+    fileprivate let source: SourcePrefix?
+    /// True once the connection has been admitted as a phone.
+    fileprivate(set) var isPhone = false
+}
+
 /// Limits on connections, in total and for each source, and the rules for opening tunnels.
 ///
 /// It is called when a connection opens or closes and when a tunnel is requested, but not for messages. Sources are
-/// evaluated only here. A source is kept only while it has connections or has recently opened tunnels.
+/// evaluated only here, before any TLS work. Connections from this computer have no source, so they count only toward
+/// the total limit. They come from tests, or from a load balancer that forwards TCP without a PROXY header.
+///
+/// *Room for clients.* A flood of phones must not keep clients from the phones that already wait. So phones may take all
+/// but an eighth of the connections (``SourceLimits/clientShare(of:)``), in total and for each source. Before its
+/// request, a connection may belong to a phone, to a client or to an attacker who never sends one. So when the relay is
+/// full, a new connection replaces the oldest one without a tunnel: it has sent no request, or was refused. A client
+/// sends its request within a fraction of a second. To displace it, an attacker would have to replace all connections
+/// without a tunnel in that time.
 final class AdmissionControl: Sendable {
-    /// The reason for closing a connection before anything is sent.
+    /// The reason for closing a connection before it has a tunnel.
     enum Rejection: String, CaseIterable, Error {
         /// The source has reached its limit on connections.
         case source
+        /// The source's IPv6 /48 has reached its limit on connections.
+        case network
+        /// The source or its /48 has opened too many connections recently, or sent too many failing requests.
+        case rate
         /// The relay has reached its limit on connections.
         case full
+        /// The relay was full, and a newer connection took its place.
+        case displaced
         /// A load balancer's PROXY header is missing, malformed or late.
         case proxy
     }
@@ -24,19 +46,36 @@ final class AdmissionControl: Sendable {
     private struct State {
         var sources: SourceTable
         var connections = 0
+        var phones = 0
         var acceptedConnections = 0
         var maximum: Int
         var tokens: TunnelTokens?
         var isDraining = false
+
+        /// Counts a connection of an admitted source, or returns false if the relay is full.
+        mutating func takePlace() -> Bool {
+            guard connections < maximum else { return false }
+            connections += 1
+            acceptedConnections += 1
+            return true
+        }
     }
 
     private let state: Locked<State>
     private let checksOrigin: Bool
+    private let countsSources: Bool
     private let metrics = AdmissionMetrics()
     private let logger: Logger
 
-    init(limits: RelayLimits, tokens: TunnelTokens? = nil, checksOrigin: Bool = false, logger: Logger) {
+    init(
+        limits: RelayLimits,
+        tokens: TunnelTokens? = nil,
+        checksOrigin: Bool = false,
+        countsSources: Bool = true,
+        logger: Logger
+    ) {
         self.checksOrigin = checksOrigin
+        self.countsSources = countsSources
         self.logger = logger
         state = Locked(
             State(sources: SourceTable(limits: limits.sources), maximum: limits.connections, tokens: tokens)
@@ -53,30 +92,53 @@ final class AdmissionControl: Sendable {
 
     /// Admits and counts a new connection, or throws the reason for rejecting it.
     ///
-    /// If there is no source, only the total number of connections is limited.
-    func admitConnection(from source: SourcePrefix?) throws(Rejection) {
-        let rejection = state.withLock { state -> Rejection? in
-            guard state.connections < state.maximum else { return .full }
-            if let source, !state.sources.addConnection(from: source) { return .source }
-            state.connections += 1
-            state.acceptedConnections += 1
-            return nil
-        }
-        if let rejection {
-            recordRejection(rejection)
-            throw rejection
+    /// - Parameters:
+    ///   - address: The peer's address; `nil` for a load balancer's own connections.
+    ///   - now: The current time.
+    ///   - makeRoom: Called if the relay is full. It closes and removes the oldest connection without a tunnel, and
+    ///     returns false if there is none.
+    func admitConnection(
+        from address: SocketAddress?,
+        now: NIODeadline,
+        makeRoom: () -> Bool = { false }
+    ) throws(Rejection) -> AdmittedConnection {
+        let source = address.flatMap { countsSources && !$0.isLoopback ? SourcePrefix($0) : nil }
+        do throws(Rejection) {
+            let hasPlace = try state.withLock { state throws(Rejection) in
+                if let source { try state.sources.admitConnection(from: source, now: now) }
+                return state.takePlace()
+            }
+            // The source is checked first, so that one beyond its limits displaces no other.
+            if !hasPlace { try replaceConnection(for: source, makeRoom) }
+        } catch {
+            recordRejection(error)
+            throw error
         }
         metrics.admitted.increment()
+        return AdmittedConnection(source: source)
+    }
+
+    /// Takes a place that `makeRoom` has freed.
+    private func replaceConnection(for source: SourcePrefix?, _ makeRoom: () -> Bool) throws(Rejection) {
+        if makeRoom() {
+            recordRejection(.displaced)
+            if state.withLock({ $0.takePlace() }) { return }
+        }
+        if let source { state.withLock { $0.sources.removeConnection(from: source, isPhone: false) } }
+        throw .full
     }
 
     /// Counts a connection that was rejected.
     func recordRejection(_ rejection: Rejection) { metrics.rejected[rejection]?.increment() }
 
     /// Stops counting an admitted connection that has closed.
-    func removeConnection(from source: SourcePrefix?) {
+    func removeConnection(_ connection: AdmittedConnection) {
         state.withLock { state in
             state.connections -= 1
-            if let source { state.sources.removeConnection(from: source) }
+            if connection.isPhone { state.phones -= 1 }
+            if let source = connection.source {
+                state.sources.removeConnection(from: source, isPhone: connection.isPhone)
+            }
         }
     }
 
@@ -84,8 +146,13 @@ final class AdmissionControl: Sendable {
 
     /// Admits a request, or throws the reason for refusing it.
     ///
-    /// The token is checked before the rate, so that a peer without a token cannot use up the rate of its source.
-    func admit(_ request: UpgradeRequest, from source: SourcePrefix?, now: NIODeadline) throws(UpgradeRefusal) {
+    /// A request for a new tunnel makes the connection count as a phone. The token is checked before the rate, so that a
+    /// peer without a token cannot use up the rate of its source.
+    func admit(
+        _ request: UpgradeRequest,
+        on connection: inout AdmittedConnection,
+        now: NIODeadline
+    ) throws(UpgradeRefusal) {
         if checksOrigin { try request.checkOrigin() }
         guard case .new = request.path else { return }
         let (isDraining, tokens) = state.withLock { ($0.isDraining, $0.tokens) }
@@ -96,14 +163,23 @@ final class AdmissionControl: Sendable {
             guard let known = tokens.match(token) else { throw .tokenWrong }
             name = known
         }
-        if let source, !state.withLock({ $0.sources.admitTunnel(from: source, now: now) }) { throw .tooManyRequests }
+        let source = connection.source
+        try state.withLock { state throws(UpgradeRefusal) in
+            guard state.phones < state.maximum - SourceLimits.clientShare(of: state.maximum) else { throw .full }
+            if let source, !state.sources.admitTunnel(from: source, now: now) { throw .tooManyRequests }
+            state.phones += 1
+        }
+        connection.isPhone = true
         if let name { metrics.countTunnel(openedWith: name) }
     }
 
-    /// Counts and logs a request that was refused.
-    func recordRefusal(_ refusal: UpgradeRefusal) {
+    /// Counts and logs a request that was refused, and charges its source.
+    func recordRefusal(_ refusal: UpgradeRefusal, of connection: AdmittedConnection, now: NIODeadline) {
         metrics.refused[refusal.status]?.increment()
         logger.debug("request refused", metadata: ["status": "\(refusal.status)", "why": "\(refusal)"])
+        let cost = refusal.costInConnections
+        guard cost > 0, let source = connection.source else { return }
+        state.withLock { $0.sources.charge(source, connections: cost, now: now) }
     }
 
     // MARK: Changes
@@ -165,6 +241,43 @@ private struct AdmissionMetrics: Sendable {
 
 extension RelayLimits {
     fileprivate var sources: SourceLimits {
-        SourceLimits(open: connectionsPerSource, newPerMinute: newPerMinuteAndSource)
+        SourceLimits(
+            open: connectionsPerSource,
+            connectionsPerMinute: connectionsPerMinuteAndSource,
+            newPerMinute: newPerMinuteAndSource,
+            networkFactor: networkFactor
+        )
+    }
+}
+
+extension UpgradeRefusal {
+    /// Number of connections that the refusal counts in addition to its own.
+    ///
+    /// A sign-in causes none of these refusals, except that a client may come too late for its phone. By default, one
+    /// source may fail 60 times a minute, or send 20 wrong tokens. The other refusals are not the peer's mistake.
+    fileprivate var costInConnections: Int {
+        switch self {
+        case .tokenWrong: 11
+        case .tooManyRequests: 0
+        default: (400..<500).contains(status) ? 3 : 0
+        }
+    }
+}
+
+extension SourceTable {
+    /// Counts a new connection, or throws the reason for rejecting it.
+    fileprivate mutating func admitConnection(
+        from source: SourcePrefix,
+        now: NIODeadline
+    ) throws(AdmissionControl.Rejection) {
+        do throws(SourceTable.Rejection) {
+            try addConnection(from: source, now: now)
+        } catch {
+            switch error {
+            case .source: throw .source
+            case .network: throw .network
+            case .rate: throw .rate
+            }
+        }
     }
 }

@@ -11,30 +11,86 @@ public struct SourcePrefix: Hashable, Sendable, SecretMaterial {
     private enum Content: Hashable, Sendable {
         case v4(UInt32)
         case v6(UInt64)
+        case network(UInt64)
         case unix
     }
 
     private let content: Content
 
+    private init(_ content: Content) { self.content = content }
+
     /// Creates the source of an address.
     public init(_ address: SocketAddress) {
         content =
-            switch address.unmappedIP {
-            case let address? where address.isIPv6: .v6(address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
-            case let address?: .v4(address.bytes.reduce(0) { $0 << 8 | UInt32($1) })
+            switch address.ipNumber {
+            case let address? where address.isIPv6: .v6(address.high)
+            case let address?: .v4(UInt32(truncatingIfNeeded: address.low))
             case nil: .unix
             }
+    }
+
+    /// The IPv6 /48 that contains a /64; `nil` for other sources.
+    ///
+    /// A /48 is the usual assignment to a site (RFC 6177), so one party may own all 65,536 of its /64s. Neighbors of an
+    /// IPv4 address usually belong to other parties.
+    var network: SourcePrefix? {
+        guard case .v6(let number) = content else { return nil }
+        return SourcePrefix(.network(number >> 16))
+    }
+}
+
+/// An IP address as a number, for checks of each connection without text or allocation.
+struct IPNumber: Hashable, Sendable {
+    let isIPv6: Bool
+    /// First 64 bits of an IPv6 address; 0 for IPv4.
+    let high: UInt64
+    /// Last 64 bits of an IPv6 address, or the 32 bits of an IPv4 address.
+    let low: UInt64
+
+    /// Creates the number of an IPv4 address.
+    init(v4 number: UInt32) { (isIPv6, high, low) = (false, 0, UInt64(number)) }
+
+    /// Creates the number of an IPv6 address, or of the IPv4 address that it is mapped from.
+    init(high: UInt64, low: UInt64) {
+        isIPv6 = high != 0 || low >> 32 != 0xFFFF
+        self.high = high
+        self.low = isIPv6 ? low : low & 0xFFFF_FFFF
+    }
+
+    /// True for 127.0.0.0/8 and `::1`.
+    var isLoopback: Bool { isIPv6 ? high == 0 && low == 1 : low >> 24 == 127 }
+
+    /// Returns true if both are of the same family and have the same first `bits` bits.
+    func hasPrefix(_ other: IPNumber, bits: Int) -> Bool {
+        guard isIPv6 == other.isIPv6 else { return false }
+        // A shift of 64 gives 0.
+        guard isIPv6 else { return (low ^ other.low) >> (32 - bits) == 0 }
+        return (high ^ other.high) >> max(0, 64 - bits) == 0 && (low ^ other.low) >> min(64, 128 - bits) == 0
     }
 }
 
 extension SocketAddress {
     /// True if only this computer can reach the address.
-    public var isLoopback: Bool {
-        self.protocol == .unix || unmappedIP?.isLoopback ?? false
-    }
+    public var isLoopback: Bool { ipNumber?.isLoopback ?? true }
 
     /// The IP address, converted to IPv4 if it is IPv4-mapped; `nil` for a unix socket.
-    var unmappedIP: IPAddress? { ipAddress.flatMap { IPAddress($0)?.unmapped } }
+    var ipNumber: IPNumber? {
+        // The fields of ip(7) and ipv6(7): family, port, IPv4 address; or family, port, flow label, IPv6 address.
+        switch self {
+        case .v4(let address):
+            withUnsafeBytes(of: address.address) { bytes in
+                IPNumber(v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+            }
+        case .v6(let address):
+            withUnsafeBytes(of: address.address) { bytes in
+                IPNumber(
+                    high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+                )
+            }
+        case .unixDomainSocket: nil
+        }
+    }
 
     /// Creates an address from 4 or 16 bytes; `nil` for any other number of bytes.
     init?(packed bytes: [UInt8], port: Int) {

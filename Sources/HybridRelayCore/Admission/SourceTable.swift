@@ -5,137 +5,259 @@ public import NIOCore
 /// Limits for each source, and for the table's memory.
 public struct SourceLimits: Sendable, Hashable {
     /// Maximum number of open connections of a source; 0 means no limit.
-    public var open: Int
-    /// Maximum number of tunnels that a source may open in a minute; 0 means no limit.
     ///
-    /// All of them may be opened at once; then each becomes available again after its share of a minute.
+    /// Phones may take all but an eighth of them; see ``clientShare(of:)``.
+    public var open: Int
+    /// Maximum number of connections that a source may open in a minute; 0 means no limit.
+    ///
+    /// A failed request and a wrong token count as further connections.
+    public var connectionsPerMinute: Int
+    /// Maximum number of tunnels that a source may open in a minute; 0 means no limit.
     public var newPerMinute: Int
-    /// Maximum number of sources without a connection that are remembered because they have recently opened tunnels.
+    /// The limits of an IPv6 /48, as a multiple of those of a /64; 0 means no limits for a /48.
+    public var networkFactor: Int
+    /// Maximum number of sources without a connection that are remembered because their buckets are not full.
     public var remembered: Int
 
     /// Creates limits; the defaults suit many users behind one address.
-    public init(open: Int = 64, newPerMinute: Int = 60, remembered: Int = 65_536) {
+    public init(
+        open: Int = 64,
+        connectionsPerMinute: Int = 240,
+        newPerMinute: Int = 60,
+        networkFactor: Int = 8,
+        remembered: Int = 65_536
+    ) {
         self.open = open
+        self.connectionsPerMinute = connectionsPerMinute
         self.newPerMinute = newPerMinute
+        self.networkFactor = networkFactor
         self.remembered = remembered
     }
 
-    /// The cost of one tunnel: the time in which the bucket regains it.
-    var tunnelCost: TimeAmount { .nanoseconds(max(1, Self.minute / Int64(max(1, newPerMinute)))) }
-
-    /// The capacity of a bucket: the time in which an empty bucket becomes full.
-    var bucket: TimeAmount { tunnelCost * Int(min(Int64(max(1, newPerMinute)), Self.minute)) }
-
-    private static let minute = TimeAmount.minutes(1).nanoseconds
+    /// Returns the number of connections that phones cannot take from clients: an eighth, rounded down.
+    ///
+    /// A phone waits for up to two minutes, and an attacker's phones wait for no client. Without a reserve, they would
+    /// take all connections, and the client of a phone that was already waiting could not join it. The reserve is needed
+    /// only for clients whose phones are connected, so an eighth is enough: of 21,000 connections, 2,625 clients at once.
+    /// A larger one would refuse phones of mobile networks, where many share an address and few clients do.
+    static func clientShare(of connections: Int) -> Int { connections / 8 }
 }
 
-/// Open connections and recent tunnels of each source: a pure state machine without sockets or a clock.
+/// Open connections, recent connections and recent tunnels of each source: a pure state machine without sockets or a
+/// clock.
 ///
-/// A token bucket for each source limits new tunnels. Each call except ``sweep(now:)`` takes constant time, however
-/// many sources there are.
+/// Each connection counts for its source and, if that is an IPv6 /64, for the /48 around it, whose limits are
+/// ``SourceLimits/networkFactor`` times as high. An attacker with one /48 would otherwise have 65,536 sources. Token
+/// buckets limit new connections and new tunnels. Each call takes constant time, however many sources there are.
 ///
-/// *Memory.* A source with a connection has an entry; the relay's limit on connections bounds the number of those
-/// entries. After the last connection has closed, the entry stays until its bucket is full again, for at most one
-/// minute. At most `limits.remembered` such entries are kept. Beyond that, a source is forgotten when its last
-/// connection closes, and has a full bucket when it returns. Then there are either many parties or one party with many
-/// addresses, and a limit for each source stops neither. If unknown sources were refused instead, an attacker with many
-/// addresses could lock out all users. The relay's other limits still bound the total, and open connections are always
-/// counted.
+/// *Memory.* A source or /48 with a connection has an entry; the relay's limit on connections bounds the number of those
+/// entries. After the last connection has closed, the entry stays until its buckets are full again, for at most four
+/// minutes. At most `limits.remembered` such entries are kept. Beyond that, the oldest are dropped, and such a source has
+/// full buckets when it returns. Then there are either many parties or one party with many addresses, and a limit for
+/// each source stops neither. If unknown sources were refused instead, an attacker with many addresses could lock out all
+/// users. The relay's other limits still bound the total, and open connections are always counted. An entry takes about
+/// 100 bytes in the table, so 21,000 IPv6 connections and 65,536 other sources need about 10 MiB.
 public struct SourceTable: Sendable {
-    private struct Entry {
-        var connections = 0
-        /// Time when the bucket is full again; in the past if it is full.
-        ///
-        /// No other number is needed: the bucket fills at a steady rate, so the remaining time determines its level.
-        var fullAt = NIODeadline.uptimeNanoseconds(0)
+    /// The limit that rejects a connection.
+    public enum Rejection: Error, Hashable, Sendable {
+        /// Open connections of the source.
+        case source
+        /// Open connections of the IPv6 /48.
+        case network
+        /// New connections of the source or of its /48 in a minute.
+        case rate
     }
 
     /// Limits for each source; a change takes effect with the next call, even for open connections.
-    public var limits: SourceLimits
+    public var limits: SourceLimits {
+        didSet { (own, network) = Self.tiers(limits) }
+    }
 
-    private var entries: [SourcePrefix: Entry] = [:]
-    /// Number of entries without a connection.
-    private var remembered = 0
+    private var own: Tier
+    private var network: Tier?
+    /// Sources and networks with a connection.
+    private var connected: [SourcePrefix: Entry] = [:]
+    private var recent = RecentSources()
     /// Latest time passed to the table.
     private var latest = NIODeadline.uptimeNanoseconds(0)
-    /// Lower bound for the time when a source without connections has a full bucket; an earlier sweep does nothing.
-    private var nothingDueBefore = NIODeadline.distantFuture
+    private var nextAging = NIODeadline.uptimeNanoseconds(0)
+
+    /// The longest time until the buckets of an entry are full: one capacity, and as much debt.
+    private static let longestRefill = TimeAmount.minutes(2)
 
     /// Creates an empty table.
     public init(limits: SourceLimits) {
         self.limits = limits
+        (own, network) = Self.tiers(limits)
     }
 
-    /// Number of sources that have an entry.
-    public var count: Int { entries.count }
+    private static func tiers(_ limits: SourceLimits) -> (own: Tier, network: Tier?) {
+        (Tier(limits, times: 1), limits.networkFactor > 0 ? Tier(limits, times: limits.networkFactor) : nil)
+    }
+
+    /// Number of sources and networks that have an entry.
+    public var count: Int { connected.count + recent.count }
+
+    // MARK: Connections
 
     /// Counts a new connection.
     ///
-    /// - Returns: False if the source has reached its limit. In that case, the connection is not counted.
-    public mutating func addConnection(from source: SourcePrefix) -> Bool {
-        let known = entries[source]
-        var entry = known ?? Entry()
-        guard limits.open <= 0 || entry.connections < limits.open else { return false }
-        if known?.connections == 0 { remembered -= 1 }
-        entry.connections += 1
-        entries[source] = entry
-        return true
+    /// - Throws: ``Rejection`` if the source or its network has reached a limit. Then the connection is not counted.
+    public mutating func addConnection(from source: SourcePrefix, now: NIODeadline) throws(Rejection) {
+        latest = max(latest, now)
+        guard satisfies(source, { $0.connections < $1.open }) else { throw .source }
+        guard networkSatisfies(source, { $0.connections < $1.open }) else { throw .network }
+        let isWithinRate: (Entry, Tier) -> Bool = { $0.arrivals.hasRoom(for: $1.arrivals, now: now) }
+        guard satisfies(source, isWithinRate), networkSatisfies(source, isWithinRate) else { throw .rate }
+        update(source) { entry, tier in
+            entry.connections += 1
+            entry.arrivals.take(1, of: tier.arrivals, now: now)
+        }
     }
 
     /// Stops counting a connection that has closed.
-    public mutating func removeConnection(from source: SourcePrefix) {
-        guard var entry = entries[source], entry.connections > 0 else { return }
-        entry.connections -= 1
-        guard entry.connections == 0 else {
-            entries[source] = entry
-            return
+    ///
+    /// - Parameters:
+    ///   - source: The source of the connection.
+    ///   - isPhone: True if ``admitTunnel(from:now:)`` admitted its tunnel.
+    public mutating func removeConnection(from source: SourcePrefix, isPhone: Bool) {
+        update(source) { entry, _ in
+            entry.connections = max(0, entry.connections - 1)
+            if isPhone { entry.phones = max(0, entry.phones - 1) }
         }
-        entries[source] = nil
-        remember(source, entry)
     }
 
-    /// Takes one tunnel from the source's bucket.
+    /// Counts a failed request of an open connection as further connections, which may exceed the rate.
+    public mutating func charge(_ source: SourcePrefix, connections: Int, now: NIODeadline) {
+        latest = max(latest, now)
+        update(source) { entry, tier in entry.arrivals.take(connections, of: tier.arrivals, now: now) }
+    }
+
+    // MARK: Tunnels
+
+    /// Counts an open connection as a phone and takes one tunnel from the buckets of its source and network.
     ///
-    /// - Returns: False if the source has opened too many tunnels recently.
+    /// - Returns: False if the source or its network has opened too many tunnels recently, or if its phones have taken
+    ///   all connections but those reserved for clients.
     public mutating func admitTunnel(from source: SourcePrefix, now: NIODeadline) -> Bool {
         latest = max(latest, now)
-        guard limits.newPerMinute > 0 else { return true }
-        let known = entries[source]
-        var entry = known ?? Entry()
-        let fullAt = max(entry.fullAt, now) + limits.tunnelCost
-        guard fullAt - now <= limits.bucket else { return false }
-        entry.fullAt = fullAt
-        if known == nil {
-            remember(source, entry)
-        } else {
-            entries[source] = entry
+        let rule: (Entry, Tier) -> Bool = { entry, tier in
+            entry.phones < tier.phones && entry.tunnels.hasRoom(for: tier.tunnels, now: now)
+        }
+        guard satisfies(source, rule), networkSatisfies(source, rule) else { return false }
+        update(source) { entry, tier in
+            entry.phones += 1
+            entry.tunnels.take(1, of: tier.tunnels, now: now)
         }
         return true
     }
 
-    /// Removes the sources that have no connection and a full bucket.
+    // MARK: Entries
+
+    /// Drops entries whose buckets have become full again; called about once a second.
     public mutating func sweep(now: NIODeadline) {
         latest = max(latest, now)
-        guard latest >= nothingDueBefore else { return }
-        var due: [SourcePrefix] = []
-        var next = NIODeadline.distantFuture
-        for (source, entry) in entries where entry.connections == 0 {
-            if entry.fullAt <= latest {
-                due.append(source)
-            } else {
-                next = min(next, entry.fullAt)
-            }
-        }
-        nothingDueBefore = next
-        remembered -= due.count
-        for source in due { entries[source] = nil }
+        guard latest >= nextAging else { return }
+        nextAging = latest + Self.longestRefill
+        recent.age()
     }
 
-    /// Adds an entry without connections to the table, unless its bucket is full or there is no room.
-    private mutating func remember(_ source: SourcePrefix, _ entry: Entry) {
-        guard entry.fullAt > latest, remembered < limits.remembered else { return }
-        entries[source] = entry
-        remembered += 1
-        nothingDueBefore = min(nothingDueBefore, entry.fullAt)
+    private func satisfies(_ source: SourcePrefix, _ rule: (Entry, Tier) -> Bool) -> Bool {
+        rule(entry(of: source), own)
     }
+
+    private func networkSatisfies(_ source: SourcePrefix, _ rule: (Entry, Tier) -> Bool) -> Bool {
+        guard let network, let prefix = source.network else { return true }
+        return rule(entry(of: prefix), network)
+    }
+
+    private func entry(of source: SourcePrefix) -> Entry { connected[source] ?? recent[source] ?? Entry() }
+
+    /// Changes the entries of a source and of its network.
+    private mutating func update(_ source: SourcePrefix, _ change: (inout Entry, Tier) -> Void) {
+        update(source, own, change)
+        // An unlimited network is counted, too, so that a limit set later finds the right numbers.
+        if let prefix = source.network { update(prefix, network ?? Tier.unlimited, change) }
+    }
+
+    private mutating func update(_ source: SourcePrefix, _ tier: Tier, _ change: (inout Entry, Tier) -> Void) {
+        var entry = entry(of: source)
+        let wasConnected = entry.connections > 0
+        change(&entry, tier)
+        if entry.connections > 0 {
+            connected[source] = entry
+            if !wasConnected { recent.remove(source) }
+        } else {
+            if wasConnected { connected[source] = nil }
+            if entry.isRemarkable(at: latest) {
+                recent.insert(source, entry, capacity: limits.remembered)
+            } else if !wasConnected {
+                recent.remove(source)
+            }
+        }
+    }
+}
+
+/// The limits of a source or of a network.
+private struct Tier {
+    let open: Int
+    /// Maximum number of connections that are phones.
+    let phones: Int
+    let arrivals: Rate
+    let tunnels: Rate
+
+    static let unlimited = Tier(SourceLimits(open: 0, connectionsPerMinute: 0, newPerMinute: 0), times: 1)
+
+    init(_ limits: SourceLimits, times factor: Int) {
+        func product(_ limit: Int) -> Int {
+            let (product, overflow) = limit.multipliedReportingOverflow(by: factor)
+            return overflow ? .max : product
+        }
+        let open = product(limits.open)
+        self.open = open > 0 ? open : .max
+        phones = self.open - SourceLimits.clientShare(of: self.open)
+        arrivals = Rate(perMinute: product(limits.connectionsPerMinute))
+        tunnels = Rate(perMinute: product(limits.newPerMinute))
+    }
+}
+
+/// The state of a source or of a network.
+private struct Entry {
+    var connections = 0
+    /// Number of connections that are phones.
+    var phones = 0
+    var arrivals = RateBucket()
+    var tunnels = RateBucket()
+
+    /// True if a bucket is not full; otherwise, an entry without connections is like a new one.
+    func isRemarkable(at now: NIODeadline) -> Bool { arrivals.fullAt > now || tunnels.fullAt > now }
+}
+
+/// Entries without connections, in two generations.
+///
+/// When the younger generation is full, or after some time, it becomes the older one, and the older one is dropped.
+private struct RecentSources {
+    private var younger: [SourcePrefix: Entry] = [:]
+    private var older: [SourcePrefix: Entry] = [:]
+
+    var count: Int { younger.count + older.count }
+
+    subscript(source: SourcePrefix) -> Entry? {
+        // Most relays have few sources.
+        if count == 0 { return nil }
+        return younger[source] ?? older[source]
+    }
+
+    mutating func insert(_ source: SourcePrefix, _ entry: Entry, capacity: Int) {
+        remove(source)
+        guard capacity > 0 else { return }
+        if younger.count >= max(1, capacity / 2) { age() }
+        younger[source] = entry
+    }
+
+    mutating func remove(_ source: SourcePrefix) {
+        if count > 0, younger.removeValue(forKey: source) == nil { older[source] = nil }
+    }
+
+    mutating func age() { (older, younger) = (younger, [:]) }
 }

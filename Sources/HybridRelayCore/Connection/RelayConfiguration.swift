@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NIOCore
-public import NIOSSL
 
 /// The transport of the relay's sockets.
 public enum RelayTransport: Sendable {
     /// No TLS, for a relay on a loopback address or behind a load balancer that terminates TLS.
     case plaintext
     /// TLS with this context; ``RelayCertificate`` creates one from files.
-    case tls(NIOSSLContext)
+    case tls(TLSServerContext)
 }
 
 /// Addresses, transport and access rules of a relay.

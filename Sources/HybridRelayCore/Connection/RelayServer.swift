@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import CHybridLinux
 private import Glibc
 public import HybridPrimitives
 internal import HybridThreads
 public import Logging
 public import NIOCore
-public import NIOPosix
 
 /// The tunnel service of the hybrid transport: it connects a phone and a client and relays their messages.
 ///
@@ -18,11 +18,15 @@ public import NIOPosix
 /// 4. When an end closes, disconnects or violates a rule, or a limit is reached, both ends are closed and the tunnel is
 ///    removed.
 ///
-/// The parts, in the order of a request: `ConnectionSetup` and ``ProxyHeaderReader`` find the source of the connection.
-/// ``RequestHeadReader`` and ``UpgradeRequest`` parse the request. `AdmissionControl` with ``SourceTable`` and
-/// ``TunnelTokens`` admits it. ``TunnelTable`` holds the tunnels. ``FrameReader`` validates frames. `TunnelHandler`
-/// handles one connection, and `ConnectionTimers` the deadlines of an event loop. Readers, tables and tokens do no
-/// input or output. ``AdminServer`` reports the relay's state to operators.
+/// The parts, in the order of a request: `Reactor`, an event loop on its own thread, accepts the connection.
+/// ``ProxyHeaderReader`` finds its source behind a load balancer, and `AdmissionControl` with ``SourceTable`` admits it.
+/// `RelayConnection` handles it from then on, with `TLSConnection` for its TLS session. ``RequestHeadReader`` and
+/// ``UpgradeRequest`` parse the request, which ``TunnelTokens`` may restrict. ``TunnelTable`` holds the tunnels.
+/// ``FrameReader`` validates frames. Readers, tables and tokens do no input or output. ``AdminServer`` reports the
+/// relay's state to operators.
+///
+/// Each event loop has its own connections, and both ends of a tunnel are on the same one: a client that was accepted on
+/// another moves to its phone's. So messages never pass between threads.
 ///
 /// Before a planned shutdown, the relay drains: no tunnel can be opened, but waiting tunnels can still be joined. It
 /// stops when the last tunnel has ended or the grace period is over.
@@ -33,48 +37,34 @@ public import NIOPosix
 public final class RelayServer: Sendable {
     private struct Running: Sendable {
         var stage = RelayHealth.starting
-        var listeners: [any Channel] = []
-        var timers: [NIOLoopBound<ConnectionTimers>] = []
-        var sweeps: [RepeatedTask] = []
-        /// Time of the last sweep of each event loop.
-        var lastSweeps: [Locked<NIODeadline>] = []
+        var listeners: [CInt] = []
+        var loops: [LoopMailbox] = []
+        var shutdown: Task<Void, Never>?
     }
 
-    /// Length of the kernel's queue of connections that are not yet accepted.
-    private static let backlog: Int32 = 4096
-    /// Size of the kernel's buffer for one connection in each direction, in bytes.
-    ///
-    /// By default, the buffer holds megabytes if the connection is not read. All of it is read at once when the end
-    /// closes.
-    private static let kernelBuffer: ChannelOptions.Types.SocketOption.Value = 192 << 10
     /// Delay of an event loop's sweep after which the relay counts as broken.
     private static let longestSweepDelay = TimeAmount.seconds(10)
 
     private let configuration: RelayConfiguration
     private let logger: Logger
-    private let group: any EventLoopGroup
-    private let registry: TunnelRegistry
-    private let admission: AdmissionControl
-    private let transport: Locked<RelayTransport>
+    private let loopCount: Int
+    private let context: RelayContext
     private let running = Locked(Running())
 
+    /// Number of processors that this process may use.
+    public static var usableProcessors: Int { Int(hybrid_usable_processors()) }
+
     /// Creates a relay that does not listen yet.
-    public init(
-        configuration: RelayConfiguration,
-        logger: Logger,
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
-    ) {
+    ///
+    /// - Parameters:
+    ///   - configuration: Addresses, transport and access rules.
+    ///   - logger: The logger for listeners, tunnels and refused requests.
+    ///   - loops: The number of event loops, each with its own thread; `nil` means one for each usable processor.
+    public init(configuration: RelayConfiguration, logger: Logger, loops: Int? = nil) {
         self.configuration = configuration
         self.logger = logger
-        self.group = group
-        transport = Locked(configuration.transport)
-        registry = TunnelRegistry(node: configuration.node, limits: configuration.limits, logger: logger)
-        admission = AdmissionControl(
-            limits: configuration.limits,
-            tokens: configuration.tokens,
-            checksOrigin: configuration.checksOrigin,
-            logger: logger
-        )
+        loopCount = max(1, loops ?? Self.usableProcessors)
+        context = RelayContext(configuration: configuration, logger: logger)
     }
 
     // MARK: Start
@@ -84,35 +74,12 @@ public final class RelayServer: Sendable {
     /// Must be called only once.
     ///
     /// - Returns: The addresses, with the actual port where 0 was given.
-    /// - Throws: ``ListenError`` for the first address that cannot be bound. In that case, the relay does not listen.
+    /// - Throws: ``ListenError`` for the first address that cannot be bound, or `IOError` if the process has no
+    ///   descriptors or threads left. In that case, the relay does not listen.
     public func start() async throws -> [SocketAddress] {
-        var timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>] = [:]
-        for eventLoop in group.makeIterator() {
-            let lastSweep = Locked(NIODeadline.now())
-            let own = try await eventLoop.submit { [registry, admission] in
-                NIOLoopBound(
-                    ConnectionTimers(
-                        registry: registry,
-                        admission: admission,
-                        eventLoop: eventLoop,
-                        lastSweep: lastSweep
-                    ),
-                    eventLoop: eventLoop
-                )
-            }.get()
-            timers[ObjectIdentifier(eventLoop)] = own
-            let interval = configuration.limits.sweepInterval
-            let sweep = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
-                own.value.sweep()
-            }
-            running.withLock {
-                $0.timers.append(own)
-                $0.sweeps.append(sweep)
-                $0.lastSweeps.append(lastSweep)
-            }
-        }
         do {
-            let addresses = try await listen(timers)
+            for _ in 0..<loopCount { try startLoop() }
+            let addresses = try listen()
             running.withLock { $0.stage = .ready }
             return addresses
         } catch {
@@ -121,116 +88,86 @@ public final class RelayServer: Sendable {
         }
     }
 
-    private func listen(_ timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) async throws -> [SocketAddress] {
-        let bootstrap = bootstrap(timers)
+    private func startLoop() throws {
+        let mailbox = try LoopMailbox()
+        let isStarted = DedicatedThread.start { [context] in Reactor(context, mailbox).run() }
+        guard isStarted else { throw IOError(errnoCode: EAGAIN, reason: "pthread_create") }
+        running.withLock { $0.loops.append(mailbox) }
+    }
+
+    private func listen() throws -> [SocketAddress] {
         var addresses: [SocketAddress] = []
-        for socket in configuration.inherited {
-            addresses += try await add(bootstrap.withBoundSocket(socket).get())
-            // NIO calls listen(2) with a shorter queue before it applies the option.
-            guard Glibc.listen(socket, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
+        for descriptor in configuration.inherited {
+            running.withLock { $0.listeners.append(descriptor) }
+            try ListeningSocket.listen(onInherited: descriptor)
+            if let address = ListeningSocket.address(of: descriptor) { addresses.append(address) }
         }
         for address in configuration.listen {
+            let isShared = configuration.listen.contains { $0.protocol == .inet && $0.port == address.port }
+            let descriptor: CInt
             do {
-                addresses += try await add(separate(address, bootstrap).bind(to: address).get())
+                descriptor = try ListeningSocket.open(address, isIPv6Only: address.protocol == .inet6 && isShared)
             } catch {
                 throw ListenError(address, error)
             }
+            running.withLock { $0.listeners.append(descriptor) }
+            addresses.append(ListeningSocket.address(of: descriptor) ?? address)
         }
+        let (listeners, loops) = running.withLock { ($0.listeners, $0.loops) }
+        for descriptor in listeners { for loop in loops { loop.post(.listen(descriptor)) } }
+        for address in addresses { logger.info("listening on \(address.hostAndPort)") }
         return addresses
     }
 
-    /// Returns a bootstrap that restricts an IPv6 address to IPv6 if an IPv4 address has the same port.
+    /// Adds a connected socket as if an event loop had accepted it, and makes it non-blocking.
     ///
-    /// Without an IPv4 address, the IPv6 address may serve both protocols.
-    private func separate(_ address: SocketAddress, _ bootstrap: ServerBootstrap) -> ServerBootstrap {
-        let isShared = configuration.listen.contains { $0.protocol == .inet && $0.port == address.port }
-        guard address.protocol == .inet6, isShared else { return bootstrap }
-        return bootstrap.serverChannelOption(
-            ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only),
-            value: 1
-        )
+    /// - Parameters:
+    ///   - descriptor: The socket, which the relay owns from now on.
+    ///   - address: The peer's address, if it is known.
+    ///   - index: The index of the event loop.
+    func adopt(_ descriptor: CInt, from address: SocketAddress?, onLoop index: Int) {
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        let loops = running.withLock { $0.loops }
+        guard index < loops.count, loops[index].post(.adopt(descriptor, from: address)) else {
+            close(descriptor)
+            return
+        }
     }
 
-    private func add(_ listener: any Channel) -> [SocketAddress] {
-        running.withLock { $0.listeners.append(listener) }
-        guard let address = listener.localAddress else { return [] }
-        logger.info("listening on \(address.hostAndPort)")
-        return [address]
-    }
-
-    private func bootstrap(_ timers: [ObjectIdentifier: NIOLoopBound<ConnectionTimers>]) -> ServerBootstrap {
-        let (registry, admission, transport) = (registry, admission, transport)
-        let (configuration, logger) = (configuration, logger)
-        // TCP options are set on the listener because accepted sockets inherit them on Linux. Setting one option on
-        // every connection costs more than the whole upgrade.
-        return ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: Self.backlog)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .serverChannelOption(.socketOption(.so_rcvbuf), value: Self.kernelBuffer)
-            .serverChannelOption(.socketOption(.so_sndbuf), value: Self.kernelBuffer)
-            .serverChannelInitializer { listener in
-                listener.eventLoop.makeCompletedFuture {
-                    try listener.pipeline.syncOperations.addHandler(AcceptBackoff(logger: logger))
-                }
-            }
-            .childChannelInitializer { channel in
-                guard let own = timers[ObjectIdentifier(channel.eventLoop)] else {
-                    return channel.eventLoop.makeFailedFuture(ChannelError.eof)
-                }
-                let setup = ConnectionSetup(
-                    registry: registry,
-                    admission: admission,
-                    timers: own.value,
-                    transport: transport.withLock { $0 },
-                    countsSources: configuration.countsSources
-                )
-                let peer = channel.remoteAddress
-                do {
-                    if let peer, configuration.balancers.contains(where: { $0.contains(peer) }) {
-                        try channel.pipeline.syncOperations.addHandler(ProxyHandler(setup))
-                    } else {
-                        try setup.open(channel, from: peer)
-                    }
-                } catch {
-                    return channel.eventLoop.makeFailedFuture(error)
-                }
-                // This future is shared, not created for each connection.
-                return channel.eventLoop.makeSucceededVoidFuture()
-            }
-    }
+    /// Number of connections that have moved to another event loop.
+    var handOffs: Int { running.withLock { $0.loops }.reduce(0) { $0 + $1.handOffs } }
 
     // MARK: Changes
 
     /// Replaces the certificate or other TLS settings.
     ///
     /// Existing connections keep theirs.
-    public func replace(transport: RelayTransport) { self.transport.withLock { $0 = transport } }
+    public func replace(transport: RelayTransport) { context.replace(transport: transport) }
 
     /// Replaces the tokens.
     ///
     /// Existing tunnels stay open.
-    public func replace(tokens: TunnelTokens?) { admission.replace(tokens: tokens) }
+    public func replace(tokens: TunnelTokens?) { context.admission.replace(tokens: tokens) }
 
     /// Replaces the limits; those that concern a single connection apply only to new connections.
     public func replace(limits: RelayLimits) {
-        registry.replace(limits: limits)
-        admission.replace(limits: limits)
+        context.registry.replace(limits: limits)
+        context.admission.replace(limits: limits)
     }
 
     /// The state of the relay; ``RelayHealth/broken`` if an event loop is so late that the relay should be restarted.
     public var health: RelayHealth {
-        let (stage, lastSweeps) = running.withLock { ($0.stage, $0.lastSweeps) }
+        let (stage, loops) = running.withLock { ($0.stage, $0.loops) }
         guard stage == .ready || stage == .draining else { return stage }
-        let latest = NIODeadline.now() - configuration.limits.sweepInterval - Self.longestSweepDelay
-        return lastSweeps.allSatisfy { $0.withLock { $0 } > latest } ? stage : .broken
+        let latest = NIODeadline.now() - context.sweepInterval - Self.longestSweepDelay
+        return loops.allSatisfy { $0.lastSweep > latest } ? stage : .broken
     }
 
     /// Number of open connections, including those without a request.
-    public var connections: Int { admission.connections }
+    public var connections: Int { context.admission.connections }
 
     /// Number of connections since the start, without those that were rejected.
-    public var acceptedConnections: Int { admission.acceptedConnections }
+    public var acceptedConnections: Int { context.admission.acceptedConnections }
 
     // MARK: Stop
 
@@ -239,7 +176,7 @@ public final class RelayServer: Sendable {
     /// Meanwhile the relay keeps listening, so that clients still reach waiting phones.
     public func drain(grace: TimeAmount) async {
         // This comes first, so that no tunnel can be opened once the new state is visible.
-        admission.drain()
+        context.admission.drain()
         let isFirst = running.withLock { state in
             defer { if state.stage == .ready { state.stage = .draining } }
             return state.stage == .ready
@@ -247,7 +184,7 @@ public final class RelayServer: Sendable {
         if isFirst { logger.info("draining") }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                await self.registry.waitUntilEmpty()
+                await self.context.registry.waitUntilEmpty()
                 await self.waitForRequests()
             }
             group.addTask { try? await Task.sleep(for: .nanoseconds(grace.nanoseconds)) }
@@ -261,7 +198,7 @@ public final class RelayServer: Sendable {
     ///
     /// A load balancer retries a refused request at another relay, but not one whose connection was closed.
     private func waitForRequests() async {
-        let latest = NIODeadline.now() + registry.limits.headTime
+        let latest = NIODeadline.now() + context.registry.limits.headTime
         while connections > 0, .now() < latest, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(20))
         }
@@ -271,17 +208,31 @@ public final class RelayServer: Sendable {
     ///
     /// This takes at most `limits.shutdownGrace`, or a little longer under load. It can be called repeatedly.
     public func shutdown() async {
-        let (listeners, timers, sweeps) = running.withLock { state in
-            defer { (state.listeners, state.stage) = ([], .stopped) }
-            return (state.listeners, state.timers, state.sweeps)
+        let task = running.withLock { state in
+            state.stage = .stopped
+            // All callers wait for the same shutdown.
+            let task = state.shutdown ?? Task { await stop() }
+            state.shutdown = task
+            return task
         }
-        for listener in listeners { try? await listener.close().get() }
+        await task.value
+    }
+
+    private func stop() async {
+        let (listeners, loops) = running.withLock { state in
+            defer { state.listeners = [] }
+            return (state.listeners, state.loops)
+        }
+        // An event loop could otherwise accept from a later socket with the same number.
+        for loop in loops { await loop.post { .stopListening($0) } }
+        for descriptor in listeners { close(descriptor) }
         let grace = configuration.limits.shutdownGrace
-        let closed = timers.map { own in
-            own.eventLoop.flatSubmit { own.value.close(grace: grace) }
+        await withTaskGroup(of: Void.self) { group in
+            for loop in loops { group.addTask { await loop.post { .close(grace: grace, $0) } } }
         }
-        for future in closed { try? await future.get() }
-        for sweep in sweeps { sweep.cancel() }
+        // No event loop stops before all are empty, because one may still move a connection to another.
+        for loop in loops { await loop.post { .stop($0) } }
+        running.withLock { $0.loops = [] }
     }
 }
 

@@ -5,18 +5,19 @@ internal import HybridThreads
 internal import Logging
 internal import Metrics
 internal import NIOCore
-internal import Synchronization
 
 /// The tunnel table, shared by all event loops.
 ///
-/// The lock is held only for the table's own work, never while an end is closed. The registry is called a few times per
-/// tunnel and once per sweep of an event loop, but not for messages.
+/// The lock is held only for the table's own work. Close instructions are returned to the calling event loop, which
+/// carries them out. The registry is called a few times per tunnel and once per sweep of an event loop, but not for
+/// messages.
 final class TunnelRegistry: Sendable {
     /// The number of bytes that all tunnels hold, and its limit.
     let budget: BufferBudget
 
     private struct State {
         var table: TunnelTable<TunnelMember>
+        var limits: SharedLimits
         /// Resumed when the last tunnel is removed.
         var whenEmpty: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextID = 0
@@ -27,64 +28,92 @@ final class TunnelRegistry: Sendable {
     private let logger: Logger
 
     init(node: UInt16, limits: RelayLimits, logger: Logger) {
-        state = Locked(State(table: TunnelTable(node: node, limits: limits)))
+        state = Locked(State(table: TunnelTable(node: node, limits: limits), limits: SharedLimits(limits)))
         budget = BufferBudget(limit: limits.bufferedBytes)
         self.logger = logger
     }
 
     /// Limits for new connections.
-    var limits: RelayLimits { state.withLock { $0.table.limits } }
+    var limits: RelayLimits { sharedLimits.value }
+
+    /// Limits for new connections, in an object that connections share.
+    var sharedLimits: SharedLimits { state.withLock { $0.limits } }
 
     /// Replaces the limits; those that concern a single connection apply only to new connections.
     func replace(limits: RelayLimits) {
-        state.withLock { $0.table.limits = limits }
+        state.withLock { state in
+            state.table.limits = limits
+            state.limits = SharedLimits(limits)
+        }
         budget.setLimit(limits.bufferedBytes)
     }
 
     // MARK: Tunnels
 
     /// Opens the tunnel that a phone requests, or joins the one that a client requests.
-    func upgrade(_ member: TunnelMember, for request: UpgradeRequest) throws(UpgradeRefusal) -> UpgradeResult {
+    func upgrade(
+        _ member: TunnelMember,
+        for request: UpgradeRequest,
+        now: NIODeadline
+    ) throws(UpgradeRefusal) -> UpgradeResult {
         switch request.path {
         case .new(let tunnel):
-            let key = try open(tunnel, by: member)
-            return UpgradeResult(key: key, side: .phone, phone: nil, response: request.response(routing: key.routing))
+            let opening = try open(tunnel, by: member, now: now)
+            return .opened(opening.key, closeInstructions: opening.closeInstructions)
         case .connect(let routing, let tunnel):
-            let key = TunnelKey(routing: routing, tunnel: tunnel)
-            let phone = state.withLock { $0.table.join(key, by: member, now: .now()) }
-            guard let phone else { throw .unknownTunnel }
-            return UpgradeResult(key: key, side: .client, phone: phone, response: request.response(routing: nil))
+            return try join(TunnelKey(routing: routing, tunnel: tunnel), by: member, now: now)
         }
     }
 
-    private func open(_ tunnel: TunnelID, by phone: TunnelMember) throws(UpgradeRefusal) -> TunnelKey {
+    private func open(
+        _ tunnel: TunnelID,
+        by phone: TunnelMember,
+        now: NIODeadline
+    ) throws(UpgradeRefusal) -> TunnelTable<TunnelMember>.Opening {
         let check = UInt8.random(in: .min ... .max)
         let (opening, count) = state.withLock { state in
-            (state.table.open(tunnel, by: phone, check: check, now: .now()), state.table.count)
+            (state.table.open(tunnel, by: phone, check: check, now: now), state.table.count)
         }
         guard let opening else { throw .full }
         metrics.opened.increment()
         metrics.open.record(count)
-        carryOut(opening.closeInstructions)
-        return opening.key
+        return opening
+    }
+
+    private func join(
+        _ key: TunnelKey,
+        by client: TunnelMember,
+        now: NIODeadline
+    ) throws(UpgradeRefusal) -> UpgradeResult {
+        let result = state.withLock { state -> UpgradeResult? in
+            guard let phone = state.table.waitingPhone(of: key) else { return nil }
+            guard phone.mailbox === client.mailbox else { return .elsewhere(phone.mailbox) }
+            return state.table.join(key, by: client, now: now).map { .joined(key, phone: $0.connection) }
+        }
+        guard let result else { throw .unknownTunnel }
+        return result
     }
 
     /// Ends a tunnel for a reason that the connection of one end has detected.
-    func end(_ key: TunnelKey, _ reason: TunnelEndReason) {
-        carryOut(state.withLock { $0.table.end(key, reason) })
+    func end(_ key: TunnelKey, _ reason: TunnelEndReason) -> [TunnelTable<TunnelMember>.CloseInstruction] {
+        state.withLock { $0.table.end(key, reason) }
     }
 
     /// Removes an end whose connection has closed, after it sent `bytes`.
-    func leave(_ key: TunnelKey, _ side: TunnelSide, bytes: Int) {
+    func leave(
+        _ key: TunnelKey,
+        _ side: TunnelSide,
+        bytes: Int,
+        now: NIODeadline
+    ) -> [TunnelTable<TunnelMember>.CloseInstruction] {
         let (left, count, waiting) = state.withLock { state in
-            let left = state.table.leave(key, side, bytes: bytes, now: .now())
+            let left = state.table.leave(key, side, bytes: bytes, now: now)
             guard state.table.count == 0 else { return (left, state.table.count, [CheckedContinuation<Void, Never>]()) }
             defer { state.whenEmpty = [:] }
             return (left, 0, Array(state.whenEmpty.values))
         }
         for continuation in waiting { continuation.resume() }
-        carryOut(left.closeInstructions)
-        guard let record = left.record else { return }
+        guard let record = left.record else { return left.closeInstructions }
         metrics.ended[record.reason.label]?.increment()
         metrics.bytes.increment(by: record.bytes)
         metrics.open.record(count)
@@ -95,16 +124,17 @@ final class TunnelRegistry: Sendable {
                 "lasted": .string(record.lifetimeClass), "bytes": .string(String(record.bytes)),
             ]
         )
+        return left.closeInstructions
     }
 
     /// Records which tunnels carried data since the last sweep, and ends those whose deadline has passed.
-    func sweep(active: [TunnelKey], now: NIODeadline) {
+    func sweep(active: [TunnelKey], now: NIODeadline) -> [TunnelTable<TunnelMember>.CloseInstruction] {
         let (closeInstructions, open, waiting) = state.withLock { state in
             for key in active { state.table.recordData(key, now: now) }
             return (state.table.sweep(now: now), state.table.count, state.table.waitingCount)
         }
-        carryOut(closeInstructions)
         metrics.record(open: open, waiting: waiting, buffered: budget.bytes)
+        return closeInstructions
     }
 
     /// Waits until no tunnel is left, or until the task is canceled.
@@ -126,81 +156,29 @@ final class TunnelRegistry: Sendable {
             state.withLock { $0.whenEmpty.removeValue(forKey: id) }?.resume()
         }
     }
-
-    private func carryOut(_ closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction]) {
-        for instruction in closeInstructions {
-            let code = instruction.code
-            if let handler = instruction.member.localHandler {
-                handler.closeTunnel(code)
-            } else {
-                instruction.member.perform { $0.closeTunnel(code) }
-            }
-        }
-    }
 }
 
-/// The result of a successful upgrade: one end of a tunnel.
-struct UpgradeResult {
-    let key: TunnelKey
-    let side: TunnelSide
-    /// The waiting phone that a client has joined; `nil` for a phone.
-    let phone: TunnelMember?
-    /// The HTTP response.
-    let response: ByteBuffer
+/// The result of a request that was not refused.
+enum UpgradeResult {
+    /// The connection has become a waiting phone.
+    case opened(TunnelKey, closeInstructions: [TunnelTable<TunnelMember>.CloseInstruction])
+    /// The connection has become the client of this phone, which belongs to the same event loop.
+    case joined(TunnelKey, phone: ConnectionID)
+    /// The phone belongs to another event loop, so the connection has to move there before it can join.
+    case elsewhere(LoopMailbox)
 }
 
-/// A reference to an end's handler, through which other event loops reach it.
+/// The address of an end: its event loop and its connection there.
 struct TunnelMember: Sendable {
-    private let eventLoop: any EventLoop
-    private let handler: NIOLoopBound<TunnelHandler>
-
-    /// Creates a reference; must be called on the handler's event loop.
-    init(_ handler: TunnelHandler, on eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
-        self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
-    }
-
-    /// The handler if the caller is on its event loop, otherwise `nil`.
-    ///
-    /// This is for frequent calls, for which a closure would cost too much.
-    var localHandler: TunnelHandler? { eventLoop.inEventLoop ? handler.value : nil }
-
-    /// Runs an action on the handler's event loop.
-    ///
-    /// The action runs at once if the caller is on that event loop, otherwise after the caller's earlier actions.
-    func perform(_ action: @escaping @Sendable (TunnelHandler) -> Void) {
-        if eventLoop.inEventLoop {
-            action(handler.value)
-        } else {
-            eventLoop.execute { action(handler.value) }
-        }
-    }
+    let mailbox: LoopMailbox
+    let connection: ConnectionID
 }
 
-/// The number of bytes that all tunnels hold in memory, and its limit.
-///
-/// These are the bytes that one end's handler has forwarded and that the other end's socket has not yet accepted. Each
-/// tunnel has its own window. If many tunnels stall at once, the sum of their windows could exceed the memory of the
-/// computer. At the limit, every end with data in flight is paused.
-final class BufferBudget: Sendable {
-    private let held = Atomic<Int>(0)
-    private let limit: Atomic<Int>
+/// Limits for connections, in an object, because they are many and each connection refers to them.
+final class SharedLimits: Sendable {
+    let value: RelayLimits
 
-    init(limit: Int) { self.limit = Atomic(limit) }
-
-    /// Number of bytes held.
-    var bytes: Int { held.load(ordering: .relaxed) }
-
-    /// True if the limit is reached.
-    var isExhausted: Bool { bytes >= limit.load(ordering: .relaxed) }
-
-    /// Adds to the bytes held; a negative number releases them.
-    func add(_ bytes: Int) { held.add(bytes, ordering: .relaxed) }
-
-    /// Replaces the limit.
-    ///
-    /// The bytes held do not change.
-    func setLimit(_ limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+    init(_ value: RelayLimits) { self.value = value }
 }
 
 /// Metrics of tunnels, none of which identifies a user.

@@ -43,6 +43,19 @@ extension Span<UInt8> {
     }
 }
 
+extension RawSpan {
+    /// Returns the byte at an offset, which must be valid.
+    @inline(__always) func byte(at offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+}
+
+extension [UInt8] {
+    /// Creates an array with a copy of the bytes.
+    init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { Array($0) } }
+
+    /// Appends a copy of the bytes.
+    mutating func append(copying bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
+}
+
 extension UInt8 {
     /// True for a space or a tab.
     var isBlank: Bool { self == 0x20 || self == 0x09 }
@@ -86,6 +99,14 @@ extension UInt64 {
         let notHyphens = ((self ^ 0x2D2D_2D2D_2D2D_2D2D) & ~tops) &+ 0x7F7F_7F7F_7F7F_7F7F
         let others = (~(letters | ~notHyphens) | self) & tops
         return others.trailingZeroBitCount / 8
+    }
+
+    /// The number of bytes, counted from the lowest, before the first line feed; 8 if there is none.
+    var bytesBeforeLineFeed: Int {
+        let difference = self ^ 0x0A0A_0A0A_0A0A_0A0A
+        // Sets the top bit of each byte that is 0. A borrow causes false positives only above the lowest.
+        let zeros = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+        return zeros.trailingZeroBitCount / 8
     }
 
     /// The number of bytes, counted from the lowest, before the first ASCII control character; 8 if there is none.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private import Glibc
-public import NIOCore
-
-/// A reader that collects a request head from pieces of any size, and keeps the bytes after it.
+/// A search for the end of a request head that arrives in pieces of any size.
 public struct RequestHeadReader: Sendable {
     private let maximumLength: Int
-    private var collected = ByteBuffer()
-    /// Number of bytes of `collected` that have already been searched for the end.
+    /// Number of bytes that have already been searched for the end.
     private var searched = 0
 
     /// Creates a reader of heads of up to `maximumLength` bytes, including the empty line.
@@ -15,49 +11,41 @@ public struct RequestHeadReader: Sendable {
         self.maximumLength = maximumLength
     }
 
-    /// Appends the next bytes.
+    /// Returns the length of the head including its empty line; `nil` while it is incomplete.
     ///
-    /// - Returns: The request and the bytes after it, or `nil` while the head is incomplete. The bytes after it are the
-    ///   first frames, because a client need not wait for the response.
-    public mutating func receive(
-        _ bytes: ByteBuffer
-    ) throws(UpgradeRefusal) -> (request: UpgradeRequest, rest: ByteBuffer)? {
-        let isFirst = collected.readableBytes == 0
-        if isFirst {
-            collected = bytes
-        } else {
-            collected.writeImmutableBuffer(bytes)
-        }
-        guard let length = endOfHead(), length <= maximumLength else {
-            guard collected.readableBytes < maximumLength else { throw .headTooLarge }
-            // Most heads arrive in one piece and are not copied. An incomplete head is copied, so that it does not keep
-            // the socket's buffer.
-            if isFirst { collected = ByteBuffer(bytes: bytes.readableBytesView) }
+    /// - Parameter bytes: All bytes received so far. Those after the head are the first frames, because a client need
+    ///   not wait for the response.
+    /// - Throws: ``UpgradeRefusal/headTooLarge``.
+    public mutating func length(of bytes: RawSpan) throws(UpgradeRefusal) -> Int? {
+        guard let length = end(of: bytes), length <= maximumLength else {
+            guard bytes.byteCount < maximumLength else { throw .headTooLarge }
             return nil
         }
-        guard let head = collected.readBytes(length: length) else { return nil }
-        let request = try UpgradeRequest(parsing: head)
-        let rest = collected
-        collected = ByteBuffer()
-        return (request, rest)
+        return length
     }
 
-    /// Returns the length of the head including its empty line; `nil` while it is incomplete.
-    private mutating func endOfHead() -> Int? {
-        let from = max(0, searched - 3)
-        searched = collected.readableBytes
-        return collected.withUnsafeReadableBytes { bytes in
-            guard let start = bytes.baseAddress else { return nil }
-            // Steps from one line feed to the next.
-            var index = from
-            while index < bytes.count, let found = memchr(start + index, 0x0A, bytes.count - index) {
-                index = UnsafeRawPointer(found) - start
-                if index >= 3, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A, bytes[index - 3] == 0x0D {
-                    return index + 1
-                }
-                index += 1
+    /// Returns the index after the first CR LF CR LF, and remembers how far it has searched.
+    private mutating func end(of bytes: RawSpan) -> Int? {
+        // The index of a byte that may be the last line feed.
+        var index = max(3, searched)
+        while index < bytes.byteCount {
+            // Eight bytes at a time, because most lines are longer.
+            if index + 8 <= bytes.byteCount {
+                let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+                let plain = UInt64(littleEndian: word).bytesBeforeLineFeed
+                index += plain
+                if plain == 8 { continue }
             }
-            return nil
+            if bytes.byte(at: index) == 0x0A, bytes.byte(at: index - 1) == 0x0D, bytes.byte(at: index - 2) == 0x0A,
+                bytes.byte(at: index - 3) == 0x0D
+            {
+                return index + 1
+            }
+            // After a line feed, the next end is at least two bytes later.
+            index += bytes.byte(at: index) == 0x0A ? 2 : 1
         }
+        // A later call continues at the same index, which no end before it can have.
+        searched = index
+        return nil
     }
 }

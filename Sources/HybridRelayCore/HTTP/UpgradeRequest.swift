@@ -3,7 +3,6 @@
 internal import Crypto
 public import HybridCaBLE
 internal import HybridPrimitives
-public import NIOCore
 
 /// A request for a tunnel: a WebSocket upgrade (RFC 6455 §4.2.1) to one of the tunnel paths.
 public struct UpgradeRequest: Hashable, Sendable {
@@ -55,33 +54,35 @@ public struct UpgradeRequest: Hashable, Sendable {
     public func bearerToken() throws(UpgradeRefusal) -> TunnelTokenHash? { try token.get() }
 
     /// Returns the response that switches to WebSocket, with the routing ID for a phone.
-    public func response(routing: RoutingID?) -> ByteBuffer {
-        var response = ByteBufferAllocator().buffer(capacity: 256)
-        response.writeStaticString(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
-        )
-        writeAccept(to: &response)
-        response.writeBytes(Self.protocolField)
+    public func response(routing: RoutingID?) -> [UInt8] {
+        var response: [UInt8] = []
+        response.reserveCapacity(256)
+        response += Self.statusAndUpgrade
+        appendAccept(to: &response)
+        response += Self.protocolField
         if let routing {
-            response.writeBytes(Self.routingField)
-            response.writeString(routing.hex)
+            response += Self.routingField
+            response += routing.hex.utf8
         }
-        response.writeStaticString("\r\n\r\n")
+        response += [0x0D, 0x0A, 0x0D, 0x0A]
         return response
     }
 
+    private static let statusAndUpgrade = Array(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ".utf8
+    )
     private static let protocolField = Array("\r\nSec-WebSocket-Protocol: \(TunnelPath.subprotocol)".utf8)
     private static let routingField = Array("\r\n\(TunnelPath.routingIDHeader): ".utf8)
 
-    /// Writes the value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
+    /// Appends the value of `Sec-WebSocket-Accept`: base64 of SHA-1 of the key and a fixed text (RFC 6455 §4.2.2).
     ///
     /// It proves only that the server implements WebSocket, so the weakness of SHA-1 does not matter here.
-    private func writeAccept(to buffer: inout ByteBuffer) {
+    private func appendAccept(to response: inout [UInt8]) {
         var hash = Insecure.SHA1()
         // The generic `update(data:)` takes several times as long.
         key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         Self.acceptSuffix.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        _ = hash.finalize().withUnsafeBytes { buffer.writeBytes(Base64.encode($0)) }
+        hash.finalize().withUnsafeBytes { response += Base64.encode($0) }
     }
 
     private static let acceptSuffix = Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)

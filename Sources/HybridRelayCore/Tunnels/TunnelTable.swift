@@ -149,6 +149,12 @@ public struct TunnelTable<Member: Sendable>: Sendable {
         return Opening(key: key, closeInstructions: closeInstructions)
     }
 
+    /// Returns the phone of a waiting tunnel; `nil` if no such tunnel waits.
+    public func waitingPhone(of key: TunnelKey) -> Member? {
+        guard let entry = entries[key], case .waiting = entry.phase else { return nil }
+        return entry.phone
+    }
+
     /// Adds a client to a waiting tunnel and returns its phone; `nil` if no such tunnel waits.
     public mutating func join(_ key: TunnelKey, by client: Member, now: NIODeadline) -> Member? {
         guard let place = entries.index(forKey: key), case .waiting = entries.values[place].phase,

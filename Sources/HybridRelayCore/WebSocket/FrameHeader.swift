@@ -36,17 +36,23 @@ public struct FrameHeader: Hashable, Sendable {
     /// Length of this header, in bytes.
     public let length: Int
 
-    /// Parses the header at the start of `bytes`; `nil` if it is incomplete.
+    /// Parses the header at an offset; `nil` if it is incomplete.
     ///
     /// A violation is thrown as soon as the bytes that reveal it have arrived. No input causes a trap.
-    public init?(parsing bytes: UnsafeRawBufferPointer) throws(FrameViolation) {
-        guard let first = bytes.first else { return nil }
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - offset: The offset of the header, at most the number of bytes.
+    public init?(parsing bytes: RawSpan, at offset: Int = 0) throws(FrameViolation) {
+        let available = bytes.byteCount - offset
+        guard available >= 1 else { return nil }
+        let first = bytes.byte(at: offset)
         guard first & 0x70 == 0 else { throw .reservedBits }
         let isFinal = first & 0x80 != 0
         let opcodeBits = first & 0x0F
         guard opcodeBits == Self.textOpcode || Opcode(rawValue: opcodeBits) != nil else { throw .unknownOpcode }
-        guard bytes.count >= 2 else { return nil }
-        let second = bytes[1]
+        guard available >= 2 else { return nil }
+        let second = bytes.byte(at: offset + 1)
         guard second & 0x80 != 0 else { throw .unmasked }
         guard let opcode = Opcode(rawValue: opcodeBits) else { throw .text }
         let short = Int(second & 0x7F)
@@ -54,13 +60,13 @@ public struct FrameHeader: Hashable, Sendable {
             guard isFinal else { throw .fragmentedControl }
             guard short <= 125 else { throw .oversizedControl }
         }
-        guard let payload = try Self.payloadLength(short: short, in: bytes) else { return nil }
+        guard let payload = try Self.payloadLength(short: short, in: bytes, at: offset) else { return nil }
         let maskOffset = 2 + Self.extraLengthBytes(short: short)
-        guard bytes.count >= maskOffset + 4 else { return nil }
+        guard available >= maskOffset + 4 else { return nil }
         self.isFinal = isFinal
         self.opcode = opcode
         self.payloadLength = payload
-        self.mask = bytes.loadUnaligned(fromByteOffset: maskOffset, as: UInt32.self)
+        self.mask = bytes.unsafeLoadUnaligned(fromByteOffset: offset + maskOffset, as: UInt32.self)
         self.length = maskOffset + 4
     }
 
@@ -72,16 +78,21 @@ public struct FrameHeader: Hashable, Sendable {
         }
     }
 
-    private static func payloadLength(short: Int, in bytes: UnsafeRawBufferPointer) throws(FrameViolation) -> Int? {
+    private static func payloadLength(
+        short: Int,
+        in bytes: RawSpan,
+        at offset: Int
+    ) throws(FrameViolation) -> Int? {
+        let available = bytes.byteCount - offset
         switch short {
         case 126:
-            guard bytes.count >= 4 else { return nil }
-            let length = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+            guard available >= 4 else { return nil }
+            let length = UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt16.self))
             guard length >= 126 else { throw .malformedLength }
             return Int(length)
         case 127:
-            guard bytes.count >= 10 else { return nil }
-            let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+            guard available >= 10 else { return nil }
+            let length = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt64.self))
             guard length > UInt64(UInt16.max), let payload = Int(exactly: length) else { throw .malformedLength }
             return payload
         default:

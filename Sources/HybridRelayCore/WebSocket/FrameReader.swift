@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NIOCore
-
 /// An event in the bytes that one end sends.
 public enum FrameEvent: Hashable, Sendable {
-    /// Frames for the other end, unmasked, with a server's headers, ready to be written.
+    /// Frames for the other end, unmasked, with a server's headers, in this range of the same bytes.
     ///
     /// `cost` is the number of bytes that they count against the tunnel's limit.
-    case data(ByteBuffer, cost: Int)
-    /// A ping, to be answered with its payload of at most 125 bytes.
-    case ping([UInt8])
+    case data(Range<Int>, cost: Int)
+    /// A ping, to be answered with its payload of at most 125 bytes, which is in this range of the same bytes.
+    case ping(Range<Int>)
     /// A pong.
     case pong
     /// A close frame, with a code or (`nil`) without one.
@@ -28,15 +26,16 @@ public enum FrameEvent: Hashable, Sendable {
     }
 }
 
-/// A reader that validates the bytes that one end sends and converts them to frames for the other end.
+/// A reader that validates the bytes that one end sends and converts them to frames for the other end, in place.
 ///
-/// ``append(_:)`` takes bytes in pieces of any size; ``next()`` returns events until it returns `nil`. The boundaries
-/// and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB. As RFC 6455
-/// §5.4 permits, it is forwarded in fragments as it arrives. So a relay never holds much more than 64 KiB of a frame,
-/// and can send a close frame between the fragments. After a violation or a close frame, there are no more events.
+/// The boundaries and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB.
+/// As RFC 6455 §5.4 permits, it is forwarded in fragments as it arrives. So a relay never holds much more than 64 KiB of
+/// a frame, and can send a close frame between the fragments.
 public struct FrameReader: Sendable {
     /// Maximum length of a payload that is held until its frame is complete, in bytes.
     public static let heldPayload = 64 << 10
+    /// Number of bytes before the first position that the reader may overwrite.
+    public static let headroom = 16
 
     /// A frame that is too large to be held and is being forwarded in fragments.
     private struct LargeFrame: Sendable {
@@ -47,79 +46,44 @@ public struct FrameReader: Sendable {
         var remaining: Int
     }
 
-    /// Capacity in bytes up to which a buffer is not replaced by a smaller one.
-    private static let smallStorage = 512
-
-    private var held = ByteBuffer()
     private var fragmentation: FragmentationState
     private var large: LargeFrame?
-    private var violation: FrameViolation?
-    private var isClosed = false
+
+    /// Number of bytes that must follow the position after ``next(in:from:)`` has returned `nil`.
+    ///
+    /// With fewer bytes, it would return `nil` again. A caller can collect that many before it calls again.
+    public private(set) var neededBytes = 1
 
     /// Creates a reader for messages of up to `maximumMessage` bytes.
     public init(maximumMessage: Int) {
         fragmentation = FragmentationState(maximumMessage: maximumMessage)
     }
 
-    /// Appends the next bytes from the end.
-    public mutating func append(_ bytes: ByteBuffer) {
-        guard violation == nil, !isClosed, bytes.readableBytes > 0 else { return }
-        if held.readableBytes == 0 {
-            held = bytes
-        } else {
-            held.writeImmutableBuffer(bytes)
-        }
-    }
-
-    /// Returns the next event; `nil` if more bytes are needed.
+    /// Returns the next event and moves `position` to the byte after it; `nil` if more bytes are needed.
     ///
-    /// - Throws: The first violation, again on each later call.
-    public mutating func next() throws(FrameViolation) -> FrameEvent? {
-        var none = ByteBuffer()
-        return try next(reusing: &none)
-    }
-
-    /// Returns the next event like ``next()``, with frames in `buffer` if it has room and its storage is not shared.
+    /// After a violation or a close frame, the function must not be called again.
     ///
-    /// This avoids two allocations for most messages, because a socket usually accepts written bytes at once.
-    public mutating func next(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
-        if let violation { throw violation }
-        do {
-            return try step(reusing: &buffer)
-        } catch {
-            violation = error
-            held = ByteBuffer()
-            throw error
-        }
-    }
-
-    /// Removes bytes from the front, and releases the socket's buffer if no bytes are left.
-    ///
-    /// Otherwise, reading the socket would need another buffer. With TLS, that is 16 KiB for every idle connection that
-    /// has ever answered a ping.
-    private mutating func drop(_ count: Int) {
-        if count == held.readableBytes { held = ByteBuffer() } else { held.moveReaderIndex(forwardBy: count) }
-    }
-
-    /// Keeps the remaining bytes until more arrive, in a buffer that is not much larger than needed.
-    private mutating func wait() -> FrameEvent? {
-        if held.storageCapacity >= 4 * held.readableBytes, held.storageCapacity > Self.smallStorage {
-            held = ByteBuffer(bytes: held.readableBytesView)
-        }
-        return nil
-    }
-
-    private mutating func step(reusing buffer: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
+    /// - Parameters:
+    ///   - bytes: The bytes from the end. The reader changes those before the new position.
+    ///   - position: The offset of the first byte that has not been read, at least ``headroom`` on the first call with
+    ///     these bytes. If the result is `nil`, the bytes from there on must be kept and passed again.
+    /// - Throws: The first violation, after the events of all valid frames before it.
+    public mutating func next(
+        in bytes: inout MutableRawSpan,
+        from position: inout Int
+    ) throws(FrameViolation) -> FrameEvent? {
         // Most reads end with a message.
-        guard held.readableBytes > 0 else { return nil }
-        if large != nil { return takePiece() }
-        if let data = try takeWholeFrames(reusing: &buffer) { return data }
-        guard let header = try peekHeader() else { return wait() }
-        if header.opcode.isControl { return try takeControl(header) }
+        guard position < bytes.byteCount else { return wait(for: 1) }
+        if large != nil { return takePiece(&bytes, &position) }
+        if let data = try takeWholeFrames(&bytes, &position) { return data }
+        guard let header = try FrameHeader(parsing: bytes.bytes, at: position) else {
+            return wait(for: bytes.byteCount - position + 1)
+        }
+        if header.opcode.isControl { return try takeControl(header, &bytes, &position) }
         // Every violation is visible in the header, so the reader never waits for the payload of an invalid frame.
         var next = fragmentation
         try next.accept(header)
-        guard header.payloadLength > Self.heldPayload else { return wait() }
+        guard header.payloadLength > Self.heldPayload else { return wait(for: header.length + header.payloadLength) }
         fragmentation = next
         large = LargeFrame(
             opcode: header.opcode,
@@ -127,141 +91,113 @@ public struct FrameReader: Sendable {
             mask: header.mask,
             remaining: header.payloadLength
         )
-        held.moveReaderIndex(forwardBy: header.length)
-        return takePiece()
+        position += header.length
+        return takePiece(&bytes, &position)
     }
 
-    private func peekHeader() throws(FrameViolation) -> FrameHeader? {
-        try held.withUnsafeReadableBytes { bytes in
-            Result { () throws(FrameViolation) in try FrameHeader(parsing: bytes) }
-        }.get()
+    private mutating func wait(for count: Int) -> FrameEvent? {
+        neededBytes = count
+        return nil
     }
 
-    private mutating func takeControl(_ header: FrameHeader) throws(FrameViolation) -> FrameEvent? {
-        let end = header.length + header.payloadLength
-        guard held.readableBytes >= end else { return wait() }
-        var payload = [UInt8](repeating: 0, count: header.payloadLength)
-        held.withUnsafeReadableBytes { bytes in
-            payload.withUnsafeMutableBytes { target in
-                Mask.copy(UnsafeRawBufferPointer(rebasing: bytes[header.length..<end]), to: target, mask: header.mask)
-            }
-        }
-        drop(end)
+    private mutating func takeControl(
+        _ header: FrameHeader,
+        _ bytes: inout MutableRawSpan,
+        _ position: inout Int
+    ) throws(FrameViolation) -> FrameEvent? {
+        let length = header.length + header.payloadLength
+        guard bytes.byteCount - position >= length else { return wait(for: length) }
+        let payload = (position + header.length)..<(position + length)
+        Mask.remove(
+            header.mask,
+            from: &bytes,
+            at: payload.lowerBound,
+            count: payload.count,
+            to: payload.lowerBound
+        )
+        position = payload.upperBound
         switch header.opcode {
         case .ping: return .ping(payload)
         case .pong: return .pong
-        default: return .close(try takeCloseCode(payload))
+        default: return .close(try Self.closeCode(bytes.bytes.extracting(payload)))
         }
     }
 
-    private mutating func takeCloseCode(_ payload: [UInt8]) throws(FrameViolation) -> CloseCode? {
-        isClosed = true
-        held = ByteBuffer()
-        guard !payload.isEmpty else { return nil }
-        guard payload.count >= 2, let code = CloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1])) else {
-            throw .malformedClose
-        }
-        guard String(validating: payload[2...], as: UTF8.self) != nil else { throw .malformedReason }
+    private static func closeCode(_ payload: RawSpan) throws(FrameViolation) -> CloseCode? {
+        guard payload.byteCount > 0 else { return nil }
+        guard payload.byteCount >= 2,
+            let code = CloseCode(rawValue: UInt16(payload.byte(at: 0)) << 8 | UInt16(payload.byte(at: 1)))
+        else { throw .malformedClose }
+        let reason = Array(copying: payload.extracting(2..<payload.byteCount))
+        guard String(validating: reason, as: UTF8.self) != nil else { throw .malformedReason }
         return code
     }
 
     /// Returns the available part of a large frame, once it is large enough for a fragment.
-    private mutating func takePiece() -> FrameEvent? {
+    private mutating func takePiece(_ bytes: inout MutableRawSpan, _ position: inout Int) -> FrameEvent? {
         guard var frame = large else { return nil }
-        let count = min(held.readableBytes, frame.remaining)
-        guard count == frame.remaining || count >= Self.heldPayload else { return wait() }
+        let count = min(bytes.byteCount - position, frame.remaining)
         let isLast = count == frame.remaining
-        var piece = ByteBuffer()
-        piece.writeWithUnsafeMutableBytes(minimumWritableBytes: ServerFrame.maximumHeaderLength + count) { target in
-            held.withUnsafeReadableBytes { bytes in
-                ServerFrame.write(
-                    UnsafeRawBufferPointer(rebasing: bytes[..<count]),
-                    opcode: frame.opcode,
-                    isFinal: isLast && frame.isFinal,
-                    mask: frame.mask,
-                    to: target
-                )
-            }
-        }
-        drop(count)
+        guard isLast || count >= Self.heldPayload else { return wait(for: min(frame.remaining, Self.heldPayload)) }
+        Mask.remove(frame.mask, from: &bytes, at: position, count: count, to: position)
+        let start = position - ServerFrame.headerLength(payload: count)
+        ServerFrame.writeHeader(
+            opcode: frame.opcode,
+            isFinal: isLast && frame.isFinal,
+            payload: count,
+            to: &bytes,
+            at: start
+        )
+        position += count
         frame.opcode = .continuation
         frame.mask = Mask.rotated(frame.mask, by: count)
         frame.remaining -= count
         large = isLast ? nil : frame
-        return .data(piece, cost: max(count, FrameEvent.minimumCost))
-    }
-}
-
-// MARK: - Complete frames
-
-extension FrameReader {
-    /// The result of processing the held bytes.
-    private struct Run {
-        var read = 0
-        var written = 0
-        var cost = 0
-        var failure: FrameViolation?
+        return .data(start..<position, cost: max(count, FrameEvent.minimumCost))
     }
 
-    /// Unmasks all complete data frames at the front into one buffer, so that one write sends them.
+    /// Unmasks all complete data frames at the front and moves them together, so that one write sends them.
     ///
     /// Stops at a control frame, an incomplete frame, or a violation after valid frames.
-    private mutating func takeWholeFrames(reusing spare: inout ByteBuffer) throws(FrameViolation) -> FrameEvent? {
-        let readable = held.readableBytes
-        guard readable >= 6 else { return nil }
-        var frames = ByteBuffer()
-        var run = Run()
-        // A server's header is four bytes shorter than a client's, so the result is never longer than the input.
-        if readable <= spare.capacity, spare.modifyIfUniquelyOwned({ copyFrames(to: &$0, run: &run) }) != nil {
-            frames = spare
-        } else {
-            copyFrames(to: &frames, run: &run)
-        }
-        guard run.read > 0 else {
-            if let failure = run.failure { throw failure }
-            return nil
-        }
-        drop(run.read)
-        return .data(frames, cost: run.cost)
-    }
-
-    private mutating func copyFrames(to target: inout ByteBuffer, run: inout Run) {
-        target.clear()
-        target.writeWithUnsafeMutableBytes(minimumWritableBytes: held.readableBytes) { target in
-            held.withUnsafeReadableBytes { bytes in
-                do throws(FrameViolation) {
-                    try Self.copyFrames(bytes, to: target, fragmentation: &fragmentation, run: &run)
-                } catch {
-                    run.failure = error
-                }
+    private mutating func takeWholeFrames(
+        _ bytes: inout MutableRawSpan,
+        _ position: inout Int
+    ) throws(FrameViolation) -> FrameEvent? {
+        let start = position
+        var end = start
+        var cost = 0
+        while bytes.byteCount - position >= 6 {
+            do throws(FrameViolation) {
+                guard let header = try FrameHeader(parsing: bytes.bytes, at: position), !header.opcode.isControl,
+                    header.payloadLength <= bytes.byteCount - position - header.length
+                else { break }
+                try fragmentation.accept(header)
+                // A server's header is four bytes shorter than a client's, so nothing unread is overwritten.
+                let payload = end + ServerFrame.headerLength(payload: header.payloadLength)
+                Mask.remove(
+                    header.mask,
+                    from: &bytes,
+                    at: position + header.length,
+                    count: header.payloadLength,
+                    to: payload
+                )
+                ServerFrame.writeHeader(
+                    opcode: header.opcode,
+                    isFinal: header.isFinal,
+                    payload: header.payloadLength,
+                    to: &bytes,
+                    at: end
+                )
+                end = payload + header.payloadLength
+                position += header.length + header.payloadLength
+                cost += max(header.payloadLength, FrameEvent.minimumCost)
+            } catch {
+                // The next call finds the same violation again, because it does not change the state.
+                guard end > start else { throw error }
+                break
             }
-            return run.written
         }
-    }
-
-    private static func copyFrames(
-        _ bytes: UnsafeRawBufferPointer,
-        to target: UnsafeMutableRawBufferPointer,
-        fragmentation: inout FragmentationState,
-        run: inout Run
-    ) throws(FrameViolation) {
-        while run.read < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[run.read...])
-            guard let header = try FrameHeader(parsing: rest), !header.opcode.isControl,
-                header.payloadLength <= rest.count - header.length
-            else { return }
-            try fragmentation.accept(header)
-            let end = header.length + header.payloadLength
-            run.written += ServerFrame.write(
-                UnsafeRawBufferPointer(rebasing: rest[header.length..<end]),
-                opcode: header.opcode,
-                isFinal: header.isFinal,
-                mask: header.mask,
-                to: UnsafeMutableRawBufferPointer(rebasing: target[run.written...])
-            )
-            run.read += end
-            run.cost += max(header.payloadLength, FrameEvent.minimumCost)
-        }
+        return end > start ? .data(start..<end, cost: cost) : nil
     }
 }
 

@@ -2,7 +2,6 @@
 
 import HybridCaBLE
 import HybridRelayCore
-import NIOCore
 
 @testable import HybridDataChannel
 
@@ -13,16 +12,20 @@ func fuzzRelayedFrames(_ input: [UInt8]) throws -> Bool {
     let sent = frames(&choices)
     var reader = FrameReader(maximumMessage: Limits.messageBytes)
     var forwarded: [UInt8] = []
-    var isBroken = false
-    for piece in sent.pieces(of: relaySize) where !isBroken {
-        reader.append(ByteBuffer(bytes: piece))
+    var held: [UInt8] = []
+    var (isBroken, isClosed) = (false, false)
+    for piece in sent.pieces(of: relaySize) where !isBroken && !isClosed {
+        var bytes = [UInt8](repeating: 0, count: FrameReader.headroom) + held + piece
+        var position = FrameReader.headroom
         do throws(FrameViolation) {
-            while let event = try reader.next() {
-                if case .data(let buffer, _) = event { forwarded += buffer.readableBytesView }
+            while !isClosed, let event = try reader.next(in: &bytes, from: &position) {
+                if case .data(let range, _) = event { forwarded += bytes[range] }
+                if case .close = event { isClosed = true }
             }
         } catch {
             isBroken = true
         }
+        held = Array(bytes[position...])
     }
     let reference = ReferenceFrames(sent, masked: true, maximumMessage: Limits.messageBytes)
     try invariant(isBroken || reference.end != .broken, "the relay and the reference reader reject the same")
@@ -55,4 +58,16 @@ private func frames(_ choices: inout Choices) -> [UInt8] {
         bytes += ClientFrames.filled(opcode, length: length, from: Int(choices.byte()), isFinal: isFinal, key: key)
     }
     return bytes
+}
+
+extension FrameReader {
+    /// Returns the next event in an array.
+    fileprivate mutating func next(
+        in bytes: inout [UInt8],
+        from position: inout Int
+    ) throws(FrameViolation) -> FrameEvent? {
+        var span = bytes.mutableSpan
+        var raw = span.mutableBytes
+        return try next(in: &raw, from: &position)
+    }
 }

@@ -44,13 +44,12 @@ private enum Outcome: Equatable {
     case incomplete
 
     init(_ bytes: [UInt8], pieces size: Int) {
-        var reader = ProxyHeaderReader()
         var read = 0
         for piece in bytes.pieces(of: size) {
             read += piece.count
             do throws(ProxyViolation) {
-                if let (header, behind) = try reader.receive(ByteBuffer(bytes: piece)) {
-                    self = .complete(header, behind: behind.readableBytes + bytes.count - read)
+                if let (header, length) = try ProxyHeaderReader.read(bytes.span.extracting(first: read).bytes) {
+                    self = .complete(header, behind: bytes.count - length)
                     return
                 }
             } catch {

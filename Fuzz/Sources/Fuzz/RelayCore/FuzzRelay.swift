@@ -3,64 +3,112 @@
 import HybridCaBLE
 import Logging
 import NIOCore
-import NIOEmbedded
 
 @testable import HybridRelayCore
 
-/// Runs phones and clients that connect, send, violate rules and leave in any order, with the relay's real handlers.
+/// Runs phones and clients that connect to two loops of a relay, send, violate rules, wait and leave in any order.
 ///
 /// Each end must get a response, then its peer's messages in order and unchanged, then one close frame and nothing more.
+/// Afterwards, the relay must hold neither tunnels nor connections nor bytes.
 func fuzzRelay(_ input: [UInt8]) throws -> Bool {
     var choices = Choices(input)
-    let relay = RelayUnderTest()
+    let relay = try RelayUnderTest(hasSmallBudget: choices.flag())
+    defer { relay.stop() }
     for _ in 0..<60 where !choices.isEmpty { try relay.step(&choices) }
-    return try relay.close()
+    return try relay.finish()
 }
 
-/// A relay without sockets.
+/// A relay whose loops run on the calling thread, with socket pairs and without TLS.
 private final class RelayUnderTest {
-    private let loop = EmbeddedEventLoop()
+    private static let maximumMessage = 100_000
+    private static let balancer = "192.0.2.1"
+
     private let log = EndLog()
-    private let registry: TunnelRegistry
-    private let admission: AdmissionControl
-    private let timers: ConnectionTimers
-    private var limits = RelayLimits()
+    private let relay: RelayContext
+    private let loops: [Reactor]
+    private var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private var ends: [RelayEnd] = []
 
-    init() {
+    init(hasSmallBudget: Bool) throws {
+        var limits = RelayLimits()
         limits.tunnels = 5
         limits.tunnelBytes = 150_000
-        limits.messageBytes = 100_000
+        limits.messageBytes = Self.maximumMessage
+        if hasSmallBudget { limits.bufferedBytes = 20_000 }
+        var configuration = RelayConfiguration(listen: [], transport: .plaintext, limits: limits, node: 0x0A0B)
+        configuration.balancers = [try AddressBlock(parsing: Self.balancer)]
         let log = log
-        let logger = Logger(label: "fuzz") { _ in CountingHandler(log: log) }
-        registry = TunnelRegistry(node: 0x0A0B, limits: limits, logger: logger)
-        admission = AdmissionControl(limits: limits, logger: logger)
-        timers = ConnectionTimers(registry: registry, admission: admission, eventLoop: loop)
+        let relay = RelayContext(
+            configuration: configuration,
+            logger: Logger(label: "fuzz") { _ in CountingHandler(log: log) }
+        )
+        let start = now
+        loops = try (0..<2).map { _ in Reactor(relay, try LoopMailbox(), now: start) }
+        self.relay = relay
     }
 
     func step(_ choices: inout Choices) throws {
-        let kind = choices.number(below: 12)
+        let kind = choices.number(below: 16)
         if kind < 3 || ends.isEmpty {
             try connect(isPhone: kind != 1, &choices)
-            return
+        } else {
+            try act(kind, of: choices.pick(ends), &choices)
         }
-        let end = choices.pick(ends)
+        // Otherwise, the next step meets a relay with unread input or a connection in transit.
+        if choices.number(below: 4) != 3 { try settle() }
+        try invariant(relay.registry.budget.bytes >= 0, "no bytes are released twice")
+    }
+
+    private func act(_ kind: Int, of end: RelayEnd, _ choices: inout Choices) throws {
         switch kind {
-        case 3...6: try end.send(Self.message(&choices), in: choices.pick([1 << 20, 1 << 20, 1000, 7]))
+        case 3...6: try send(Self.message(&choices), by: end, in: choices.pick([1 << 20, 1 << 20, 1000, 7]))
         case 7:
-            try end.send(
-                ClientFrames.frame(choices.pick([9, 10]), choices.bytes(choices.number(below: 126))),
-                in: 1 << 20
-            )
+            let payload = choices.bytes(choices.number(below: 126))
+            try send(ClientFrames.frame(choices.pick([9, 10]), payload), by: end, in: 1 << 20)
         case 8:
             let code = choices.pick([[], [3, 232], [3, 233], [3, 237], [1], [15, 160, 65]] as [[UInt8]])
-            try end.send(ClientFrames.frame(8, code), in: 1 << 20)
-        case 9: try end.send(choices.bytes(choices.number(below: 64)), in: 1 + choices.number(below: 64))
-        case 10: end.toggleWritability()
-        default:
-            if choices.flag() { timers.sweep() } else { end.close() }
+            try send(ClientFrames.frame(8, code), by: end, in: 1 << 20)
+        case 9: try send(choices.bytes(choices.number(below: 64)), by: end, in: 1 + choices.number(below: 64))
+        case 10: end.isReading.toggle()
+        case 11:
+            now = now + .seconds(choices.pick([0, 1, 5, 24, 25, 60, 119, 300]))
+            for loop in loops { loop.sweep(now: now) }
+        case 12: end.close()
+        case 13: end.halfClose()
+        case 14: _ = loops[choices.number(below: 2)].turn(waiting: 0, now: now)
+        default: break
         }
-        loop.run()
+    }
+
+    private func send(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
+        guard end.isAccepted else { return }
+        end.recordSent(bytes)
+        try write(bytes, by: end, in: size)
+    }
+
+    /// Writes bytes in pieces, between which both loops run.
+    private func write(_ bytes: [UInt8], by end: RelayEnd, in size: Int) throws {
+        for piece in bytes.pieces(of: bytes.count / max(size, 1) > 300 ? 1000 : size) {
+            end.write(piece)
+            _ = try turn()
+        }
+    }
+
+    /// Runs each loop once; returns false if there was nothing to do.
+    private func turn() throws -> Bool {
+        var isBusy = false
+        for loop in loops where loop.turn(waiting: 0, now: now) { isBusy = true }
+        for end in ends where try end.transfer() { isBusy = true }
+        return isBusy
+    }
+
+    /// Runs the loops until there is nothing to do.
+    private func settle() throws {
+        var turns = 0
+        while try turn() {
+            turns += 1
+            try invariant(turns < 100_000, "the loops come to rest")
+        }
     }
 
     /// Opens a connection.
@@ -74,35 +122,53 @@ private final class RelayUnderTest {
         let path =
             isPhone
             ? "/cable/new/\(tunnel)" : "/cable/connect/\(phone?.routing ?? "0a0c77")/\(phone?.tunnel ?? tunnel)"
-        let handler = TunnelHandler(registry: registry, admission: admission, limits: limits, timers: timers)
-        let end = try RelayEnd(handler, loop: loop, tunnel: phone?.tunnel ?? tunnel)
-        ends.append(end)
+        let (end, descriptor) = try RelayEnd.pair(tunnel: phone?.tunnel ?? tunnel, maximumMessage: Self.maximumMessage)
+        let loop = loops[choices.number(below: 2)]
+        let isProxied = choices.number(below: 4) == 3
         let isDamaged = choices.number(below: 8) == 7
-        let head = Array(RelayEnd.head(path: path, key: isDamaged ? "x" : "dGhlIHNhbXBsZSBub25jZQ==").utf8)
         // An end need not wait for the response.
         let early = choices.flag() ? Self.message(&choices) : []
-        try end.request(head, early, in: choices.pick([1 << 20, 1 << 20, 50, 7]))
-        if !isPhone, let phone, end.isAccepted {
-            // The random byte of a phone that has left may be reused. The waiting phone is the latest one.
-            let joined = ends.last { $0.routing == phone.routing && $0.tunnel == phone.tunnel } ?? phone
-            try invariant(joined.peer == nil, "a phone is joined at most once")
-            (joined.peer, end.peer) = (end, joined)
-        }
-        loop.run()
+        let size = choices.pick([1 << 20, 1 << 20, 50, 7])
+        loop.adopt(descriptor, from: isProxied ? try SocketAddress(ipAddress: Self.balancer, port: 1) : nil)
+        ends.append(end)
+        let header = isProxied ? "PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n" : ""
+        let head = RelayEnd.head(path: path, key: isDamaged ? "x" : "dGhlIHNhbXBsZSBub25jZQ==")
+        end.recordSent(early)
+        try write(Array((header + head).utf8) + early, by: end, in: size)
+        try settle()
+        guard !isPhone, let phone, end.isAccepted else { return }
+        // The random byte of a phone that has left may be reused. The waiting phone is the latest one.
+        let joined = ends.last { $0.routing == phone.routing && $0.tunnel == phone.tunnel } ?? phone
+        try invariant(joined.peer == nil, "a phone is joined at most once")
+        (joined.peer, end.peer) = (end, joined)
     }
 
-    /// Closes all connections.
+    /// Closes all connections and checks that nothing is left.
     ///
     /// Returns true if two ends were paired.
-    func close() throws -> Bool {
+    func finish() throws -> Bool {
+        for end in ends { end.isReading = true }
+        // A sweep resumes ends that were paused for the common budget, and closes those that exhaust it for long.
+        for _ in 0..<4 {
+            try settle()
+            now = now + .seconds(6)
+            for loop in loops { loop.sweep(now: now) }
+        }
+        try settle()
         for end in ends { try end.checkBeforeClosing() }
         for end in ends { end.close() }
-        loop.run()
+        try settle()
         for end in ends { try end.check() }
+        try invariant(relay.admission.connections == 0, "no connection is left")
+        try invariant(loops.allSatisfy { $0.connectionCount == 0 }, "no loop has a connection")
+        try invariant(relay.registry.budget.bytes == 0, "no bytes are held")
         let opened = ends.count { $0.routing != nil }
-        try invariant(log.ended == opened, "every opened tunnel ends once")
+        try invariant(log.ended >= opened, "every opened tunnel ends")
+        try invariant(log.ended <= ends.count, "every tunnel ends once")
         return ends.contains { $0.peer != nil }
     }
+
+    func stop() { for loop in loops { loop.closeAll() } }
 
     /// Returns a client's message in one or two frames.
     private static func message(_ choices: inout Choices) -> [UInt8] {
@@ -119,7 +185,7 @@ private final class RelayUnderTest {
 
 /// Number of ended tunnels in the relay's log.
 private final class EndLog: @unchecked Sendable {
-    // SAFETY of @unchecked: an embedded event loop runs on the only thread.
+    // SAFETY of @unchecked: both loops run on the only thread.
     var ended = 0
 }
 

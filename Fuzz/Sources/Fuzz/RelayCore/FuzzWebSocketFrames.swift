@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HybridRelayCore
-import NIOCore
 
 /// Checks that frames are read the same in one piece, in pieces of the first byte's size, and by a reference reader.
 func fuzzWebSocketFrames(_ input: [UInt8]) throws -> Bool {
     guard let size = input.first.map({ Int($0) + 1 }) else { return false }
     let bytes = Array(input.dropFirst())
-    try bytes.withUnsafeBytes { raw in
-        if let header = try? FrameHeader(parsing: raw) {
-            try invariant(
-                header.length <= FrameHeader.maximumLength && header.payloadLength >= 0,
-                "headers are bounded"
-            )
-        }
+    if let header = try? FrameHeader(parsing: bytes.span.bytes) {
+        try invariant(header.length <= FrameHeader.maximumLength && header.payloadLength >= 0, "headers are bounded")
     }
     let whole = try FrameOutcome(bytes, pieces: bytes.count + 1)
     try invariant(try FrameOutcome(bytes, pieces: size) == whole, "pieces must not matter")
@@ -38,32 +32,51 @@ private struct FrameOutcome: Equatable {
 
     private(set) var frames: [ReferenceFrames.Frame] = []
     private(set) var violation: FrameViolation?
+    private var isClosed = false
 
     init(_ bytes: [UInt8], pieces size: Int) throws {
         var reader = FrameReader(maximumMessage: Self.maximumMessage)
-        var events: [FrameEvent] = []
-        for piece in bytes.pieces(of: size) where violation == nil {
-            reader.append(ByteBuffer(bytes: piece))
-            do throws(FrameViolation) {
-                while let event = try reader.next() { events.append(event) }
-            } catch {
-                violation = error
-            }
+        var held: [UInt8] = []
+        for piece in bytes.pieces(of: size) where violation == nil && !isClosed {
+            var bytes = [UInt8](repeating: 0, count: FrameReader.headroom) + held + piece
+            var position = FrameReader.headroom
+            while !isClosed, let event = try next(&reader, &bytes, &position) { try take(event, from: bytes) }
+            held = Array(bytes[position...])
         }
-        for event in events { try take(event) }
     }
 
-    private mutating func take(_ event: FrameEvent) throws {
+    /// Returns the next event, which must not change bytes that have not been read.
+    private mutating func next(
+        _ reader: inout FrameReader,
+        _ bytes: inout [UInt8],
+        _ position: inout Int
+    ) throws -> FrameEvent? {
+        let (before, start) = (bytes, position)
+        var event: FrameEvent?
+        do throws(FrameViolation) {
+            var span = bytes.mutableSpan
+            var raw = span.mutableBytes
+            event = try reader.next(in: &raw, from: &position)
+        } catch {
+            violation = error
+        }
+        try invariant(position >= start && position <= before.count, "a reader does not step back")
+        try invariant(bytes[position...] == before[position...], "bytes that are not read do not change")
+        return event
+    }
+
+    private mutating func take(_ event: FrameEvent, from bytes: [UInt8]) throws {
         try invariant(event.cost >= FrameEvent.minimumCost, "every event has a cost")
         switch event {
-        case .data(let buffer, _):
-            let written = ReferenceFrames.written(Array(buffer.readableBytesView))
+        case .data(let range, _):
+            let written = ReferenceFrames.written(Array(bytes[range]))
             frames += try present(written, "forwarded bytes are complete frames of a server")
-        case .ping(let payload): frames.append(.init(isFinal: true, opcode: 9, payload: payload))
+        case .ping(let range): frames.append(.init(isFinal: true, opcode: 9, payload: Array(bytes[range])))
         case .pong: frames.append(.init(isFinal: true, opcode: 10, payload: []))
         case .close(let code):
             let payload = code.map { [UInt8($0.rawValue >> 8), UInt8(truncatingIfNeeded: $0.rawValue)] } ?? []
             frames.append(.init(isFinal: true, opcode: 8, payload: payload))
+            isClosed = true
         }
     }
 }

@@ -42,8 +42,9 @@ private enum Outcome: Equatable {
         for piece in bytes.pieces(of: size) {
             read += piece.count
             do throws(UpgradeRefusal) {
-                if let (request, behind) = try reader.receive(ByteBuffer(bytes: piece)) {
-                    self = .accepted(request, behind: behind.readableBytes + bytes.count - read)
+                if let length = try reader.length(of: bytes.span.extracting(first: read).bytes) {
+                    let request = try UpgradeRequest(parsing: Array(bytes[..<length]))
+                    self = .accepted(request, behind: bytes.count - length)
                     return
                 }
             } catch {

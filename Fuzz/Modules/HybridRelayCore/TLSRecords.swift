@@ -1,0 +1,1 @@
+../../../Sources/HybridRelayCore/TLS/TLSRecords.swift

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NIOCore
+
+// Deadlines and the end of a connection.
+extension RelayConnection {
+    /// Sends a close frame and closes the connection, because the tunnel has ended.
+    func closeTunnel(_ code: CloseCode?) {
+        guard isOpen else { return }
+        finish(ServerFrame.close(code))
+    }
+
+    /// Closes the socket at once, without a close frame, and leaves the tunnel.
+    func close() {
+        if case .closed = phase { return }
+        phase = .closed
+        deadline = nil
+        if !isOutputLast, pendingOutput == 0 { _ = try? tls?.sendCloseNotify() }
+        (tls, move) = (nil, nil)
+        (held, earlyFrames, output, outputStart, pendingPong) = ([], [], [], 0, nil)
+        count()
+        loop.remove(self)
+        Glibc.close(descriptor)
+        if let admitted { loop.context.admission.removeConnection(admitted) }
+        admitted = nil
+        guard let tunnel else { return }
+        let registry = loop.context.registry
+        loop.carryOut(registry.leave(tunnel.key, tunnel.side, bytes: sentCost, now: loop.now))
+    }
+
+    /// Ends the tunnel, or closes a connection without one, because the relay is shutting down.
+    func shutDown() {
+        if isOpen {
+            endTunnel(.shutdown)
+        } else if tunnel == nil {
+            close()
+        }
+    }
+
+    /// True if the connection has waited for memory as long as it may.
+    var hasWaitedForMemory: Bool {
+        waitsForMemorySince.map { loop.now - $0 >= MemoryPressure.patience } ?? false
+    }
+
+    /// Closes the connection because there is no memory for the rest of what it has begun.
+    func closeToReleaseMemory() {
+        if isOpen { endTunnel(.exhausted) }
+        close()
+    }
+
+    /// Checks the connection's deadlines; called about once a second.
+    func checkDeadlines() {
+        if let deadline, deadline <= loop.now { return deadlinePassed() }
+        if isOpen {
+            remainingPongs = limits.pongsPerSecond
+            answerPing()
+            checkKeepalive()
+        }
+        waitsForMemorySince = isWaitingForMemory ? waitsForMemorySince ?? loop.now : nil
+        // Another connection may have released bytes of the common budget, so this may resume reading.
+        update()
+    }
+
+    private func deadlinePassed() {
+        switch phase {
+        case .head:
+            refuse(.headTimeout)
+            // A peer that stalls does not close in response, so the relay does not wait for it much longer.
+            deadline = loop.now
+        case .proxyHeader:
+            loop.context.admission.recordRejection(.proxy)
+            close()
+        case .waiting, .paired, .moving, .closing, .closed: close()
+        }
+    }
+
+    /// Pings an end that has sent nothing for some time.
+    ///
+    /// While an end is paused, the relay receives nothing from it, so that time does not count.
+    private func checkKeepalive() {
+        if hasReceived || isPaused {
+            (hasReceived, keepalive) = (false, KeepaliveState(since: loop.now))
+            return
+        }
+        switch keepalive.next(now: loop.now, limits: limits) {
+        case .wait: break
+        case .ping: if output.isEmpty { write(ServerFrame.ping) }
+        case .giveUp: if let tunnel { endTunnel(.unresponsive(tunnel.side)) }
+        }
+    }
+}

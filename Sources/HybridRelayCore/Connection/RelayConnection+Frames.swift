@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Frames from this end to the other one, and control frames.
+extension RelayConnection {
+    /// True if the connection is one end of a tunnel that has not ended.
+    var isOpen: Bool {
+        switch phase {
+        case .waiting, .paired: true
+        case .proxyHeader, .head, .moving, .closing, .closed: false
+        }
+    }
+
+    /// Processes the frames in a part of the loop's plaintext buffer, and keeps an incomplete one.
+    func readFrames(from start: Int, upTo end: Int) {
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.buffers.plaintext[..<end])
+        var bytes = buffer.mutableBytes
+        var position = start
+        do throws(FrameViolation) {
+            while isOpen, let event = try frames.next(in: &bytes, from: &position) { handle(event, bytes.bytes) }
+        } catch {
+            if let tunnel { endTunnel(.violated(by: tunnel.side, error)) }
+        }
+        guard isOpen else { return }
+        hold(bytes.bytes.extracting(position..<end), until: frames.neededBytes)
+        answerPing()
+    }
+
+    private func handle(_ event: FrameEvent, _ bytes: RawSpan) {
+        guard let tunnel else { return }
+        sentCost += event.cost
+        guard sentCost + receivedCost <= limits.tunnelBytes else { return endTunnel(.exhausted) }
+        switch event {
+        case .data(let range, let cost): forward(bytes.extracting(range), cost: cost)
+        case .ping(let payload): pendingPong = Array(copying: bytes.extracting(payload))
+        case .pong: break
+        case .close(let code):
+            if case .waiting = phase {
+                endTunnel(.abandoned)
+            } else {
+                endTunnel(.closed(by: tunnel.side, code: code))
+            }
+        }
+    }
+
+    private func forward(_ frames: RawSpan, cost: Int) {
+        hasCarriedData = true
+        if case .paired(let other) = phase {
+            other.deliver(frames, cost: cost)
+        } else {
+            earlyFrames.append(copying: frames)
+        }
+    }
+
+    /// Connects a waiting phone with its client, which receives the early frames.
+    func pair(with client: RelayConnection) {
+        guard case .waiting = phase else { return }
+        phase = .paired(client)
+        hasCarriedData = true
+        if !earlyFrames.isEmpty {
+            let frames = earlyFrames
+            earlyFrames = []
+            client.deliver(frames.span.bytes, cost: sentCost)
+        }
+        update()
+    }
+
+    /// Writes frames from the other end.
+    private func deliver(_ frames: RawSpan, cost: Int) {
+        guard case .paired = phase else { return }
+        hasCarriedData = true
+        receivedCost += cost
+        write(frames)
+        update()
+    }
+
+    /// Answers the latest ping if all output has been written.
+    ///
+    /// So no answers are queued for an end that does not read.
+    func answerPing() {
+        guard isOpen, remainingPongs > 0, output.isEmpty, let payload = pendingPong else { return }
+        pendingPong = nil
+        remainingPongs -= 1
+        write(ServerFrame.pong(payload))
+    }
+
+    /// Ends the tunnel, which closes both ends.
+    func endTunnel(_ reason: TunnelEndReason) {
+        guard let tunnel else { return }
+        loop.carryOut(loop.context.registry.end(tunnel.key, reason))
+    }
+
+    /// Returns the tunnel's key if it carried data since the last call.
+    ///
+    /// Only the phone reports it.
+    func takeActivity() -> TunnelKey? {
+        guard hasCarriedData, let tunnel, tunnel.side == .phone else { return nil }
+        hasCarriedData = false
+        return tunnel.key
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+// From the PROXY header to the upgrade or refusal.
+extension RelayConnection {
+    /// Maximum number of bytes that are read and dropped after a refusal.
+    private static let maximumDrop = 256 << 10
+
+    private func received(upTo end: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[LoopBuffers.headroom..<end])
+    }
+
+    // MARK: PROXY header
+
+    /// Reads the header of a load balancer's connection, which precedes TLS and HTTP.
+    ///
+    /// If the header is malformed, the connection is closed. Otherwise, the load balancer's own address would count as
+    /// the source of its connections.
+    func readProxyHeader(upTo end: Int) {
+        let all = received(upTo: end)
+        let result: (header: ProxyHeader, length: Int)?
+        do throws(ProxyViolation) {
+            result = try ProxyHeaderReader.read(all.bytes)
+        } catch {
+            loop.context.admission.recordRejection(.proxy)
+            return close()
+        }
+        guard let (header, length) = result else { return hold(all.bytes, until: 0) }
+        guard admit(from: header.source) else { return close() }
+        phase = .head
+        startTransport()
+        guard isReading, length < all.count else { return }
+        if let tls {
+            tls.keep(all.bytes.extracting(length..<all.count))
+            processKeptCiphertext()
+        } else {
+            readHead(from: LoopBuffers.headroom + length, upTo: end)
+        }
+    }
+
+    // MARK: Request head
+
+    /// Reads the request head, and the frames after it, because a client need not wait for the response.
+    func readHead(from start: Int = LoopBuffers.headroom, upTo end: Int) {
+        let all = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<end])
+        do throws(UpgradeRefusal) {
+            guard let length = try head.length(of: all.bytes) else { return hold(all.bytes, until: 0) }
+            let request = try UpgradeRequest(parsing: Array(copying: all.bytes.extracting(0..<length)))
+            guard var connection = admitted else { return close() }
+            try loop.context.admission.admit(request, on: &connection, now: loop.now)
+            admitted = connection
+            try upgrade(request)
+            switch phase {
+            case .moving: hold(all.bytes.extracting(length..<all.count), until: 0)
+            case .waiting, .paired: readFrames(from: start + length, upTo: end)
+            case .proxyHeader, .head, .closing, .closed: break
+            }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    /// Makes the connection the end of a tunnel, or prepares its move to the event loop of the phone that it joins.
+    private func upgrade(_ request: UpgradeRequest) throws(UpgradeRefusal) {
+        guard let id else { return }
+        let member = TunnelMember(mailbox: loop.mailbox, connection: id)
+        switch try loop.context.registry.upgrade(member, for: request, now: loop.now) {
+        case .opened(let key, let closeInstructions):
+            tunnel = (key, .phone)
+            phase = .waiting
+            deadline = nil
+            write(request.response(routing: key.routing))
+            loop.carryOut(closeInstructions)
+        case .joined(let key, let phone):
+            guard let phone = loop.connection(phone) else { return close() }
+            tunnel = (key, .client)
+            phase = .paired(phone)
+            deadline = nil
+            write(request.response(routing: nil))
+            phone.pair(with: self)
+        case .elsewhere(let destination):
+            // The phone was found on this event loop's second attempt, too, so it is another phone than before.
+            guard move == nil else { throw .unknownTunnel }
+            move = ConnectionMove(to: destination, request)
+            phase = .moving
+        }
+    }
+
+    /// Continues on the event loop of the phone.
+    ///
+    /// If the phone has left in the meantime, the request is refused.
+    func continueAfterMove() {
+        guard case .moving = phase, let request = move?.request else { return }
+        phase = .head
+        do throws(UpgradeRefusal) {
+            try upgrade(request)
+            move = nil
+            processHeld()
+        } catch {
+            move = nil
+            refuse(error)
+        }
+        update()
+    }
+
+    /// Processes the frames and the ciphertext that were received before a move.
+    private func processHeld() {
+        if isOpen, !held.isEmpty {
+            let end = LoopBuffers.headroom + held.count
+            loop.buffers.reservePlaintext(end)
+            loadHeld()
+            readFrames(from: LoopBuffers.headroom, upTo: end)
+        }
+        processKeptCiphertext()
+    }
+
+    // MARK: Refusal
+
+    /// Sends a refusal as the last bytes of the connection.
+    func refuse(_ refusal: UpgradeRefusal) {
+        guard let admitted else { return }
+        loop.context.admission.recordRefusal(refusal, of: admitted, now: loop.now)
+        // A peer that has not completed the handshake could not read the response.
+        if let tls, !tls.isEstablished { return close() }
+        remainingDrop = Self.maximumDrop
+        finish(Array(refusal.response.utf8))
+    }
+
+    /// Reads and drops input; after a refusal, only a limited amount.
+    func dropInput() {
+        switch Socket.receive(descriptor, into: loop.buffers.ciphertext) {
+        case .bytes(let count):
+            guard let rest = remainingDrop else { return }
+            remainingDrop = rest - count
+            if count >= rest { close() }
+        case .nothing: break
+        case .end, .failed: close()
+        }
+    }
+}

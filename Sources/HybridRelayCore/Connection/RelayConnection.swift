@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridLinux
+internal import Glibc
+internal import NIOCore
+
+/// One connection, from its first byte to its last: PROXY header, TLS, request head, upgrade, frames, close.
+///
+/// Received bytes stay in the event loop's buffers and are processed there: frames are unmasked in place and written to
+/// the other end at once. Only what is incomplete, or what a socket does not take, is copied and kept.
+///
+/// A connection must be used only on its event loop. Any call that writes may find that the socket has failed, which
+/// closes the connection, ends its tunnel and closes the other end, too. So a connection may be closed in a call of its
+/// own, and checks its phase after each step.
+///
+/// *Backpressure.* The bytes that the other end's socket has not accepted are kept in that end's output. If they reach a
+/// window, this end is not read. Before a client has joined, a phone's frames are kept here, up to `limits.earlyBytes`.
+/// All kept bytes count toward ``BufferBudget``. If a paused end closes its connection, it is read to its end.
+///
+/// *Closing.* The end of a tunnel is reported to the registry, which closes both connections. Each writes the close frame
+/// and shuts down its socket's output. It drops input until the peer closes, so that no reset overtakes the close frame.
+/// `limits.closeTimeout` bounds this wait.
+final class RelayConnection {
+    enum Phase {
+        /// A load balancer's connection whose PROXY header is incomplete.
+        case proxyHeader
+        /// The TLS handshake or the request head is incomplete.
+        case head
+        /// A client on its way to the event loop of its phone.
+        case moving
+        /// A phone whose client has not joined.
+        case waiting
+        /// Both ends are connected.
+        case paired(RelayConnection)
+        /// The close frame or refusal has been written, and input is dropped.
+        case closing
+        case closed
+    }
+
+    let descriptor: CInt
+    /// The event loop; another one after the connection has moved.
+    private(set) var loop: Reactor
+    /// The ID in the event loop's table, while the connection is in it.
+    var id: ConnectionID?
+    /// The move to another event loop, in the phase ``Phase/moving``.
+    var move: ConnectionMove?
+    private let sharedLimits: SharedLimits
+    var tls: TLSConnection?
+    /// The counted connection; `nil` before a PROXY header, and after the connection has closed.
+    var admitted: AdmittedConnection?
+
+    var phase = Phase.head
+    var deadline: NIODeadline?
+    var tunnel: (key: TunnelKey, side: TunnelSide)?
+
+    var head: RequestHeadReader
+    // The run-time checks of exclusive access of the next three properties cost more than a short message. They are not
+    // needed, because no access calls code that could access the same property: the reader and the arrays call no other.
+    @exclusivity(unchecked) var frames: FrameReader
+    /// Received bytes of something whose end has not arrived.
+    @exclusivity(unchecked) var held: [UInt8] = []
+    /// Bytes that the socket has not accepted, from `outputStart` on.
+    @exclusivity(unchecked) var output: [UInt8] = []
+    var outputStart = 0
+    /// Number of bytes that `held` must have before it is processed again.
+    var neededBytes = 0
+    /// Frames of a phone whose client has not joined yet.
+    var earlyFrames: [UInt8] = []
+    /// Number of bytes that count toward the budget.
+    private(set) var heldBytes = 0
+    /// Time of the first sweep that found the connection waiting for memory; `nil` if it does not.
+    var waitsForMemorySince: NIODeadline?
+    /// The events for which the socket is registered.
+    private(set) var watchedEvents = EPOLLIN.rawValue
+    /// True if TLS must write before it can continue.
+    var isTLSBlocked = false
+    /// True if the peer has closed its side while the connection was not read.
+    private var hasPeerFinished = false
+    /// True if nothing more is written after the output.
+    var isOutputLast = false
+    /// Number of bytes that are still dropped after a refusal; `nil` after the end of a tunnel.
+    var remainingDrop: Int?
+
+    /// Payload of the ping to be answered; a later ping replaces it.
+    var pendingPong: [UInt8]?
+    /// Number of pings that may still be answered before the next sweep.
+    var remainingPongs: Int
+    var sentCost = 0
+    var receivedCost = 0
+    var hasCarriedData = false
+    /// True if bytes have been received since the last sweep.
+    var hasReceived = false
+    var keepalive: KeepaliveState
+
+    /// Creates a connection on a connected, non-blocking socket, which it owns.
+    init(_ descriptor: CInt, loop: Reactor) {
+        self.descriptor = descriptor
+        self.loop = loop
+        sharedLimits = loop.context.registry.sharedLimits
+        let limits = sharedLimits.value
+        head = RequestHeadReader(maximumLength: limits.headBytes)
+        frames = FrameReader(maximumMessage: limits.messageBytes)
+        remainingPongs = limits.pongsPerSecond
+        keepalive = KeepaliveState(since: loop.now)
+    }
+
+    /// The limits at the time when the connection was opened.
+    var limits: RelayLimits { sharedLimits.value }
+
+    // MARK: Start
+
+    /// Admits the connection of a source, or returns false.
+    func admit(from address: SocketAddress?) -> Bool {
+        let loop = loop
+        do {
+            admitted = try loop.context.admission.admitConnection(from: address, now: loop.now) { loop.makeRoom() }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Starts with the PROXY header, or with TLS or the request head.
+    func start(withProxyHeader hasProxyHeader: Bool) {
+        deadline = loop.now + limits.headTime
+        if hasProxyHeader { phase = .proxyHeader } else { startTransport() }
+    }
+
+    /// Starts TLS if the relay uses it; closes the connection if there is no memory for it.
+    func startTransport() {
+        loop.addWithoutTunnel(self)
+        guard case .tls(let context) = loop.context.transport else { return }
+        do throws(ConnectionFailure) {
+            tls = try TLSConnection(context, descriptor: descriptor, buffers: loop.buffers)
+        } catch {
+            close()
+        }
+    }
+
+    /// Makes the connection belong to another event loop, on whose thread this is called.
+    func attach(to loop: Reactor) {
+        self.loop = loop
+        tls?.rebind(to: loop.buffers)
+        watchedEvents = EPOLLIN.rawValue
+    }
+
+    // MARK: Events
+
+    /// Handles events of the socket.
+    func handle(_ events: UInt32) {
+        if events & EPOLLOUT.rawValue != 0 { writeOutput() }
+        // Errors, too, are reported by a read.
+        if events & ~EPOLLOUT.rawValue != 0 {
+            if events & EPOLLRDHUP.rawValue != 0 { hasPeerFinished = true }
+            readSocket()
+        } else if let tls, !tls.isEstablished {
+            // The handshake waited for the socket, maybe with input that it had received.
+            processKeptCiphertext()
+        }
+        update()
+    }
+
+    /// Reads the socket once and processes what has arrived.
+    private func readSocket() {
+        switch phase {
+        case .closed, .moving: break
+        case .closing: dropInput()
+        case .proxyHeader: receivePlaintext()
+        // The peer has left in the middle of the handshake, without having read what it was sent.
+        case .head where isTLSBlocked: close()
+        case .head, .waiting, .paired:
+            guard let tls else { return receivePlaintext() }
+            switch tls.receive(upTo: readSize) {
+            case .bytes: processCiphertext(tls)
+            case .nothing: break
+            case .end, .failed: close()
+            }
+        }
+    }
+
+    /// Processes kept ciphertext, if there is any.
+    func processKeptCiphertext() {
+        guard let tls, isReading else { return }
+        tls.restore()
+        processCiphertext(tls)
+    }
+
+    /// True if received bytes are processed.
+    var isReading: Bool {
+        switch phase {
+        case .proxyHeader, .head, .waiting, .paired: true
+        case .moving, .closing, .closed: false
+        }
+    }
+
+    private func receivePlaintext() {
+        let room = UnsafeMutableRawBufferPointer(rebasing: roomForPlaintext()[..<readSize])
+        switch Socket.receive(descriptor, into: room) {
+        case .bytes(let count): receive(count)
+        case .nothing: break
+        case .end, .failed: close()
+        }
+    }
+
+    /// Continues the handshake and processes all complete records.
+    private func processCiphertext(_ tls: TLSConnection) {
+        defer { tls.keepRest() }
+        do throws(ConnectionFailure) {
+            if !tls.isEstablished {
+                let handshake = try tls.handshake()
+                isTLSBlocked = handshake == .needsOutput
+                guard handshake == .complete else { return }
+            }
+            while isReading {
+                switch try tls.read(into: roomForPlaintext()) {
+                case .bytes(let count): receive(count)
+                case .nothing: return
+                case .end: return close()
+                }
+            }
+        } catch {
+            close()
+        }
+    }
+
+    /// Returns the part of the loop's plaintext buffer after the place of the held bytes.
+    private func roomForPlaintext() -> UnsafeMutableRawBufferPointer {
+        let start = LoopBuffers.headroom + held.count
+        loop.buffers.reservePlaintext(start + LoopBuffers.readSize)
+        return UnsafeMutableRawBufferPointer(
+            rebasing: loop.buffers.plaintext[start..<(start + LoopBuffers.readSize)]
+        )
+    }
+
+    /// Processes bytes that have been read to ``roomForPlaintext()``.
+    private func receive(_ count: Int) {
+        hasReceived = true
+        let start = LoopBuffers.headroom + held.count
+        if !held.isEmpty {
+            let new = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<(start + count)])
+            // Something of many bytes that arrives in small pieces is not copied back and forth for each of them.
+            guard held.count + count >= neededBytes else { return held.append(contentsOf: new) }
+        }
+        let end = start + count
+        loadHeld()
+        switch phase {
+        case .proxyHeader: readProxyHeader(upTo: end)
+        case .head: readHead(upTo: end)
+        case .waiting, .paired: readFrames(from: LoopBuffers.headroom, upTo: end)
+        case .moving, .closing, .closed: break
+        }
+    }
+
+    /// Moves the held bytes to their place in the loop's buffer.
+    func loadHeld() {
+        guard !held.isEmpty else { return }
+        let end = LoopBuffers.headroom + held.count
+        UnsafeMutableRawBufferPointer(rebasing: loop.buffers.plaintext[LoopBuffers.headroom..<end])
+            .copyBytes(from: held)
+        held = []
+    }
+
+    /// Keeps bytes until at least `count` are there.
+    func hold(_ bytes: RawSpan, until count: Int) {
+        neededBytes = count
+        if bytes.byteCount > 0 { held = Array(copying: bytes) }
+    }
+
+    // MARK: State of the socket
+
+    /// Counts the kept bytes and registers the socket for the events that are now of interest.
+    func update() {
+        guard id != nil else { return }
+        count()
+        var wanted = isPaused ? EPOLLRDHUP.rawValue : EPOLLIN.rawValue
+        if outputStart < output.count || isTLSBlocked { wanted |= EPOLLOUT.rawValue }
+        guard wanted != watchedEvents else { return }
+        watchedEvents = wanted
+        if !loop.watch(self) { close() }
+    }
+
+    /// Updates the number of bytes that count toward the budget.
+    func count() {
+        let bytes = incompleteBytes + earlyFrames.capacity + output.capacity
+        guard bytes != heldBytes else { return }
+        loop.context.registry.budget.add(bytes - heldBytes)
+        heldBytes = bytes
+    }
+
+    /// Amount of memory for something whose end has not arrived, in bytes.
+    var incompleteBytes: Int { held.capacity + (tls?.heldBytes ?? 0) }
+
+    /// Maximum number of bytes in the next read of the socket.
+    private var readSize: Int {
+        loop.context.registry.budget.isExhausted ? MemoryPressure.readSize : LoopBuffers.readSize
+    }
+
+    /// True if the socket is not read for now.
+    var isPaused: Bool {
+        if isTLSBlocked { return true }
+        guard !hasPeerFinished else { return false }
+        let budget = loop.context.registry.budget
+        switch phase {
+        case .waiting where earlyFrames.count >= limits.earlyBytes: return true
+        case .waiting where !earlyFrames.isEmpty && budget.isExhausted: return true
+        case .paired(let other) where other.pendingOutput >= Self.window: return true
+        case .paired(let other) where other.pendingOutput > 0 && budget.isExhausted: return true
+        case .closing, .closed: return false
+        case .proxyHeader, .head, .moving, .waiting, .paired: return isWaitingForMemory
+        }
+    }
+
+    /// True if the socket is not read because there is no memory for the rest of what has begun.
+    ///
+    /// The first conditions exclude an end that is not read for another reason: its peer reads slowly.
+    var isWaitingForMemory: Bool {
+        switch phase {
+        case .closing, .closed: false
+        case .waiting where !earlyFrames.isEmpty: false
+        case .paired(let other) where other.pendingOutput > 0: false
+        case .proxyHeader, .head, .moving, .waiting, .paired:
+            incompleteBytes >= MemoryPressure.floor && loop.context.registry.budget.isExhausted
+        }
+    }
+
+    /// Number of bytes in the other end's output at which reading from this end stops.
+    private static let window = 128 << 10
+}
+
+@available(*, unavailable)
+extension RelayConnection: Sendable {}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridLinux
+internal import Glibc
+internal import NIOCore
+
+/// One event loop's use of a listening socket that all event loops share.
+///
+/// If the system has no descriptor or memory for another connection, accepting pauses. Such a connection stays in the
+/// kernel's queue, and the listener stays readable. Without a pause, the event loop would retry continuously.
+struct Listener {
+    private static let pause = TimeAmount.milliseconds(200)
+    /// Maximum number of connections accepted in one turn, so that the other event loops get their share, and open
+    /// connections do not wait.
+    private static let connectionsPerTurn = 16
+
+    let descriptor: CInt
+    /// Time when accepting resumes after a pause; `nil` if it is not paused.
+    private(set) var pausedUntil: NIODeadline?
+
+    init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+    /// Registers the socket for events with this number.
+    ///
+    /// Of all event loops that wait, the kernel wakes one, not all.
+    mutating func register(on epoll: CInt, event: UInt64) {
+        pausedUntil = nil
+        _ = hybrid_epoll_control(
+            epoll,
+            EPOLL_CTL_ADD,
+            descriptor,
+            EPOLLIN.rawValue | EPOLLEXCLUSIVE.rawValue,
+            event
+        )
+    }
+
+    func remove(from epoll: CInt) { _ = hybrid_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0) }
+
+    /// Accepts waiting connections.
+    ///
+    /// - Returns: The error number if accepting is now paused, otherwise 0.
+    mutating func accept(on epoll: CInt, now: NIODeadline, _ body: (CInt, SocketAddress?) -> Void) -> CInt {
+        for _ in 0..<Self.connectionsPerTurn {
+            var peer = sockaddr_storage()
+            var length = CUnsignedInt(MemoryLayout<sockaddr_storage>.size)
+            let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+            let connection = hybrid_accept(descriptor, &peer, &length, flags)
+            guard connection < 0 else {
+                body(connection, SocketAddress(peer))
+                continue
+            }
+            switch errno {
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                remove(from: epoll)
+                pausedUntil = now + Self.pause
+                return errno
+            // The connection failed while it waited (accept(2)).
+            case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
+                ENETUNREACH, EPERM:
+                continue
+            default: return 0
+            }
+        }
+        return 0
+    }
+}
+
+extension SocketAddress {
+    /// Creates an address from the system's structure; `nil` for an address family other than IP and unix sockets.
+    init?(_ storage: sockaddr_storage) {
+        switch CInt(storage.ss_family) {
+        // Without a host name, NIO would convert each address to text.
+        case AF_INET: self.init(withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in.self) }, host: "")
+        case AF_INET6: self.init(withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in6.self) }, host: "")
+        // The socket of a client rarely has a path, and the path has no meaning here.
+        case AF_UNIX: try? self.init(unixDomainSocketPath: "")
+        default: return nil
+        }
+    }
+}

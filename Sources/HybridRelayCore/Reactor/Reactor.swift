@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridLinux
+internal import Glibc
+internal import NIOCore
+
+/// An event loop: it waits for its sockets, reads and writes them, and checks their deadlines.
+///
+/// Each event loop has its own thread, epoll instance and connections. Both ends of a tunnel belong to one event loop,
+/// so messages never pass between threads. Others reach an event loop only through its ``LoopMailbox``. There are no
+/// timers: a sweep about once a second checks all deadlines.
+final class Reactor {
+    private struct Entry {
+        var connection: RelayConnection?
+        var generation: UInt32 = 0
+    }
+
+    /// Maximum number of events that the kernel reports in one turn.
+    private static let eventCount = 256
+
+    let context: RelayContext
+    let mailbox: LoopMailbox
+    let buffers = LoopBuffers()
+    /// Time of the current turn.
+    private(set) var now: NIODeadline
+
+    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: eventCount)
+    // The run-time check of exclusive access is not needed, because no access calls code that accesses the table: the
+    // deinitializers of a connection only release memory.
+    @exclusivity(unchecked) private var entries: [Entry] = []
+    private var freeSlots: [UInt32] = []
+    /// Number of connections.
+    private(set) var connectionCount = 0
+    /// Connections that had no tunnel when they were admitted, the oldest first.
+    private var withoutTunnel = ConnectionQueue()
+    private var listeners: [Listener] = []
+    private var nextSweep: NIODeadline
+    private var isStopped = false
+    private var whenStopped: CheckedContinuation<Void, Never>?
+
+    /// Callers that wait until all connections are closed.
+    private var whenEmpty: [CheckedContinuation<Void, Never>] = []
+    /// Time when the remaining connections are closed without a closing handshake; `nil` before a shutdown.
+    private var closeDeadline: NIODeadline?
+
+    /// Creates an event loop; it must be used only on the thread that creates it.
+    init(_ context: RelayContext, _ mailbox: LoopMailbox, now: NIODeadline = .now()) {
+        self.context = context
+        self.mailbox = mailbox
+        self.now = now
+        nextSweep = now + context.sweepInterval
+    }
+
+    deinit { events.deallocate() }
+
+    // MARK: Turns
+
+    /// Runs until a message stops the event loop.
+    func run() {
+        while !isStopped {
+            turn(waiting: timeout)
+            if now >= nextSweep {
+                sweep(now: now)
+                nextSweep = now + context.sweepInterval
+            }
+        }
+        closeAll()
+        whenStopped?.resume()
+    }
+
+    /// The time until the next deadline in milliseconds, rounded up.
+    private var timeout: CInt {
+        var next = nextSweep
+        for listener in listeners { if let time = listener.pausedUntil { next = min(next, time) } }
+        if let closeDeadline, connectionCount > 0 { next = min(next, closeDeadline) }
+        let wait = (next - .now()).nanoseconds
+        return CInt(clamping: max(0, (wait + 999_999) / 1_000_000))
+    }
+
+    /// Waits for events and handles them.
+    ///
+    /// Connections are accepted last. Generation numbers protect the others: if a descriptor is closed and its number is
+    /// used again in the same turn, a late event does not reach the new connection.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: The maximum time to wait; -1 means no limit.
+    ///   - time: The time of the turn, for tests. By default, the clock is read after the wait.
+    /// - Returns: False if there was nothing to handle.
+    @discardableResult
+    func turn(waiting milliseconds: CInt, now time: NIODeadline? = nil) -> Bool {
+        let count = Int(epoll_wait(mailbox.epoll, events.baseAddress, CInt(Self.eventCount), milliseconds))
+        now = time ?? .now()
+        var hasMessages = false
+        var readyListeners: [CInt] = []
+        for index in 0..<max(0, count) {
+            let number = hybrid_epoll_data(&events[index])
+            switch number {
+            case LoopMailbox.event: hasMessages = true
+            case Self.firstListenerEvent...: readyListeners.append(CInt(truncatingIfNeeded: number))
+            default: handle(ConnectionID(number: number), events[index].events)
+            }
+        }
+        if hasMessages { for message in mailbox.take() { handle(message) } }
+        for descriptor in readyListeners { accept(from: descriptor) }
+        resumeListeners()
+        finishClosing()
+        return count > 0
+    }
+
+    private func handle(_ id: ConnectionID, _ events: UInt32) {
+        guard let connection = connection(id) else { return }
+        connection.handle(events)
+        if connection.move != nil { handOver(connection) }
+    }
+
+    private func handle(_ message: LoopMessage) {
+        switch message {
+        case .listen(let descriptor): listen(descriptor)
+        case .stopListening(let continuation):
+            for listener in listeners { listener.remove(from: mailbox.epoll) }
+            listeners = []
+            continuation.resume()
+        case .adopt(let descriptor, let address): adopt(descriptor, from: address)
+        case .receive(let transfer): receive(transfer.connection)
+        case .closeTunnel(let id, let code): connection(id)?.closeTunnel(code)
+        case .close(let grace, let continuation):
+            whenEmpty.append(continuation)
+            guard closeDeadline == nil else { return }
+            closeDeadline = now + grace
+            forEachConnection { $0.shutDown() }
+        case .stop(let continuation):
+            isStopped = true
+            whenStopped = continuation
+        }
+    }
+
+    // MARK: Accepting
+
+    /// The events of listeners have the highest 32 bits set, which no connection's generation has.
+    private static let firstListenerEvent = UInt64.max << 32
+
+    private static func event(ofListener descriptor: CInt) -> UInt64 {
+        firstListenerEvent | UInt64(UInt32(bitPattern: descriptor))
+    }
+
+    /// Accepts connections from a listening, non-blocking socket, which the caller owns.
+    func listen(_ descriptor: CInt) {
+        var listener = Listener(descriptor)
+        listener.register(on: mailbox.epoll, event: Self.event(ofListener: descriptor))
+        listeners.append(listener)
+    }
+
+    private func accept(from descriptor: CInt) {
+        guard let index = listeners.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        var listener = listeners[index]
+        let code = listener.accept(on: mailbox.epoll, now: now) { adopt($0, from: $1) }
+        listeners[index] = listener
+        if code != 0 { context.warnOfAcceptPause(code, now: now) }
+    }
+
+    private func resumeListeners() {
+        for index in listeners.indices {
+            var listener = listeners[index]
+            guard let time = listener.pausedUntil, time <= now else { continue }
+            listener.register(on: mailbox.epoll, event: Self.event(ofListener: listener.descriptor))
+            listeners[index] = listener
+        }
+    }
+
+    /// Takes over a connected, non-blocking socket and admits the connection, or closes it.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The socket.
+    ///   - address: The peer's address, if it is known.
+    func adopt(_ descriptor: CInt, from address: SocketAddress?) {
+        let connection = RelayConnection(descriptor, loop: self)
+        let hasHeader = context.isBalancer(address)
+        // The source of a balancer's connection is known only after its PROXY header.
+        guard closeDeadline == nil, hasHeader || connection.admit(from: address), add(connection) else {
+            // A response would be more expensive, because it requires a TLS handshake.
+            return connection.close()
+        }
+        connection.start(withProxyHeader: hasHeader)
+    }
+
+    /// Closes the oldest connection without a tunnel; returns false if there is none.
+    func makeRoom() -> Bool {
+        while let id = withoutTunnel.popFirst() {
+            guard let connection = connection(id), connection.tunnel == nil else { continue }
+            connection.close()
+            return true
+        }
+        return false
+    }
+
+    /// Records an admitted connection, which ``makeRoom()`` may close.
+    func addWithoutTunnel(_ connection: RelayConnection) {
+        while let first = withoutTunnel.first, self.connection(first)?.tunnel != nil || self.connection(first) == nil {
+            withoutTunnel.popFirst()
+        }
+        if let id = connection.id { withoutTunnel.append(id) }
+    }
+
+    // MARK: Connections
+
+    /// Returns the connection with this ID; `nil` if it has left.
+    func connection(_ id: ConnectionID) -> RelayConnection? {
+        guard id.slot < entries.count else { return nil }
+        let entry = entries[Int(id.slot)]
+        return entry.generation == id.generation ? entry.connection : nil
+    }
+
+    /// Gives a connection an ID and registers its socket; returns false if the system has no memory for it.
+    private func add(_ connection: RelayConnection) -> Bool {
+        let slot: UInt32
+        if let free = freeSlots.popLast() {
+            slot = free
+        } else {
+            slot = UInt32(entries.count)
+            entries.append(Entry())
+        }
+        let id = ConnectionID(slot: slot, generation: entries[Int(slot)].generation)
+        entries[Int(slot)].connection = connection
+        connection.id = id
+        connectionCount += 1
+        return watch(connection, EPOLL_CTL_ADD)
+    }
+
+    /// Removes a connection; its ID becomes invalid.
+    func remove(_ connection: RelayConnection) {
+        guard let id = connection.id, self.connection(id) === connection else { return }
+        connection.id = nil
+        let slot = Int(id.slot)
+        entries[slot].connection = nil
+        entries[slot].generation = id.successor.generation
+        freeSlots.append(id.slot)
+        connectionCount -= 1
+    }
+
+    /// Changes the events of a connection's socket.
+    @discardableResult
+    func watch(_ connection: RelayConnection, _ operation: CInt = EPOLL_CTL_MOD) -> Bool {
+        guard let id = connection.id else { return false }
+        return hybrid_epoll_control(
+            mailbox.epoll,
+            operation,
+            connection.descriptor,
+            connection.watchedEvents,
+            id.number
+        ) == 0
+    }
+
+    private func forEachConnection(_ body: (RelayConnection) -> Void) {
+        // A body may close any connection, so each is looked up again.
+        var slot = 0
+        while slot < entries.count {
+            if let connection = entries[slot].connection { body(connection) }
+            slot += 1
+        }
+    }
+
+    /// Sends close frames to the ends of tunnels, of which some may belong to other event loops.
+    func carryOut(_ instructions: [TunnelTable<TunnelMember>.CloseInstruction]) {
+        for instruction in instructions {
+            let member = instruction.member
+            if member.mailbox === mailbox {
+                connection(member.connection)?.closeTunnel(instruction.code)
+            } else {
+                member.mailbox.post(.closeTunnel(member.connection, instruction.code))
+            }
+        }
+    }
+
+    // MARK: Hand-over
+
+    /// Moves a connection to the event loop of the tunnel that it joins.
+    ///
+    /// This loop first forgets the connection. After the message has been posted, the connection belongs to the other
+    /// thread.
+    private func handOver(_ connection: RelayConnection) {
+        guard case .moving = connection.phase, let destination = connection.move?.destination else { return }
+        _ = hybrid_epoll_control(mailbox.epoll, EPOLL_CTL_DEL, connection.descriptor, 0, 0)
+        remove(connection)
+        let isPosted = destination.post(.receive(ConnectionTransfer(connection)))
+        if !isPosted { connection.close() }
+    }
+
+    private func receive(_ connection: RelayConnection) {
+        mailbox.countHandOff()
+        connection.attach(to: self)
+        guard closeDeadline == nil, add(connection) else { return connection.close() }
+        connection.continueAfterMove()
+        if connection.tunnel == nil { addWithoutTunnel(connection) }
+    }
+
+    // MARK: Sweep
+
+    /// Checks every connection's deadlines and reports the tunnels that carried data.
+    func sweep(now: NIODeadline) {
+        self.now = now
+        mailbox.recordSweep(at: now)
+        var active: [TunnelKey] = []
+        var holders: [(bytes: Int, id: ConnectionID)] = []
+        forEachConnection { connection in
+            connection.checkDeadlines()
+            if let key = connection.takeActivity() { active.append(key) }
+            guard connection.hasWaitedForMemory, let id = connection.id else { return }
+            holders.append((connection.incompleteBytes, id))
+        }
+        release(holders)
+        carryOut(context.registry.sweep(active: active, now: now))
+        context.admission.sweep(now: now)
+        finishClosing()
+    }
+
+    /// Closes connections that have waited for memory, those that hold most first, until the budget has room again.
+    ///
+    /// Other event loops may do the same at this time, so the budget is checked before each.
+    private func release(_ holders: [(bytes: Int, id: ConnectionID)]) {
+        for holder in holders.sorted(by: { $0.bytes > $1.bytes }) {
+            guard MemoryPressure.isHigh(context.registry.budget) else { return }
+            connection(holder.id)?.closeToReleaseMemory()
+        }
+    }
+
+    // MARK: Stop
+
+    /// Closes connections whose grace period is over, and resumes the callers that wait until all are closed.
+    private func finishClosing() {
+        guard let closeDeadline else { return }
+        if now >= closeDeadline, connectionCount > 0 { forEachConnection { $0.close() } }
+        guard connectionCount == 0 else { return }
+        for continuation in whenEmpty { continuation.resume() }
+        whenEmpty = []
+    }
+
+    /// Closes all connections and refuses further messages.
+    func closeAll() {
+        isStopped = true
+        closeDeadline = closeDeadline ?? now
+        for message in mailbox.closeAndTake() { handle(message) }
+        forEachConnection { $0.close() }
+        finishClosing()
+    }
+}
+
+@available(*, unavailable)
+extension Reactor: Sendable {}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private import Glibc
+public import HybridPrimitives
+
+/// Creation of the relay's TLS context from a certificate chain and its key.
+public enum RelayCertificate {
+    /// The reason why the files cannot be used, with the paths as given.
+    public struct LoadError: ExplainedFailure, Hashable {
+        /// The cause of the failure.
+        public let sentence: String
+        /// The exit status of a command that fails with this error.
+        public let status: ExitStatus
+        /// The name of the status.
+        public var code: String { status.name }
+
+        private init(_ sentence: String, _ status: ExitStatus = .configuration) {
+            (self.sentence, self.status) = (sentence, status)
+        }
+
+        /// The file is missing or not readable.
+        public static func unreadable(path: String) -> LoadError { LoadError("cannot read \(path)", .noInput) }
+        /// The file contains no PEM certificate.
+        public static func noCertificate(path: String) -> LoadError { LoadError("\(path) holds no PEM certificate") }
+        /// The file contains no unencrypted PEM private key.
+        public static func noKey(path: String) -> LoadError {
+            LoadError("\(path) holds no unencrypted PEM private key")
+        }
+        /// The key does not belong to the first certificate.
+        public static func mismatch(certificate: String, key: String) -> LoadError {
+            LoadError("the key in \(key) does not belong to \(certificate)")
+        }
+        /// The TLS library rejects the certificate and key.
+        public static func rejected(_ reason: String) -> LoadError {
+            LoadError("the certificate cannot be used: \(reason)")
+        }
+    }
+
+    /// Creates a TLS context from the files of a PEM chain, which begins with the server's own certificate, and of its
+    /// PEM key.
+    public static func context(certificateFile: String, keyFile: String) throws(LoadError) -> TLSServerContext {
+        let certificate = try read(certificateFile)
+        var key = try read(keyFile)
+        defer { key.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }
+        return try context(certificate: certificate, key: key, names: (certificateFile, keyFile))
+    }
+
+    /// Creates a TLS context from a PEM chain, which begins with the server's own certificate, and its PEM key.
+    public static func context(certificate: [UInt8], key: [UInt8]) throws(LoadError) -> TLSServerContext {
+        try context(certificate: certificate, key: key, names: ("the certificate", "the key"))
+    }
+
+    /// Returns the earliest expiry in the file of a PEM chain, in seconds since 1970; `nil` if it cannot be read.
+    public static func expiry(certificateFile: String) -> Int? {
+        (try? read(certificateFile)).flatMap(TLSServerContext.expiry(ofCertificate:))
+    }
+
+    private static func context(
+        certificate: [UInt8],
+        key: [UInt8],
+        names: (certificate: String, key: String)
+    ) throws(LoadError) -> TLSServerContext {
+        do {
+            return try TLSServerContext(certificate: certificate, key: key)
+        } catch {
+            switch error {
+            case .noCertificate: throw .noCertificate(path: names.certificate)
+            case .noKey: throw .noKey(path: names.key)
+            case .mismatch: throw .mismatch(certificate: names.certificate, key: names.key)
+            case .rejected(let reason): throw .rejected(reason)
+            }
+        }
+    }
+
+    /// Maximum length of a file in bytes; a chain with its key takes a few thousand.
+    private static let maximumFileLength = 1 << 20
+
+    private static func read(_ path: String) throws(LoadError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable(path: path) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count <= maximumFileLength {
+            var count = 0
+            bytes += [UInt8](unsafeUninitializedCapacity: 16 << 10) { buffer, initialized in
+                count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                initialized = max(count, 0)
+            }
+            guard count >= 0 else { throw .unreadable(path: path) }
+            if count == 0 { return bytes }
+        }
+        throw .unreadable(path: path)
+    }
+}

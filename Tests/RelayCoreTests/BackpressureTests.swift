@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HybridCaBLE
+import NIOCore
+import Testing
+
+@testable import HybridRelayCore
+
+@Suite("Backpressure in a tunnel")
+struct BackpressureTests {
+    /// Size of the kernel's buffer for what the relay sends, in bytes; the kernel doubles it.
+    private static let small: CInt = 8 << 10
+    /// Maximum length of one read of a socket, in bytes.
+    private static let read = 64 << 10
+
+    private let message = Wire.frame([UInt8](repeating: 1, count: 20_000))
+
+    private func relay(bufferedBytes: Int = 256 << 20) throws -> HandDrivenRelay {
+        try HandDrivenRelay {
+            $0.tunnelBytes = 1 << 30
+            $0.bufferedBytes = bufferedBytes
+        }
+    }
+
+    private func messages(_ count: Int) -> [UInt8] { (0..<count).flatMap { _ in message } }
+
+    @Test("pauses a waiting phone after 64 KiB, and resumes when its client joins")
+    func early() throws {
+        let relay = try relay()
+        let (phone, routing) = try relay.phone()
+        let wire = messages(50)
+        let read = try relay.flood(phone, wire)
+        #expect((64 << 10...(64 << 10) + 2 * Self.read).contains(read))
+        #expect(relay.heldBytes <= 3 * read)
+        let (client, _) = try relay.client(routing)
+        #expect(phone.unread == 0)
+        #expect(client.takeFrames().map(\.payload.count) == [Int](repeating: 20_000, count: 50))
+        #expect(relay.heldBytes == 0)
+    }
+
+    @Test("pauses an end while its peer's socket is full, but not its peer")
+    func paired() throws {
+        let relay = try relay()
+        let (phone, client) = try relay.pair(buffer: Self.small)
+        for _ in 0..<100 { #expect(try relay.flood(phone, message) == message.count) }
+        #expect(client.takeFrames().count == 100)
+        client.isReading = false
+        let wire = messages(100)
+        let read = try relay.flood(phone, wire)
+        #expect((128 << 10...(128 << 10) + 2 * Self.read + 4 * Int(Self.small)).contains(read))
+        #expect(relay.heldBytes > 64 << 10 && relay.heldBytes <= 3 * read)
+        #expect(try relay.flood(client, message) == message.count)
+        #expect(phone.takeFrames().count == 1)
+        client.isReading = true
+        try relay.settle()
+        #expect(phone.unread == 0 && client.takeFrames().count == 100)
+        #expect(relay.heldBytes == 0)
+    }
+
+    @Test("limits each tunnel to one read while the total budget is exhausted")
+    func budget() throws {
+        let limit = 30_000
+        let relay = try relay(bufferedBytes: limit)
+        let (first, second) = try stalledPairs(relay)
+        // Incomplete frames are small enough to be held.
+        let wire = (0..<80).flatMap { _ in Wire.frame([UInt8](repeating: 2, count: 10_000)) }
+        let firstRead = try relay.flood(first.phone, wire)
+        #expect(relay.heldBytes >= limit)
+        #expect(firstRead <= limit + Self.read + 4 * Int(Self.small))
+        let before = relay.heldBytes
+        let secondRead = try relay.flood(second.phone, wire)
+        #expect(secondRead > 0, "it has no bytes in flight")
+        #expect(secondRead <= Self.read + 4 * Int(Self.small))
+        #expect(relay.heldBytes <= before + 3 * Self.read)
+        for pair in [first, second] {
+            pair.client.isReading = true
+            try relay.settle()
+            #expect(pair.phone.unread == 0 && pair.client.takeFrames().count == 80)
+        }
+        #expect(relay.heldBytes == 0)
+    }
+
+    /// Returns two tunnels whose clients do not read.
+    private func stalledPairs(
+        _ relay: HandDrivenRelay
+    ) throws -> (first: (phone: WireEnd, client: WireEnd), second: (phone: WireEnd, client: WireEnd)) {
+        let pairs = try ["1", "2"].map { try relay.pair(buffer: Self.small, tunnel: String(repeating: $0, count: 32)) }
+        for pair in pairs { pair.client.isReading = false }
+        return (pairs[0], pairs[1])
+    }
+
+    @Test("holds little of an incomplete frame while the budget is exhausted, and reads the rest later")
+    func incompleteUnderPressure() throws {
+        let relay = try relay(bufferedBytes: 100_000)
+        let (first, second) = try stalledPairs(relay)
+        try relay.flood(first.phone, messages(8))
+        #expect(relay.heldBytes >= 100_000)
+        second.client.isReading = true
+        let wire = Wire.frame([UInt8](repeating: 9, count: 60_000))
+        for start in stride(from: 0, to: wire.count - 1, by: 4_000) {
+            try relay.flood(second.phone, Array(wire[start..<min(start + 4_000, wire.count - 1)]))
+        }
+        #expect(second.phone.unread >= 60_000 - (24 << 10))
+        first.client.isReading = true
+        try relay.settle()
+        // A sweep resumes an end that was paused for the budget, when another tunnel has released its part.
+        try relay.advance(by: .milliseconds(20))
+        #expect(second.phone.unread == 0)
+        try relay.flood(second.phone, Array(wire.suffix(1)))
+        #expect(second.client.takeFrames().map(\.payload.count) == [60_000])
+        #expect(first.client.takeFrames().count == 8 && relay.heldBytes == 0)
+    }
+
+    @Test("closes an end with a large incomplete frame, but no slow reader, if the budget stays exhausted")
+    func pressure() throws {
+        let relay = try relay(bufferedBytes: 30_000)
+        let (first, second) = try stalledPairs(relay)
+        try relay.flood(first.phone, messages(4))
+        #expect(relay.heldBytes >= 30_000)
+        second.client.isReading = true
+        try relay.flood(second.phone, Array(Wire.frame([UInt8](repeating: 9, count: 60_000)).prefix(50_000)))
+        for _ in 0..<3 { try relay.advance(by: .seconds(4)) }
+        for end in [second.phone, second.client] { #expect(end.takeFrames().map(\.closeCode) == [1008]) }
+        first.client.isReading = true
+        try relay.settle()
+        #expect(first.client.takeFrames().count == 4)
+        #expect(relay.heldBytes == 0)
+    }
+
+    @Test("buffered bytes count once until they are released, whichever end leaves first", arguments: [true, false])
+    func leftBehind(phoneLeavesFirst: Bool) throws {
+        let relay = try relay()
+        let (phone, client) = try relay.pair(buffer: Self.small)
+        client.isReading = false
+        try relay.flood(phone, messages(4))
+        #expect(relay.heldBytes > 20_000)
+        let (first, last) = phoneLeavesFirst ? (phone, client) : (client, phone)
+        first.close()
+        try relay.settle()
+        #expect(relay.heldBytes >= 0)
+        last.close()
+        try relay.settle()
+        #expect(relay.heldBytes == 0 && relay.connections == 0)
+    }
+
+    @Test("early frames count until the phone leaves")
+    func earlyLeft() throws {
+        let relay = try relay()
+        let (phone, _) = try relay.phone()
+        try relay.flood(phone, message)
+        #expect(relay.heldBytes >= 20_000)
+        phone.close()
+        try relay.settle()
+        #expect(relay.heldBytes == 0 && relay.connections == 0)
+    }
+
+    @Test("an incomplete frame counts until it is complete", arguments: [true, false])
+    func incomplete(isPaired: Bool) throws {
+        let relay = try relay()
+        let (phone, routing) = try relay.phone()
+        let client = isPaired ? try relay.client(routing).end : nil
+        let wire = Wire.frame([UInt8](repeating: 9, count: 60_000))
+        try relay.flood(phone, Array(wire.dropLast()))
+        #expect(relay.heldBytes >= 60_000)
+        try relay.flood(phone, Array(wire.suffix(1)))
+        if let client {
+            #expect(client.takeFrames().map(\.payload.count) == [60_000])
+            #expect(relay.heldBytes == 0)
+        }
+        phone.close()
+        try relay.settle()
+        #expect(relay.heldBytes == 0)
+    }
+
+    @Test("answers ten pings per sweep, and then the latest of the others")
+    func pongRate() throws {
+        let relay = try relay()
+        let (phone, _) = try relay.phone()
+        for number in 0..<UInt8(50) {
+            try phone.send(Wire.frame([number], opcode: Wire.ping))
+            try relay.settle()
+        }
+        #expect(phone.takeFrames().map(\.payload) == (0..<10).map { [$0] })
+        try relay.advance(by: .seconds(1))
+        #expect(phone.takeFrames().map(\.payload) == [[49]])
+    }
+
+    @Test("answers only the latest ping of an end that does not read")
+    func pongs() throws {
+        let relay = try relay()
+        let (phone, client) = try relay.pair(buffer: Self.small)
+        phone.isReading = false
+        try relay.flood(client, messages(20))
+        for number in 0..<UInt8(50) {
+            try phone.send(Wire.frame([number], opcode: Wire.ping))
+            try relay.settle()
+        }
+        phone.isReading = true
+        try relay.settle()
+        let pongs = phone.takeFrames().filter { $0.opcode != Wire.binary }
+        #expect(pongs == [.init(opcode: Wire.pong, final: true, payload: [49])])
+    }
+
+    @Test("resumes reading a paused phone after its tunnel has ended")
+    func pausedThenOver() throws {
+        let relay = try relay()
+        let (phone, _) = try relay.phone()
+        try relay.flood(phone, messages(12))
+        #expect(phone.unread > 0)
+        try relay.advance(by: .seconds(121))
+        #expect(phone.unread == 0)
+        #expect(phone.takeFrames().map(\.closeCode) == [1008])
+        #expect(phone.hasEnded)
+    }
+}
