@@ -18,7 +18,9 @@ package struct ClientRun: Sendable {
     private let page: CodePage?
     private let display: CodeDisplay
 
-    /// Creates a run. Neither the radio nor the network is used yet.
+    /// Creates a run.
+    ///
+    /// Neither the radio nor the network is used yet.
     ///
     /// - Parameters:
     ///   - adapter: The Bluetooth adapter; `nil` for the first that is on.

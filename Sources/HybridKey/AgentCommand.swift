@@ -39,7 +39,10 @@ struct AgentCommand: AsyncParsableCommand {
 
     func run() async throws {
         if tty, isatty(STDERR_FILENO) != 1 {
-            throw CommandFailure("standard error is not a terminal; run the agent in one, or omit --tty", status: .usage)
+            throw CommandFailure(
+                "standard error is not a terminal; run the agent in one, or omit --tty",
+                status: .usage
+            )
         }
         var flags = ceremony.flags
         flags.set(KeySettings.upstream, upstream)
@@ -107,7 +110,8 @@ private struct RunningAgent {
             seconds: seconds,
             report: HybridKey.report
         )
-        let server = AgentServer(keys: keys, signing: SigningService(perform: signer.sign), upstream: upstream) { reason in
+        let signing = SigningService(perform: signer.sign)
+        let server = AgentServer(keys: keys, signing: signing, upstream: upstream) { reason in
             HybridKey.report("refused a request: \(reason)")
         }
         guard let server else { throw CommandFailure("no file descriptors left", status: .unavailable) }

@@ -4,7 +4,9 @@ package import Glibc
 
 /// The process at the other end of a Unix socket, as the kernel recorded it when it connected.
 package struct PeerCredentials: Hashable, Sendable {
-    /// The process ID. The process may have ended since, and another one may have its ID.
+    /// The process ID.
+    ///
+    /// The process may have ended since, and another one may have its ID.
     package let processID: pid_t
     /// The user.
     package let user: uid_t
