@@ -21,8 +21,8 @@ final class HandDrivenRelay {
     init(
         loops count: Int = 1,
         transport: RelayTransport = .plaintext,
-        limits change: (inout RelayLimits) -> Void = { _ in },
-        configure: (inout RelayConfiguration) -> Void = { _ in }
+        balancers: [AddressBlock] = [],
+        limits change: (inout RelayLimits) -> Void = { _ in }
     ) throws {
         var configuration = RelayConfiguration(
             listen: [],
@@ -30,7 +30,7 @@ final class HandDrivenRelay {
             limits: .testing(change),
             node: TestRelay.node
         )
-        configure(&configuration)
+        configuration.balancers = balancers
         let context = RelayContext(
             configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -59,7 +59,8 @@ struct ExpectedInput {
     mutating func check(_ end: WireEnd) -> Bool {
         while let frame = end.takeFrame() {
             if frame.opcode == Wire.ping { continue }
-            guard frame == .init(opcode: Wire.binary, final: true, payload: messages.message(count)) else { return false }
+            let expected = Wire.Received(opcode: Wire.binary, final: true, payload: messages.message(count))
+            guard frame == expected else { return false }
             count += 1
         }
         return true

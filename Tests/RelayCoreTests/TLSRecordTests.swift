@@ -13,7 +13,7 @@ struct TLSRecordTests {
     /// Runs `body` with a relay over TLS, on one thread.
     private static func run(
         chain: Int = 1,
-        configure: (inout RelayConfiguration) -> Void = { _ in },
+        balancers: [AddressBlock] = [],
         _ body: (HandDrivenRelay, NIOSSLContext) throws -> Void
     ) async throws {
         let files = try await CertificateFiles()
@@ -21,7 +21,7 @@ struct TLSRecordTests {
         let key = Array(try Data(contentsOf: URL(filePath: files.directory + "/own.key")))
         let all = (0..<chain).flatMap { _ in certificate }
         let transport = RelayTransport.tls(try RelayCertificate.context(certificate: all, key: key))
-        try body(try HandDrivenRelay(transport: transport, configure: configure), try files.clientContext())
+        try body(try HandDrivenRelay(transport: transport, balancers: balancers), try files.clientContext())
     }
 
     /// Sends the request of a phone and a message, and checks the response and a client's conversation.
@@ -74,7 +74,7 @@ struct TLSRecordTests {
     func afterProxyHeader() async throws {
         let balancer = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
         let block = try AddressBlock(parsing: "192.0.2.1")
-        try await Self.run(configure: { $0.balancers = [block] }) { relay, tls in
+        try await Self.run(balancers: [block]) { relay, tls in
             let header = Array("PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n".utf8)
             for cut in stride(from: 0, to: header.count + 300, by: Thoroughness.isFull ? 1 : 9) {
                 let phone = try relay.connect(tls: tls, from: balancer)
@@ -145,7 +145,8 @@ struct TLSRecordTests {
             while flows.contains(where: { !$0.output.isEmpty }) {
                 for _ in 0..<random.number(1...20) {
                     let index = random.number(0...(flows.count - 1))
-                    if !flows[index].output.isEmpty { try flows[index].output.sendPiece(by: flows[index].from, &random) }
+                    guard !flows[index].output.isEmpty else { continue }
+                    try flows[index].output.sendPiece(by: flows[index].from, &random)
                 }
                 relay.turn(0)
             }

@@ -92,8 +92,14 @@ final class WireEnd {
     }
 
     private func take(_ bytes: [UInt8]) {
-        if bytes.isEmpty { return hasEnded = true }
-        guard let tls else { return received += bytes }
+        guard !bytes.isEmpty else {
+            hasEnded = true
+            return
+        }
+        guard let tls else {
+            received += bytes
+            return
+        }
         do {
             received += try tls.decrypt(bytes)
         } catch {
