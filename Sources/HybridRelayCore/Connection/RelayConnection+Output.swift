@@ -88,7 +88,7 @@ extension RelayConnection {
                 return close()
             }
             guard !isTLSBlocked else { return }
-            // What the peer still sends is dropped, so it need not be decrypted.
+            // Input is dropped from now on, so it need not be decrypted.
             self.tls = nil
         }
         shutdown(descriptor, CInt(SHUT_WR))
