@@ -188,7 +188,7 @@ _hybrid-relay_serve() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --version -h --help)
     repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-new-per-minute --ping-interval --ping-misses)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-network-factor --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -268,7 +268,13 @@ _hybrid-relay_serve() {
     '--source-open')
         return
         ;;
+    '--source-connections-per-minute')
+        return
+        ;;
     '--source-new-per-minute')
+        return
+        ;;
+    '--source-network-factor')
         return
         ;;
     '--ping-interval')
@@ -284,7 +290,7 @@ _hybrid-relay_check-config() {
     repeating_flags=()
     non_repeating_flags=(--plaintext --insecure-public-plaintext --cluster --check-origin --json --version -h --help)
     repeating_options=(--listen --proxy-protocol-from)
-    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-new-per-minute --ping-interval --ping-misses)
+    non_repeating_options=(--config --tls-cert --tls-key --admin-listen --node --new-token-file --drain-grace --event-loops --log-format --log-level --max-message --max-early --max-tunnel-bytes --waiting-timeout --idle-timeout --max-lifetime --waiting-per-tunnel --max-tunnels --max-connections --max-buffered --head-timeout --max-head --source-open --source-connections-per-minute --source-new-per-minute --source-network-factor --ping-interval --ping-misses)
     __hybrid-relay_offer_flags_options 0
 
     # Offer option value completions
@@ -364,7 +370,13 @@ _hybrid-relay_check-config() {
     '--source-open')
         return
         ;;
+    '--source-connections-per-minute')
+        return
+        ;;
     '--source-new-per-minute')
+        return
+        ;;
+    '--source-network-factor')
         return
         ;;
     '--ping-interval')
