@@ -106,7 +106,7 @@ let modules: [Target] = [
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
     ),
     module("HybridPinentry", ["HybridPrimitives"]),
-    module("HybridPromptModel", ["HybridPrimitives", "HybridPinentry"]),
+    module("HybridPromptModel", ["HybridPrimitives"]),
     module(
         "HybridRelayCore",
         ["HybridPrimitives", "HybridThreads", "HybridCaBLE", "CHybridLinux", crypto, nio("NIOCore"), logging, metrics]

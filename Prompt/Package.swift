@@ -41,11 +41,10 @@ let package = Package(
         .systemLibrary(name: "CHybridLinux", path: "Modules/CHybridLinux"),
         module("HybridPrimitives", []),
         module("HybridQRCode", ["CHybridQREncode"]),
-        module("HybridPinentry", []),
         module("HybridCommandSupport", ["HybridPrimitives", "CHybridLinux"]),
         .target(
             name: "HybridPromptModel",
-            dependencies: ["HybridPrimitives", "HybridQRCode", "HybridPinentry", "HybridCommandSupport"],
+            dependencies: ["HybridPrimitives", "HybridQRCode", "HybridCommandSupport"],
             swiftSettings: settings
         ),
         .executableTarget(

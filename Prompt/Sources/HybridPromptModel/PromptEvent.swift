@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridCommandSupport
-internal import HybridPinentry
 internal import HybridPrimitives
 internal import HybridQRCode
 

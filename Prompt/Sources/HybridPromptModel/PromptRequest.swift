@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HybridPinentry
+internal import HybridPrimitives
 
 /// The request that the phone is asked to answer, as texts for the user.
 ///

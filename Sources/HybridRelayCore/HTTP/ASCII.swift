@@ -101,14 +101,6 @@ extension UInt64 {
         return others.trailingZeroBitCount / 8
     }
 
-    /// The number of bytes, counted from the lowest, before the first line feed; 8 if there is none.
-    var bytesBeforeLineFeed: Int {
-        let difference = self ^ 0x0A0A_0A0A_0A0A_0A0A
-        // Sets the top bit of each byte that is 0. A borrow causes false positives only above the lowest.
-        let zeros = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
-        return zeros.trailingZeroBitCount / 8
-    }
-
     /// The number of bytes, counted from the lowest, before the first ASCII control character; 8 if there is none.
     var bytesBeforeControl: Int {
         let tops: UInt64 = 0x8080_8080_8080_8080

@@ -26,23 +26,21 @@ public struct RequestHeadReader: Sendable {
 
     /// Returns the index after the first CR LF CR LF, and remembers how far it has searched.
     private mutating func end(of bytes: RawSpan) -> Int? {
-        // The index of a byte that may be the last line feed.
+        // The index of a byte that may be the last line feed. Most bytes are neither CR nor LF: then none of the three
+        // after them can be the last line feed either, because all four bytes would have to be one of these.
         var index = max(3, searched)
         while index < bytes.byteCount {
-            // Eight bytes at a time, because most lines are longer.
-            if index + 8 <= bytes.byteCount {
-                let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-                let plain = UInt64(littleEndian: word).bytesBeforeLineFeed
-                index += plain
-                if plain == 8 { continue }
+            switch bytes.byte(at: index) {
+            case 0x0A:
+                if bytes.byte(at: index - 1) == 0x0D, bytes.byte(at: index - 2) == 0x0A,
+                    bytes.byte(at: index - 3) == 0x0D
+                {
+                    return index + 1
+                }
+                index += 2
+            case 0x0D: index += 1
+            default: index += 4
             }
-            if bytes.byte(at: index) == 0x0A, bytes.byte(at: index - 1) == 0x0D, bytes.byte(at: index - 2) == 0x0A,
-                bytes.byte(at: index - 3) == 0x0D
-            {
-                return index + 1
-            }
-            // After a line feed, the next end is at least two bytes later.
-            index += bytes.byte(at: index) == 0x0A ? 2 : 1
         }
         // A later call continues at the same index, which no end before it can have.
         searched = index
