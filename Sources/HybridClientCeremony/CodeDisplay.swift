@@ -17,6 +17,7 @@ package final class CodeDisplay: Sendable {
     private let printsText: Bool
     private let image: ImageFile?
     private let page: CodePage?
+    private let purpose: String?
 
     /// Creates the displays.
     ///
@@ -27,10 +28,18 @@ package final class CodeDisplay: Sendable {
     ///   - page: The page in the browser, if there is one.
     ///   - imagePath: The path of an image to write instead of drawing the code.
     ///   - printsText: True if the text of the code is printed instead of drawing the code.
-    package init(_ report: ProgressReport, _ page: CodePage?, imagePath: String? = nil, printsText: Bool = false) throws
-    {
+    ///   - purpose: The purpose of the ceremony, for the states in which the user decides. A line above the code would not
+    ///     stay visible in a terminal of 24 rows.
+    package init(
+        _ report: ProgressReport,
+        _ page: CodePage?,
+        imagePath: String? = nil,
+        printsText: Bool = false,
+        purpose: String? = nil
+    ) throws {
         self.report = report
         self.page = page
+        self.purpose = purpose
         self.printsText = printsText
         image = try imagePath.map(ImageFile.init)
     }
@@ -62,7 +71,7 @@ package final class CodeDisplay: Sendable {
             enter("connecting", "connecting through \(domain.host)", [("relay", domain.host)])
         case .redirected(let step):
             notify("redirected", "\(step.from) redirects to \(step.to)", [("from", step.from), ("to", step.to)])
-        case .waitingForUser: enter("confirm", "confirm on your phone")
+        case .waitingForUser: enter("confirm", purpose.map { "confirm: \($0)" } ?? "confirm on your phone")
         case .answered: break
         }
     }
@@ -81,6 +90,8 @@ package final class CodeDisplay: Sendable {
     private var scanning: ProgressState {
         if let image {
             ProgressState("scan", "scan the code in \(image.path) with your phone", details: [("file", image.path)])
+        } else if let purpose {
+            ProgressState("scan", "scan to \(purpose)")
         } else {
             ProgressState("scan", "scan the code\(page == nil ? "" : " in the browser") with your phone")
         }

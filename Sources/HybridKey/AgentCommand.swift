@@ -48,9 +48,8 @@ struct AgentCommand: AsyncParsableCommand {
         flags.set(KeySettings.upstream, upstream)
         let agent = try RunningAgent(ceremony, flags, usesTerminal: tty, seconds: timeout)
         let path = try socket ?? Self.usualSocket()
-        guard path != agent.upstream else {
-            throw CommandFailure("--upstream names the agent's own socket; name that of another agent", status: .usage)
-        }
+        // Before the socket is created, which takes a file that an ended process has left behind.
+        guard path != agent.upstream else { throw RunningAgent.ownUpstream }
         let listener = try AgentSocket(path: path)
         HybridKey.report("listening on \(path)")
         try await agent.serve(listener)
@@ -118,8 +117,18 @@ private struct RunningAgent {
         self.server = server
     }
 
+    static let ownUpstream = CommandFailure(
+        "the upstream socket is the agent's own; name that of another agent",
+        status: .configuration
+    )
+
     /// Serves clients until a signal, then removes the socket.
     func serve(_ socket: AgentSocket) async throws {
+        // Otherwise, each request for the other agent would come back until no connection is left.
+        if let upstream, socket.isReached(by: upstream) {
+            socket.remove()
+            throw Self.ownUpstream
+        }
         let server = server
         let ending = await withTerminationSignals {
             await withTaskCancellationHandler {

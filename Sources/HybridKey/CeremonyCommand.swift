@@ -43,8 +43,9 @@ struct CeremonyCommand: AsyncParsableCommand {
         do {
             let request = try Self.readRequest()
             let response = try await Self.perform(request, try clientRun(for: request, report))
-            report.end(ProgressState("done", "done"))
+            // Before the prompt learns of success, because it closes then, which would count as a cancellation.
             guard writeAll(response, to: STDOUT_FILENO) else { throw CommandFailure.outputNotWritten }
+            report.end(ProgressState("done", "done"))
         } catch let failure as CommandFailure {
             report.end(failure)
             throw ExitCode(failure.status.rawValue)
@@ -83,7 +84,7 @@ struct CeremonyCommand: AsyncParsableCommand {
         let isCreation = if case .create = request.command { true } else { false }
         let subject = PageSubject(site: request.relyingPartyID.text, operation: isCreation ? .create : .signIn)
         let page = display == .page ? try await CodePage.start(subject, report) : nil
-        let codeDisplay = try CodeDisplay(report, page)
+        let codeDisplay = try CodeDisplay(report, page, purpose: request.purpose)
         codeDisplay.warn(ProgressState("purpose", request.purpose))
         var timeouts = ClientTimeouts()
         (timeouts.untilPhoneFound, timeouts.untilAnswered) = (.seconds(request.seconds), .seconds(request.seconds))

@@ -54,16 +54,27 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         let usesTerminal = !open && isatty(STDERR_FILENO) == 1
         let launcher = try ceremony.launcher(settings, usesTerminal: usesTerminal)
         let folder = try KeySettings.stateFolder()
-        // A store that can't be read is reported before the phone is asked.
+        // A store that can't be read or is full is reported before the phone is asked.
         let store = KeyStore(in: folder)
-        _ = try store.keys()
+        try store.checkRoom()
         let creation = try creation()
         let outcome = try await perform(creation, launcher)
-        try record(creation, outcome, in: Journal(in: folder))
+        do {
+            try record(creation, outcome, in: Journal(in: folder))
+        } catch let failure as CommandFailure {
+            // The phone has stored the key already, so it must not be lost.
+            HybridKey.report(failure.sentence)
+        }
         guard let key = try key(of: creation, outcome) else {
             throw CommandFailure("the phone's answer is not a new key; try another phone", status: .dataError)
         }
-        try store.add([key])
+        do {
+            try store.add([key])
+        } catch {
+            HybridKey.report("the phone has stored the key; keep these lines in a file for: hybrid-key ssh-keys import")
+            try StandardOutput.write(KeyList.text([key]))
+            throw error
+        }
         try StandardOutput.writeLine(key.publicKey.authorizedKeysLine(comment: key.comment))
     }
 

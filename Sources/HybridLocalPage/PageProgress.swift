@@ -68,7 +68,7 @@ struct PageProgress {
     private let subject: PageSubject
     private let began: ContinuousClock.Instant
     private var stageBegan: ContinuousClock.Instant
-    private var warning: String?
+    private var warnings: [String] = []
     private(set) var stage = PageStage.preparing
 
     init(_ subject: PageSubject, at now: ContinuousClock.Instant) {
@@ -85,10 +85,10 @@ struct PageProgress {
         return true
     }
 
-    /// Sets the warning; returns `false` if it is unchanged.
+    /// Adds a warning, which stays beside the others; returns `false` if it is shown already.
     mutating func warn(_ text: String) -> Bool {
-        guard warning != text else { return false }
-        warning = text
+        guard !warnings.contains(text) else { return false }
+        warnings.append(text)
         return true
     }
 
@@ -100,7 +100,7 @@ struct PageProgress {
             ("stage", .string(name)), ("elapsed", .number(Self.milliseconds(now - began))),
             ("stageElapsed", .number(Self.milliseconds(now - stageBegan))),
         ]
-        if let warning { members.append(("warning", .string(warning))) }
+        if !warnings.isEmpty { members.append(("warning", .string(warnings.joined(separator: "\n")))) }
         return Array("data: \(JSONText.object(members + stageMembers))\n\n".utf8)
     }
 

@@ -253,6 +253,21 @@ struct AgentServerTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test("A socket that has taken the path is not removed")
+    func takenPath() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/agent.sock"
+            let first = try AgentSocket(path: path)
+            // As systemd does when hybrid-key-agent.socket is started.
+            unlink(path)
+            let second = try AgentSocket(path: path)
+            first.remove()
+            #expect(FileManager.default.fileExists(atPath: path))
+            second.remove()
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test("A socket that an ended process left behind is replaced, another file is not")
     func leftBehind() async throws {
         try await TestFolder.with { folder in

@@ -225,6 +225,15 @@ struct LauncherTests {
         }
     }
 
+    @Test("A prompt that ends after the answer does not take it back")
+    func endOfPromptAfterAnswer() async throws {
+        try await TestFolder.with { folder in
+            let child = "printf x; echo done >&2; sleep 0.5"
+            let outcome = try await perform(child, prompt: "read request; read done; exit 0", in: folder)
+            #expect(outcome == .answered(Array("x".utf8)))
+        }
+    }
+
     @Test("A client that has left ends child and prompt")
     func cancellation() async throws {
         try await TestFolder.with { folder in

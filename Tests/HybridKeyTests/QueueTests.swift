@@ -55,6 +55,15 @@ struct QueueTests {
         #expect(expired == ["second"] && next == nil)
     }
 
+    @Test("A waiting request can expire, an active one cannot")
+    mutating func expiry() throws {
+        let first = try add("first")
+        let second = try add("second")
+        let results = [queue.expire(first), queue.expire(second), queue.expire(second)]
+        #expect(results == [false, true, false])
+        #expect(queue.finish(first, at: start).next == nil)
+    }
+
     @Test("The end of a request that is not active changes nothing")
     mutating func foreignEnd() throws {
         let first = try add("first")

@@ -115,6 +115,19 @@ struct UpstreamTests {
         }
     }
 
+    @Test("The other agent learns bindings while this one is locked")
+    func bindingWhileLocked() async throws {
+        try await withAgents { agent, other in
+            let client = try Connection(agent.path)
+            #expect(await client.ask([22] + Wire.string("secret")) == [6])
+            #expect(await client.ask(try TestServer().bind(TestServer.session(1), isForwarded: true)) == [6])
+            #expect(await client.ask([23] + Wire.string("secret")) == [6])
+            // A forwarded message, which the other agent refuses because it knows the binding.
+            #expect(await client.ask(try other.passkey.sign(messageData())) == [5])
+            #expect(other.asked.withLock { $0 } == [])
+        }
+    }
+
     @Test("Without the other agent, the own keys work")
     func absent() async throws {
         try await TestAgent.with(upstream: "/nonexistent/agent.sock") { agent in

@@ -21,6 +21,8 @@ final class AgentClient {
     private var frames = UpstreamFrames()
     /// The identifier of the pending signature in the queue.
     private var pending: SigningService.ID?
+    /// The request with the pending signature, and the time until which it may wait for others.
+    private var waiting: (request: SignRequest.ID, end: ContinuousClock.Instant)?
     private let completed = Locked<Completed?>(nil)
     private let waker: Waker
 
@@ -66,10 +68,21 @@ final class AgentClient {
             pollfd(fd: socket, events: events, revents: 0),
             pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0),
         ]
-        while poll(&polled, nfds_t(polled.count), -1) < 0 {
+        while true {
+            let rest = waiting.map { max(0, Int(($0.end - ContinuousClock.now) / .milliseconds(1)) + 1) } ?? -1
+            let count = poll(&polled, nfds_t(polled.count), CInt(clamping: rest))
+            if count == 0 { return endWaiting() }
+            if count > 0 { return events != 0 || polled[0].revents == 0 }
             guard errno == EINTR else { return false }
         }
-        return events != 0 || polled[0].revents == 0
+    }
+
+    /// Refuses the pending request if others are still before it.
+    private func endWaiting() -> Bool {
+        defer { waiting = nil }
+        guard let waiting, let pending, signing.expire(pending) else { return true }
+        self.pending = nil
+        return connection.complete(waiting.request, with: nil).map { send($0) } ?? true
     }
 
     private var capacity: Int { upstream == nil ? connection.capacity : frames.capacity }
@@ -78,7 +91,7 @@ final class AgentClient {
     private func takeSignature() -> Bool {
         waker.reset()
         guard let done = completed.withLock({ $0.take() }) else { return true }
-        pending = nil
+        (pending, waiting) = (nil, nil)
         guard let reply = connection.complete(done.id, with: done.signature) else { return true }
         return send(reply)
     }
@@ -116,12 +129,14 @@ final class AgentClient {
             let destination = UpstreamFrames.destination(of: message, isOwn: ownKeys.contains)
             // A locked agent hides the keys of both; its own part refuses what the other one would answer.
             if destination == .upstream, !isLocked {
-                guard AgentBytes.send(upstream.ask(message) ?? [0, 0, 0, 1, 5], to: socket) else { return false }
+                let answer = upstream.ask(message, for: socket) ?? [0, 0, 0, 1, 5]
+                guard AgentBytes.send(answer, to: socket) else { return false }
                 continue
             }
-            guard pass(message), answerOwnRequests(forwarding: isLocked ? .own : destination, message) else {
-                return false
-            }
+            // A binding is passed on while the agent is locked, too: otherwise the other one would take this connection
+            // for a local one after it is unlocked.
+            let forwarding = isLocked && destination != .binding ? .own : destination
+            guard pass(message), answerOwnRequests(forwarding: forwarding, message) else { return false }
         }
         return true
     }
@@ -163,7 +178,9 @@ final class AgentClient {
                 waker.wake()
             }
             pending = signing.submit(job)
+            waiting = (request.id, ContinuousClock.now + SigningQueue<SigningJob>.patience)
             if pending != nil { return true }
+            waiting = nil
         }
         return connection.complete(request.id, with: nil).map { send($0) } ?? true
     }
@@ -171,11 +188,11 @@ final class AgentClient {
     /// Returns an answer with that of the other agent, which learns each binding that is valid.
     private func extended(_ own: [UInt8], _ destination: UpstreamFrames.Destination, _ message: [UInt8]) -> [UInt8] {
         switch destination {
-        case .both: return UpstreamFrames.merged(own, upstream?.ask(message))
+        case .both: return UpstreamFrames.merged(own, upstream?.ask(message, for: socket))
         case .binding:
             let isValid = own.dropFirst(4).first == 6
             // Otherwise the other agent would take this connection for a local one.
-            if !isValid || upstream?.ask(message) == nil { upstream?.close() }
+            if !isValid || upstream?.ask(message, for: socket) == nil { upstream?.close() }
             return own
         case .own, .upstream: return own
         }

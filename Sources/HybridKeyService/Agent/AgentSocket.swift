@@ -10,11 +10,14 @@ package struct AgentSocket: Sendable {
     package let descriptor: CInt
     /// The path that ``remove()`` deletes; `nil` for a socket of the service manager.
     private let path: String?
+    /// The inode of the path, by which ``remove()`` recognizes its own socket.
+    private let inode: UInt
 
     /// Takes a listening socket of the service manager.
     package init(inherited descriptor: CInt) {
         self.descriptor = descriptor
         path = nil
+        inode = 0
     }
 
     /// Creates a socket that only this user can connect to.
@@ -47,25 +50,43 @@ package struct AgentSocket: Sendable {
         }
         self.descriptor = descriptor
         self.path = path
+        inode = lstat(path, &status) == 0 ? status.st_ino : 0
     }
 
-    /// Closes the socket and deletes its path.
+    /// Closes the socket and deletes its path, unless another socket has taken it: the service manager replaces files.
     package func remove() {
-        if let path { unlink(path) }
+        var status = stat()
+        // The inode stays in use until the socket is closed.
+        if let path, lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
         close(descriptor)
     }
 
-    /// Returns true if a process listens at an address.
+    /// Returns true if a process uses an address.
     private static func isAnswered(_ address: UnixAddress) throws(CommandFailure) -> Bool {
         let descriptor = try makeSocket()
         defer { close(descriptor) }
         var address = address
-        return address.withAddress { connect(descriptor, $0, $1) } == 0
+        // A socket of another type is that of another program, such as a service manager's for datagrams.
+        return address.withAddress { connect(descriptor, $0, $1) } == 0 || errno == EPROTOTYPE
     }
 
     private static func makeSocket() throws(CommandFailure) -> CInt {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw CommandFailure("no file descriptors left", status: .unavailable) }
         return descriptor
+    }
+
+    /// Returns true if a path leads to this socket.
+    package func isReached(by path: String) -> Bool {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size - 1)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard code == 0 else { return false }
+        let own = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        var (one, other) = (stat(), stat())
+        return stat(own, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev
+            && one.st_ino == other.st_ino
     }
 }

@@ -20,10 +20,12 @@ final class UpstreamAgent {
     deinit { close() }
 
     /// Sends a message and returns the answer, both with their length fields; `nil` if there is none.
-    func ask(_ message: [UInt8]) -> [UInt8]? {
+    ///
+    /// If the client leaves, the connection is closed, so that the other agent can take its prompt down.
+    func ask(_ message: [UInt8], for client: CInt) -> [UInt8]? {
         guard isUsable else { return nil }
         if socket < 0 { socket = Self.connect(to: path) }
-        guard socket >= 0, AgentBytes.send(message, to: socket), let header = read(4) else {
+        guard socket >= 0, AgentBytes.send(message, to: socket), awaitAnswer(for: client), let header = read(4) else {
             close()
             return nil
         }
@@ -39,6 +41,19 @@ final class UpstreamAgent {
     func close() {
         if socket >= 0 { Glibc.close(socket) }
         (socket, isUsable) = (-1, false)
+    }
+
+    /// Waits for an answer; returns false at the time limit, or if the client leaves.
+    private func awaitAnswer(for client: CInt) -> Bool {
+        // poll(2) always reports the end of a connection.
+        var polled = [
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: client, events: 0, revents: 0),
+        ]
+        while true {
+            let count = poll(&polled, nfds_t(polled.count), CInt(Self.timeout * 1000))
+            if count < 0, errno == EINTR { continue }
+            return count > 0 && polled[1].revents == 0
+        }
     }
 
     private func read(_ count: Int) -> [UInt8]? {

@@ -127,6 +127,8 @@ package struct CeremonyLauncher: Sendable {
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return .complete(response) }
                 response += chunk[..<count]
+                // The phone has answered. The prompt may end now, earlier than the process.
+                polled[1].fd = -1
                 guard response.count <= Self.maximumResponse else { return .complete([]) }
             } else if polled[1].revents != 0, let end = prompt?.readAnswers() {
                 return end == .cancelled ? .cancelled : .promptGone

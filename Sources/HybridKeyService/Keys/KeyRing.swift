@@ -49,9 +49,11 @@ package final class KeyRing: Sendable {
         try state.withLock { (state) throws(Failure) in try body(&state.agent) }
     }
 
-    /// Returns the stored key for a public key.
+    /// Returns the stored key for a public key; `nil` while the agent is locked, because a request may have waited.
     func key(_ publicKey: SSHPublicKey) -> StoredKey? {
-        state.withLock { $0.keys.first { $0.publicKey == publicKey } }
+        state.withLock { state in
+            state.agent.lock.isLocked ? nil : state.keys.first { $0.publicKey == publicKey }
+        }
     }
 
     private func replace(_ keys: [StoredKey], _ stamp: StateFolder.Stamp?) {

@@ -30,6 +30,9 @@ package struct KeyStore: Sendable {
         }
     }
 
+    /// Checks that the store can be read and has room for one more key.
+    package func checkRoom() throws(CommandFailure) { try Self.check(try keys().count + 1) }
+
     /// Adds keys at the end; a key with the same public key is replaced in its place.
     package func add(_ new: [StoredKey]) throws(CommandFailure) {
         try change { keys in
@@ -70,13 +73,17 @@ package struct KeyStore: Sendable {
         try folder.whileLocked { () throws(CommandFailure) in
             var keys = try keys()
             try body(&keys)
-            guard keys.count <= KeyList.maximumCount else {
-                throw CommandFailure(
-                    "there can be at most \(KeyList.maximumCount) keys; remove one: hybrid-key ssh-keys forget",
-                    status: .usage
-                )
-            }
+            try Self.check(keys.count)
             try folder.replace(Self.fileName, with: Array(KeyList.text(keys).utf8))
+        }
+    }
+
+    private static func check(_ count: Int) throws(CommandFailure) {
+        guard count <= KeyList.maximumCount else {
+            throw CommandFailure(
+                "there can be at most \(KeyList.maximumCount) keys; remove one: hybrid-key ssh-keys forget",
+                status: .usage
+            )
         }
     }
 }

@@ -97,6 +97,8 @@ package struct SSHSigner: Sendable {
     static func signature(in bytes: [UInt8], by key: StoredKey, over data: SignedData) -> SSHSignature? {
         guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
             let assertion = try? GetAssertionResponse(parsing: response.body),
+            // The request requires it; the signature's type does not.
+            assertion.authenticatorData.flags.contains(.userVerified),
             assertion.credential.map({ $0.id == key.credentialID }) ?? true
         else { return nil }
         return try? SSHSignature(

@@ -51,6 +51,13 @@ struct SigningQueue<Element: Sendable>: Sendable {
         return nil
     }
 
+    /// Removes a request that has waited too long; returns false if it does not wait, for example because it is active.
+    mutating func expire(_ id: ID) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.id == id }), index > 0 else { return false }
+        entries.remove(at: index)
+        return true
+    }
+
     /// Ends the active request.
     ///
     /// - Returns: The requests that have waited too long, and the next request, which must be started now.

@@ -60,6 +60,11 @@ package final class SigningService: Sendable {
     /// Removes a request whose client has left.
     func withdraw(_ id: ID) { queue.withLock { $0.withdraw(id) }?.cancellation.cancel() }
 
+    /// Removes a request that has waited too long; returns false if it does not wait.
+    ///
+    /// The removed job is not completed.
+    func expire(_ id: ID) -> Bool { queue.withLock { $0.expire(id) } }
+
     private func start(_ id: ID, _ job: SigningJob) {
         let isStarted = DedicatedThread.start { [self] in
             job.complete(perform(job))

@@ -24,7 +24,7 @@ package struct JournalEntry: Hashable, Sendable {
     package let relyingParty: String
     /// The purpose, as parsed from the request.
     package let purpose: String
-    /// The result, such as `signed` or `refused: otherSession`.
+    /// The result, such as `signed` or `declined`.
     package let result: String
 
     /// Creates an entry; its texts are made safe and shortened.
@@ -64,7 +64,7 @@ package struct JournalEntry: Hashable, Sendable {
     }
 }
 
-/// The journal of all requests, a file of bounded size in the order of time.
+/// The journal of all requests that were shown, a file of bounded size in the order of time.
 package struct Journal: Sendable {
     /// The name of the file.
     static let fileName = "journal"

@@ -99,13 +99,19 @@ package struct StateFolder: Sendable {
         close(folder)
     }
 
-    /// Appends bytes to a file with one call; its mode is 0600.
+    /// Appends bytes to a file, all or none; its mode is 0600.
     package func append(_ bytes: [UInt8], to name: String) throws(CommandFailure) {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let descriptor = open(file(name), flags, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten(file(name), errno) }
         defer { close(descriptor) }
-        guard writeAll(bytes, to: descriptor) else { throw Self.notWritten(file(name), errno) }
+        let end = lseek(descriptor, 0, SEEK_END)
+        guard writeAll(bytes, to: descriptor) else {
+            let reason = errno
+            // A part of a line would spoil the next one.
+            if end >= 0 { ftruncate(descriptor, end) }
+            throw Self.notWritten(file(name), reason)
+        }
     }
 
     /// Runs `body` while no other process changes the folder.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+private import Glibc
+
 /// A search for the end of a request head that arrives in pieces of any size.
 public struct RequestHeadReader: Sendable {
     private let maximumLength: Int
@@ -26,24 +28,18 @@ public struct RequestHeadReader: Sendable {
 
     /// Returns the index after the first CR LF CR LF, and remembers how far it has searched.
     private mutating func end(of bytes: RawSpan) -> Int? {
-        // The index of a byte that may be the last line feed. Most bytes are neither CR nor LF: then none of the three
-        // after them can be the last line feed either, because all four bytes would have to be one of these.
-        var index = max(3, searched)
-        while index < bytes.byteCount {
-            switch bytes.byte(at: index) {
-            case 0x0A:
-                if bytes.byte(at: index - 1) == 0x0D, bytes.byte(at: index - 2) == 0x0A,
-                    bytes.byte(at: index - 3) == 0x0D
-                {
-                    return index + 1
-                }
-                index += 2
-            case 0x0D: index += 1
-            default: index += 4
+        let first = max(3, searched)
+        searched = max(first, bytes.byteCount)
+        return bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            // Steps from one line feed to the next.
+            var index = first
+            while index < bytes.count, let found = memchr(start + index, 0x0A, bytes.count - index) {
+                index = UnsafeRawPointer(found) - start
+                if bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A, bytes[index - 3] == 0x0D { return index + 1 }
+                index += 1
             }
+            return nil
         }
-        // A later call continues at the same index, which no end before it can have.
-        searched = index
-        return nil
     }
 }
