@@ -41,6 +41,18 @@ struct TLSRecordTests {
         #expect(relay.connections == 0)
     }
 
+    @Test("are passed to TLS only when complete, whatever their type, unless the header cannot be one of TLS")
+    func completeLength() {
+        func length(_ bytes: [UInt8]) -> Int { TLSRecords.completeLength(of: bytes.span.bytes) }
+        for type: UInt8 in [0x16, 0x17, 0x99] {
+            let record = [type, 3, 3, 0, 2, 7, 7]
+            for count in 0..<record.count { #expect(length(Array(record[..<count])) == 0) }
+            #expect(length(record) == 7 && length(record + [type, 3]) == 7)
+        }
+        #expect(length(Array("GET / HTTP/1.1".utf8)) == 14)
+        #expect(length([0x16, 3, 3, 0xFF, 0xFF]) == 5)
+    }
+
     @Test("may be cut at every byte of the handshake, the request and the first frame")
     func cuts() async throws {
         try await Self.run { relay, tls in

@@ -120,7 +120,8 @@ final class AdmissionControl: Sendable {
 
     /// Takes a place that `makeRoom` has freed.
     private func replaceConnection(for source: SourcePrefix?, _ makeRoom: () -> Bool) throws(Rejection) {
-        if makeRoom() {
+        // Above a limit that was lowered, one place more would not be enough.
+        if state.withLock({ $0.connections <= $0.maximum }), makeRoom() {
             recordRejection(.displaced)
             if state.withLock({ $0.takePlace() }) { return }
         }

@@ -19,6 +19,8 @@ extension RelayConnection {
             while isOpen, let event = try frames.next(in: &bytes, from: &position) { handle(event, bytes.bytes) }
         } catch {
             if let tunnel { endTunnel(.violated(by: tunnel.side, error)) }
+            // If another event loop has already ended the tunnel, its message is still on the way.
+            if isOpen { return closeTunnel(error.closeCode) }
         }
         guard isOpen else { return }
         hold(bytes.bytes.extracting(position..<end), until: frames.neededBytes)
@@ -39,6 +41,7 @@ extension RelayConnection {
             } else {
                 endTunnel(.closed(by: tunnel.side, code: code))
             }
+            if isOpen { closeTunnel(code) }
         }
     }
 

@@ -13,6 +13,8 @@ extension RelayConnection {
 
     /// Writes bytes after earlier output, and keeps those that the socket does not take.
     func write(_ bytes: RawSpan) {
+        // The descriptor may belong to another connection by now.
+        if case .closed = phase { return }
         do throws(ConnectionFailure) {
             let sent = output.isEmpty ? try send(bytes) : 0
             guard sent < bytes.byteCount else { return }
@@ -47,6 +49,8 @@ extension RelayConnection {
                 let pending = output
                 let sent = try send(pending.span.bytes.extracting(outputStart..<pending.count))
                 outputStart += sent
+                // The peer has acknowledged earlier bytes. It cannot be pinged before it has taken all of them.
+                if sent > 0 { hasReceived = true }
             }
         } catch {
             return close()

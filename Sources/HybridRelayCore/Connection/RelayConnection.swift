@@ -15,7 +15,8 @@ internal import NIOCore
 ///
 /// *Backpressure.* The bytes that the other end's socket has not accepted are kept in that end's output. If they reach a
 /// window, this end is not read. Before a client has joined, a phone's frames are kept here, up to `limits.earlyBytes`.
-/// All kept bytes count toward ``BufferBudget``. If a paused end closes its connection, it is read to its end.
+/// All kept bytes count toward ``BufferBudget``. If a paused end closes its connection, it is read to its end
+/// once the budget has room.
 ///
 /// *Closing.* The end of a tunnel is reported to the registry, which closes both connections. Each writes the close frame
 /// and shuts down its socket's output. It drops input until the peer closes, so that no reset overtakes the close frame.
@@ -88,7 +89,7 @@ final class RelayConnection {
     var sentCost = 0
     var receivedCost = 0
     var hasCarriedData = false
-    /// True if bytes have been received since the last sweep.
+    /// True if bytes have been received, or kept output has been taken, since the last sweep.
     var hasReceived = false
     var keepalive: KeepaliveState
 
@@ -152,12 +153,27 @@ final class RelayConnection {
         // Errors, too, are reported by a read.
         if events & ~EPOLLOUT.rawValue != 0 {
             if events & EPOLLRDHUP.rawValue != 0 { hasPeerFinished = true }
-            readSocket()
+            handleInput(events)
         } else if let tls, !tls.isEstablished {
             // The handshake waited for the socket, maybe with input that it had received.
             processKeptCiphertext()
         }
         update()
+    }
+
+    /// Reads the socket, unless it is paused and the peer has left.
+    private func handleInput(_ events: UInt32) {
+        let isUnwatched = watchedEvents & EPOLLIN.rawValue == 0
+        switch phase {
+        case .proxyHeader where isUnwatched: close()
+        case .head where isUnwatched: close()
+        // What has not been read could reach no client.
+        case .waiting where isUnwatched: close()
+        case .paired where isPaused:
+            // After a reset, the socket would report it continuously. After FIN, the rest is read later.
+            if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { close() }
+        default: readSocket()
+        }
     }
 
     /// Reads the socket once and processes what has arrived.
@@ -272,7 +288,8 @@ final class RelayConnection {
     func update() {
         guard id != nil else { return }
         count()
-        var wanted = isPaused ? EPOLLRDHUP.rawValue : EPOLLIN.rawValue
+        var wanted = EPOLLIN.rawValue
+        if isPaused { wanted = hasPeerFinished ? 0 : EPOLLRDHUP.rawValue }
         if outputStart < output.count || isTLSBlocked { wanted |= EPOLLOUT.rawValue }
         guard wanted != watchedEvents else { return }
         watchedEvents = wanted
@@ -298,8 +315,8 @@ final class RelayConnection {
     /// True if the socket is not read for now.
     var isPaused: Bool {
         if isTLSBlocked { return true }
-        guard !hasPeerFinished else { return false }
         let budget = loop.context.registry.budget
+        guard !hasPeerFinished || budget.isExhausted else { return false }
         switch phase {
         case .waiting where earlyFrames.count >= limits.earlyBytes: return true
         case .waiting where !earlyFrames.isEmpty && budget.isExhausted: return true

@@ -22,16 +22,17 @@ struct Listener {
 
     /// Registers the socket for events with this number.
     ///
-    /// Of all event loops that wait, the kernel wakes one, not all.
-    mutating func register(on epoll: CInt, event: UInt64) {
-        pausedUntil = nil
-        _ = hybrid_epoll_control(
+    /// Of all event loops that wait, the kernel wakes one, not all. If the system has no memory for it, it is repeated
+    /// after a pause.
+    mutating func register(on epoll: CInt, event: UInt64, now: NIODeadline) {
+        let result = hybrid_epoll_control(
             epoll,
             EPOLL_CTL_ADD,
             descriptor,
             EPOLLIN.rawValue | EPOLLEXCLUSIVE.rawValue,
             event
         )
+        pausedUntil = result == 0 ? nil : now + Self.pause
     }
 
     func remove(from epoll: CInt) { _ = hybrid_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0) }

@@ -146,7 +146,7 @@ final class Reactor {
     /// Accepts connections from a listening, non-blocking socket, which the caller owns.
     func listen(_ descriptor: CInt) {
         var listener = Listener(descriptor)
-        listener.register(on: mailbox.epoll, event: Self.event(ofListener: descriptor))
+        listener.register(on: mailbox.epoll, event: Self.event(ofListener: descriptor), now: now)
         listeners.append(listener)
     }
 
@@ -162,7 +162,7 @@ final class Reactor {
         for index in listeners.indices {
             var listener = listeners[index]
             guard let time = listener.pausedUntil, time <= now else { continue }
-            listener.register(on: mailbox.epoll, event: Self.event(ofListener: listener.descriptor))
+            listener.register(on: mailbox.epoll, event: Self.event(ofListener: listener.descriptor), now: now)
             listeners[index] = listener
         }
     }

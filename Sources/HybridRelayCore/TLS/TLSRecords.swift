@@ -13,16 +13,16 @@ enum TLSRecords {
 
     /// Returns the length of the complete records at the start of `bytes`.
     ///
-    /// If a header is invalid, all bytes count as complete, and BoringSSL reports the error.
+    /// If a version or length is invalid, all bytes count as complete, and BoringSSL reports the error. It checks the
+    /// type only after the whole record, so a record of an unknown type must be complete, too.
     static func completeLength(of bytes: RawSpan) -> Int {
         var end = 0
         while bytes.byteCount - end >= headerLength {
-            let type = bytes.unsafeLoad(fromByteOffset: end, as: UInt8.self)
             let major = bytes.unsafeLoad(fromByteOffset: end + 1, as: UInt8.self)
             let payload = Int(
                 UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: end + 3, as: UInt16.self))
             )
-            guard (20...23).contains(type), major == 3, payload <= maximumPayload else { return bytes.byteCount }
+            guard major == 3, payload <= maximumPayload else { return bytes.byteCount }
             guard bytes.byteCount - end - headerLength >= payload else { return end }
             end += headerLength + payload
         }
