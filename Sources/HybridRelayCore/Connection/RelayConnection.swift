@@ -167,7 +167,7 @@ final class RelayConnection {
         switch phase {
         case .proxyHeader where isUnwatched: close()
         case .head where isUnwatched: close()
-        // What has not been read could reach no client.
+        // The rest could reach no client.
         case .waiting where isUnwatched: close()
         case .paired where isPaused:
             // After a reset, the socket would report it continuously. After FIN, the rest is read later.
