@@ -33,9 +33,8 @@ public struct RelayLimits: Sendable, Equatable {
     /// Maximum number of bytes that all connections together hold in memory.
     ///
     /// These are bytes that the other end has not accepted, and incomplete TLS records, request heads and frames. The
-    /// kernel's buffers are not included. At the limit, an end with data in flight is paused, and so is a connection that
-    /// holds 20 KiB or more of something incomplete. If that does not help for five seconds, those that hold most of it
-    /// are closed.
+    /// kernel's buffers are not included. At the limit, an end with data in flight is paused. Frames of more than 8 KiB are
+    /// forwarded in fragments instead of being held.
     public var bufferedBytes = 256 << 20
     /// Maximum number of connections of one source, an IPv4 address or an IPv6 /64; 0 means no limit.
     ///

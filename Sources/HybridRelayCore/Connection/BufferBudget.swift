@@ -9,8 +9,9 @@ internal import Synchronization
 /// whose end has not arrived: PROXY headers, TLS records, request heads and frames. Each connection has its own bounds.
 /// If many connections reach them at once, the sum could exceed the memory of the computer.
 ///
-/// At the limit, an end is not read while the other end's socket has not accepted its bytes. A connection is not read
-/// while it holds ``MemoryPressure/floor`` bytes of something incomplete. Other reads return less.
+/// At the limit, an end is not read while the other end's socket has not accepted its bytes. Reads return less, and large
+/// frames are forwarded in fragments instead of being held, so that no peer can occupy memory by withholding the end of a
+/// frame. A connection that cannot release what it holds, such as a long request head, is not read.
 final class BufferBudget: Sendable {
     private let held = Atomic<Int>(0)
     private let maximum: Atomic<Int>
@@ -35,22 +36,16 @@ final class BufferBudget: Sendable {
     func setLimit(_ limit: Int) { maximum.store(limit, ordering: .relaxed) }
 }
 
-/// The rules for connections that hold something incomplete while the budget is exhausted.
-///
-/// Peers that send only the beginning of something could otherwise stop all tunnels until their time limits. A connection
-/// that needs more memory to complete it has to wait. Connections that have waited for ``patience`` are closed, those that
-/// hold most first, until an eighth of the budget is free. All others stay open: ends that read slowly, the ends that
-/// wait for those, and everything smaller than ``floor``, such as the messages of a sign-in.
+/// The rules for connections while the budget is exhausted.
 enum MemoryPressure {
-    /// Number of incomplete bytes from which a connection is not read while the budget is exhausted.
+    /// Number of incomplete bytes from which a connection is not read.
     ///
     /// It exceeds the length of a TLS record, so that each connection can receive a complete one.
     static let floor = 20 << 10
-    /// Maximum number of bytes in one read of a socket while the budget is exhausted.
+    /// Maximum number of bytes in one read of a socket.
     static let readSize = 12 << 10
-    /// Time that a connection may wait for memory.
-    static let patience = TimeAmount.seconds(5)
-
-    /// Returns true if less than an eighth of the budget is free.
-    static func isHigh(_ budget: BufferBudget) -> Bool { budget.bytes > budget.limit - budget.limit / 8 }
+    /// Maximum length of a payload that is held until its frame is complete, in bytes.
+    ///
+    /// No message of a sign-in is longer, apart from some of those that create a passkey with large attestation.
+    static let heldPayload = 8 << 10
 }

@@ -38,17 +38,6 @@ extension RelayConnection {
         }
     }
 
-    /// True if the connection has waited for memory as long as it may.
-    var hasWaitedForMemory: Bool {
-        waitsForMemorySince.map { loop.now - $0 >= MemoryPressure.patience } ?? false
-    }
-
-    /// Closes the connection because there is no memory for the rest of what it has begun.
-    func closeToReleaseMemory() {
-        if isOpen { endTunnel(.exhausted) }
-        close()
-    }
-
     /// Checks the connection's deadlines; called about once a second.
     func checkDeadlines() {
         if let deadline, deadline <= loop.now { return deadlinePassed() }
@@ -57,7 +46,7 @@ extension RelayConnection {
             answerPing()
             checkKeepalive()
         }
-        waitsForMemorySince = isWaitingForMemory ? waitsForMemorySince ?? loop.now : nil
+        if isOpen, isWaitingForMemory { forwardHeldFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
         update()
     }

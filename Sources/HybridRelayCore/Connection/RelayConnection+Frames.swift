@@ -16,7 +16,9 @@ extension RelayConnection {
         var bytes = buffer.mutableBytes
         var position = start
         do throws(FrameViolation) {
-            while isOpen, let event = try frames.next(in: &bytes, from: &position) { handle(event, bytes.bytes) }
+            while isOpen, let event = try frames.next(in: &bytes, from: &position, holding: heldPayload) {
+                handle(event, bytes.bytes)
+            }
         } catch {
             if let tunnel { endTunnel(.violated(by: tunnel.side, error)) }
             // If another event loop has already ended the tunnel, its message is still on the way.
@@ -25,6 +27,17 @@ extension RelayConnection {
         guard isOpen else { return }
         hold(bytes.bytes.extracting(position..<end), until: frames.neededBytes)
         answerPing()
+    }
+
+    /// Maximum length of a payload that is held until its frame is complete.
+    var heldPayload: Int { hasMemory ? FrameReader.heldPayload : MemoryPressure.heldPayload }
+
+    /// Forwards the beginning of a frame that was held while the budget had room.
+    func forwardHeldFrame() {
+        let end = LoopBuffers.headroom + held.count
+        loop.buffers.reservePlaintext(end)
+        loadHeld()
+        readFrames(from: LoopBuffers.headroom, upTo: end)
     }
 
     private func handle(_ event: FrameEvent, _ bytes: RawSpan) {

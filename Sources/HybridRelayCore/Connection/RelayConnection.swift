@@ -69,8 +69,6 @@ final class RelayConnection {
     var earlyFrames: [UInt8] = []
     /// Number of bytes that count toward the budget.
     private(set) var heldBytes = 0
-    /// Time of the first sweep that found the connection waiting for memory; `nil` if it does not.
-    var waitsForMemorySince: NIODeadline?
     /// The events for which the socket is registered.
     private(set) var watchedEvents = EPOLLIN.rawValue
     /// True if TLS must write before it can continue.
@@ -255,7 +253,8 @@ final class RelayConnection {
         if !held.isEmpty {
             let new = UnsafeRawBufferPointer(rebasing: loop.buffers.plaintext[start..<(start + count)])
             // Something of many bytes that arrives in small pieces is not copied back and forth for each of them.
-            guard held.count + count >= neededBytes else { return held.append(contentsOf: new) }
+            let needed = min(neededBytes, heldPayload + FrameHeader.maximumLength)
+            guard held.count + count >= needed else { return held.append(contentsOf: new) }
         }
         let end = start + count
         loadHeld()
@@ -308,20 +307,20 @@ final class RelayConnection {
     var incompleteBytes: Int { held.capacity + (tls?.heldBytes ?? 0) }
 
     /// Maximum number of bytes in the next read of the socket.
-    private var readSize: Int {
-        loop.context.registry.budget.isExhausted ? MemoryPressure.readSize : LoopBuffers.readSize
-    }
+    private var readSize: Int { hasMemory ? LoopBuffers.readSize : MemoryPressure.readSize }
+
+    /// True if the bytes of all connections have not reached their limit.
+    var hasMemory: Bool { !loop.context.registry.budget.isExhausted }
 
     /// True if the socket is not read for now.
     var isPaused: Bool {
         if isTLSBlocked { return true }
-        let budget = loop.context.registry.budget
-        guard !hasPeerFinished || budget.isExhausted else { return false }
+        guard !hasPeerFinished || !hasMemory else { return false }
         switch phase {
         case .waiting where earlyFrames.count >= limits.earlyBytes: return true
-        case .waiting where !earlyFrames.isEmpty && budget.isExhausted: return true
+        case .waiting where !earlyFrames.isEmpty && !hasMemory: return true
         case .paired(let other) where other.pendingOutput >= Self.window: return true
-        case .paired(let other) where other.pendingOutput > 0 && budget.isExhausted: return true
+        case .paired(let other) where other.pendingOutput > 0 && !hasMemory: return true
         case .closing, .closed: return false
         case .proxyHeader, .head, .moving, .waiting, .paired: return isWaitingForMemory
         }
@@ -336,7 +335,7 @@ final class RelayConnection {
         case .waiting where !earlyFrames.isEmpty: false
         case .paired(let other) where other.pendingOutput > 0: false
         case .proxyHeader, .head, .moving, .waiting, .paired:
-            incompleteBytes >= MemoryPressure.floor && loop.context.registry.budget.isExhausted
+            incompleteBytes >= MemoryPressure.floor && !hasMemory
         }
     }
 

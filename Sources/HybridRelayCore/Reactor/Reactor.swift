@@ -300,27 +300,13 @@ final class Reactor {
         self.now = now
         mailbox.recordSweep(at: now)
         var active: [TunnelKey] = []
-        var holders: [(bytes: Int, id: ConnectionID)] = []
         forEachConnection { connection in
             connection.checkDeadlines()
             if let key = connection.takeActivity() { active.append(key) }
-            guard connection.hasWaitedForMemory, let id = connection.id else { return }
-            holders.append((connection.incompleteBytes, id))
         }
-        release(holders)
         carryOut(context.registry.sweep(active: active, now: now))
         context.admission.sweep(now: now)
         finishClosing()
-    }
-
-    /// Closes connections that have waited for memory, those that hold most first, until the budget has room again.
-    ///
-    /// Other event loops may do the same at this time, so the budget is checked before each.
-    private func release(_ holders: [(bytes: Int, id: ConnectionID)]) {
-        for holder in holders.sorted(by: { $0.bytes > $1.bytes }) {
-            guard MemoryPressure.isHigh(context.registry.budget) else { return }
-            connection(holder.id)?.closeToReleaseMemory()
-        }
     }
 
     // MARK: Stop

@@ -18,7 +18,7 @@ public enum TunnelEndReason: Hashable, Sendable {
     case idle
     /// The tunnel reached its maximum lifetime.
     case outlived
-    /// The tunnel reached its limit on bytes, or needed much memory when the relay had none left.
+    /// The tunnel reached its limit on bytes.
     case exhausted
     /// An end did not respond to several pings.
     case unresponsive(TunnelSide)

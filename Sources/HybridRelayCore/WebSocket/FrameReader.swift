@@ -28,9 +28,9 @@ public enum FrameEvent: Hashable, Sendable {
 
 /// A reader that validates the bytes that one end sends and converts them to frames for the other end, in place.
 ///
-/// The boundaries and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB.
-/// As RFC 6455 §5.4 permits, it is forwarded in fragments as it arrives. So a relay never holds much more than 64 KiB of
-/// a frame, and can send a close frame between the fragments.
+/// The boundaries and order of messages and fragments are preserved. The only exception is a frame of more than 64 KiB, or
+/// of more than the caller wants to hold. As RFC 6455 §5.4 permits, it is forwarded in fragments as it arrives. So a relay
+/// never holds much more than 64 KiB of a frame, and can send a close frame between the fragments.
 public struct FrameReader: Sendable {
     /// Maximum length of a payload that is held until its frame is complete, in bytes.
     public static let heldPayload = 64 << 10
@@ -67,14 +67,16 @@ public struct FrameReader: Sendable {
     ///   - bytes: The bytes from the end. The reader changes those before the new position.
     ///   - position: The offset of the first byte that has not been read, at least ``headroom`` on the first call with
     ///     these bytes. If the result is `nil`, the bytes from there on must be kept and passed again.
+    ///   - limit: Maximum length of a payload that is held until its frame is complete, in bytes, at least 1.
     /// - Throws: The first violation, after the events of all valid frames before it.
     public mutating func next(
         in bytes: inout MutableRawSpan,
-        from position: inout Int
+        from position: inout Int,
+        holding limit: Int = heldPayload
     ) throws(FrameViolation) -> FrameEvent? {
         // Most reads end with a message.
         guard position < bytes.byteCount else { return wait(for: 1) }
-        if large != nil { return takePiece(&bytes, &position) }
+        if large != nil { return takePiece(&bytes, &position, limit) }
         if let data = try takeWholeFrames(&bytes, &position) { return data }
         guard let header = try FrameHeader(parsing: bytes.bytes, at: position) else {
             return wait(for: bytes.byteCount - position + 1)
@@ -83,7 +85,7 @@ public struct FrameReader: Sendable {
         // Every violation is visible in the header, so the reader never waits for the payload of an invalid frame.
         var next = fragmentation
         try next.accept(header)
-        guard header.payloadLength > Self.heldPayload else { return wait(for: header.length + header.payloadLength) }
+        guard header.payloadLength > limit else { return wait(for: header.length + header.payloadLength) }
         fragmentation = next
         large = LargeFrame(
             opcode: header.opcode,
@@ -92,7 +94,7 @@ public struct FrameReader: Sendable {
             remaining: header.payloadLength
         )
         position += header.length
-        return takePiece(&bytes, &position)
+        return takePiece(&bytes, &position, limit)
     }
 
     private mutating func wait(for count: Int) -> FrameEvent? {
@@ -134,11 +136,15 @@ public struct FrameReader: Sendable {
     }
 
     /// Returns the available part of a large frame, once it is large enough for a fragment.
-    private mutating func takePiece(_ bytes: inout MutableRawSpan, _ position: inout Int) -> FrameEvent? {
+    private mutating func takePiece(
+        _ bytes: inout MutableRawSpan,
+        _ position: inout Int,
+        _ limit: Int
+    ) -> FrameEvent? {
         guard var frame = large else { return nil }
         let count = min(bytes.byteCount - position, frame.remaining)
         let isLast = count == frame.remaining
-        guard isLast || count >= Self.heldPayload else { return wait(for: min(frame.remaining, Self.heldPayload)) }
+        guard isLast || count >= limit else { return wait(for: min(frame.remaining, limit)) }
         Mask.remove(frame.mask, from: &bytes, at: position, count: count, to: position)
         let start = position - ServerFrame.headerLength(payload: count)
         ServerFrame.writeHeader(
