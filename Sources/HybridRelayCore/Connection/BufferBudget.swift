@@ -40,12 +40,13 @@ final class BufferBudget: Sendable {
 enum MemoryPressure {
     /// Number of incomplete bytes from which a connection is not read.
     ///
-    /// It exceeds the length of a TLS record, so that each connection can receive a complete one.
-    static let floor = 20 << 10
+    /// It exceeds the lengths of a TLS record and of what is held of a frame, with an array's spare room. So each connection
+    /// can receive a complete record, and a frame never stops it.
+    static let floor = 28 << 10
     /// Maximum number of bytes in one read of a socket.
     static let readSize = 12 << 10
     /// Maximum length of a payload that is held until its frame is complete, in bytes.
     ///
     /// No message of a sign-in is longer, apart from some of those that create a passkey with large attestation.
-    static let heldPayload = 8 << 10
+    static let heldPayload = 4 << 10
 }

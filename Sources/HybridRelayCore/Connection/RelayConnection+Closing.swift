@@ -46,7 +46,7 @@ extension RelayConnection {
             answerPing()
             checkKeepalive()
         }
-        if isOpen, isWaitingForMemory { forwardHeldFrame() }
+        if isOpen, held.count > heldPayload + FrameHeader.maximumLength { forwardHeldFrame() }
         // Another connection may have released bytes of the common budget, so this may resume reading.
         update()
     }
