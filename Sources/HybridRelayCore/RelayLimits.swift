@@ -33,8 +33,8 @@ public struct RelayLimits: Sendable, Equatable {
     /// Maximum number of bytes that all connections together hold in memory.
     ///
     /// These are bytes that the other end has not accepted, and incomplete TLS records, request heads and frames. The
-    /// kernel's buffers are not included. At the limit, an end with data in flight is paused. Frames of more than 4 KiB are
-    /// forwarded in fragments instead of being held.
+    /// kernel's buffers are not included. From half of the limit on, frames of more than 4 KiB are forwarded in fragments
+    /// instead of being held. At the limit, an end with data in flight is paused.
     public var bufferedBytes = 256 << 20
     /// Maximum number of connections of one source, an IPv4 address or an IPv6 /64; 0 means no limit.
     ///

@@ -62,7 +62,6 @@ struct BackpressureTests {
         let limit = 30_000
         let relay = try relay(bufferedBytes: limit)
         let (first, second) = try stalledPairs(relay)
-        // Incomplete frames are small enough to be held.
         let wire = (0..<80).flatMap { _ in Wire.frame([UInt8](repeating: 2, count: 10_000)) }
         let firstRead = try relay.flood(first.phone, wire)
         #expect(relay.heldBytes >= limit)
@@ -75,7 +74,9 @@ struct BackpressureTests {
         for pair in [first, second] {
             pair.client.isReading = true
             try relay.settle()
-            #expect(pair.phone.unread == 0 && pair.client.takeFrames().count == 80)
+            // Some frames arrive in fragments.
+            #expect(pair.phone.unread == 0)
+            #expect(pair.client.takeFrames().map(\.payload.count).reduce(0, +) == 800_000)
         }
         #expect(relay.heldBytes == 0)
     }
@@ -89,7 +90,7 @@ struct BackpressureTests {
         return (pairs[0], pairs[1])
     }
 
-    @Test("forwards a large frame in fragments while the budget is exhausted, also one that it already holds")
+    @Test("forwards a large frame in fragments while memory is short, also one that it already holds")
     func incompleteUnderPressure() throws {
         let relay = try relay(bufferedBytes: 100_000)
         let (first, second) = try stalledPairs(relay)

@@ -9,9 +9,10 @@ internal import Synchronization
 /// whose end has not arrived: PROXY headers, TLS records, request heads and frames. Each connection has its own bounds.
 /// If many connections reach them at once, the sum could exceed the memory of the computer.
 ///
-/// At the limit, an end is not read while the other end's socket has not accepted its bytes. Reads return less, and large
-/// frames are forwarded in fragments instead of being held, so that no peer can occupy memory by withholding the end of a
-/// frame. A connection that cannot release what it holds, such as a long request head, is not read.
+/// From half of the limit on, large frames are forwarded in fragments instead of being held, so that no peer can occupy
+/// memory by withholding the end of a frame. At the limit, an end is not read while the other end's socket has not accepted
+/// its bytes, and reads return less. A connection that cannot release what it holds, such as a long request head, is not
+/// read.
 final class BufferBudget: Sendable {
     private let held = Atomic<Int>(0)
     private let maximum: Atomic<Int>
@@ -23,6 +24,9 @@ final class BufferBudget: Sendable {
 
     /// Maximum number of bytes.
     var limit: Int { maximum.load(ordering: .relaxed) }
+
+    /// True if half of the limit is reached.
+    var isHigh: Bool { bytes >= limit / 2 }
 
     /// True if the limit is reached.
     var isExhausted: Bool { bytes >= limit }
@@ -36,16 +40,16 @@ final class BufferBudget: Sendable {
     func setLimit(_ limit: Int) { maximum.store(limit, ordering: .relaxed) }
 }
 
-/// The rules for connections while the budget is exhausted.
+/// The rules for connections while the budget is high or exhausted.
 enum MemoryPressure {
-    /// Number of incomplete bytes from which a connection is not read.
+    /// Number of incomplete bytes from which a connection is not read while the budget is exhausted.
     ///
     /// It exceeds the lengths of a TLS record and of what is held of a frame, with an array's spare room. So each connection
     /// can receive a complete record, and a frame never stops it.
     static let floor = 28 << 10
-    /// Maximum number of bytes in one read of a socket.
+    /// Maximum number of bytes in one read of a socket while the budget is exhausted.
     static let readSize = 12 << 10
-    /// Maximum length of a payload that is held until its frame is complete, in bytes.
+    /// Maximum length of a payload that is held until its frame is complete while the budget is high, in bytes.
     ///
     /// No message of a sign-in is longer, apart from some of those that create a passkey with large attestation.
     static let heldPayload = 4 << 10

@@ -30,7 +30,9 @@ extension RelayConnection {
     }
 
     /// Maximum length of a payload that is held until its frame is complete.
-    var heldPayload: Int { hasMemory ? FrameReader.heldPayload : MemoryPressure.heldPayload }
+    var heldPayload: Int {
+        loop.context.registry.budget.isHigh ? MemoryPressure.heldPayload : FrameReader.heldPayload
+    }
 
     /// Forwards the beginning of a frame that was held while the budget had room.
     func forwardHeldFrame() {
