@@ -6,7 +6,7 @@ public import NIOCore
 public struct SourceLimits: Sendable, Hashable {
     /// Maximum number of open connections of a source; 0 means no limit.
     ///
-    /// Phones may take all but an eighth of them; see ``clientShare(of:)``.
+    /// Phones may take all but an eighth of them.
     public var open: Int
     /// Maximum number of connections that a source may open in a minute; 0 means no limit.
     ///

@@ -49,7 +49,7 @@ public struct FrameReader: Sendable {
     private var fragmentation: FragmentationState
     private var large: LargeFrame?
 
-    /// Number of bytes that must follow the position after ``next(in:from:)`` has returned `nil`.
+    /// Number of bytes that must follow the position after ``next(in:from:holding:)`` has returned `nil`.
     ///
     /// With fewer bytes, it would return `nil` again. A caller can collect that many before it calls again.
     public private(set) var neededBytes = 1
