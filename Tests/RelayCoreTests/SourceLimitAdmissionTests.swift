@@ -87,7 +87,7 @@ struct SourceLimitAdmissionTests {
         for number in 1...2 { _ = try connect(admission, from: try address(number)).get() }
         #expect(throws: AdmissionControl.Rejection.source) {
             try connect(admission, from: try address(1)) {
-                Issue.record("nobody has to leave")
+                Issue.record("no connection needs to be closed")
                 return false
             }.get()
         }
