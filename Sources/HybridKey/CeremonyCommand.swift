@@ -92,11 +92,11 @@ struct CeremonyCommand: AsyncParsableCommand {
             adapter: options.network.adapter,
             network: NetworkConfiguration(
                 connectTo: options.network.connectTo,
-                trustedCertificates: try settings.value(KeySettings.cacert),
+                trustedCertificates: try settings.value(CeremonySettings.cacert),
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),
             timeouts: timeouts,
-            offersBLEChannel: try settings.value(KeySettings.bleChannel),
+            offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: page,
             display: codeDisplay

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import HybridBLEAdvert
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridKeyService
@@ -11,20 +12,20 @@ internal import HybridThreads
 
 /// The options of ceremonies, which a command passes on to the process that performs them.
 struct CeremonyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("\(KeySettings.cacert.help)", valueName: "file"))
+    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
     @OptionGroup
     var network: NetworkOptions<AdapterName>
 
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: KeySettings.bleChannel.help))
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
     var bleChannel: Bool?
 
     /// The flags of settings.
     var flags: GivenFlags {
         var given = GivenFlags()
-        given.set(KeySettings.cacert, cacert)
-        given.set(KeySettings.bleChannel, bleChannel)
+        given.set(CeremonySettings.cacert, cacert)
+        given.set(CeremonySettings.bleChannel, bleChannel)
         return given
     }
 
@@ -45,7 +46,7 @@ struct CeremonyOptions: ParsableArguments {
     ///   - usesTerminal: True to show the code on the terminal.
     /// - Throws: ``CommandFailure`` if a setting is unusable.
     func launcher(_ settings: Configuration, usesTerminal: Bool) throws -> CeremonyLauncher {
-        try settings.checkCertificates(KeySettings.cacert, with: TrustAnchors.check)
+        try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         let prompt = try settings.value(KeySettings.prompt)
         let searchPath = ProcessEnvironment.variables["PATH"]
         return CeremonyLauncher(command: [Self.program, CeremonyCommand.name] + arguments) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridKeyService
@@ -8,13 +9,6 @@ internal import HybridPrimitives
 
 /// The settings of `hybrid-key`: flags, environment variables such as `HYBRID_PROMPT`, and the file `key.env`.
 enum KeySettings {
-    static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
-    static let bleChannel = Setting(
-        "ble-channel",
-        .boolean,
-        default: "no",
-        help: "Also offer a connection over Bluetooth alone; some older phones reject such a code."
-    )
     static let prompt = Setting(
         "prompt",
         .path,
@@ -28,7 +22,10 @@ enum KeySettings {
     )
 
     private static let resolver = ConfigurationResolver(
-        [AnySetting(cacert), AnySetting(bleChannel), AnySetting(prompt), AnySetting(upstream)],
+        [
+            AnySetting(CeremonySettings.cacert), AnySetting(CeremonySettings.bleChannel), AnySetting(prompt),
+            AnySetting(upstream),
+        ],
         // The same environment may contain settings of the other programs.
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
@@ -36,18 +33,9 @@ enum KeySettings {
         ]
     )
 
-    /// Returns the effective settings.
-    ///
-    /// In descending order of precedence: flags, environment variables, the file, defaults.
+    /// Returns the effective settings; see ``CeremonySettings``.
     static func resolve(_ flags: GivenFlags) throws(CommandFailure) -> Configuration {
-        let environment = ProcessEnvironment.variables
-        var file: ConfigurationFile?
-        if let path = ConfigurationFile.usualPath("key.env", environment) {
-            file = try ConfigurationFile.read(named: nil, orElse: path)
-        }
-        let settings = try resolver.resolve(flags: flags, environment: environment, file: file)
-        try settings.checkReadable(cacert)
-        return settings
+        try CeremonySettings.resolve(resolver, flags, file: "key.env")
     }
 
     /// Returns the folder with keys and journal, `hybrid/key` in the user's XDG state directory.
@@ -67,7 +55,7 @@ struct KeySettingsCheck: CheckedSettings {
 
     func checkedConfiguration() throws -> Configuration {
         let settings = try KeySettings.resolve(GivenFlags())
-        try settings.checkCertificates(KeySettings.cacert, with: TrustAnchors.check)
+        try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         return settings
     }
 }

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import HybridBLEAdvert
 internal import HybridCaBLE
+internal import HybridClientCeremony
 internal import HybridCommandSupport
 internal import HybridDataChannel
 internal import HybridPrimitives
@@ -36,7 +37,7 @@ struct Doctor: AsyncParsableCommand {
     @Flag(help: "Print one JSON object on standard output, and each check as a line of JSON on standard error.")
     var json = false
 
-    @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
+    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
     @OptionGroup
@@ -51,8 +52,8 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         var flags = GivenFlags()
-        flags.set(ClientSettings.cacert, cacert)
-        let certificates = try ClientSettings.resolve(flags).value(ClientSettings.cacert)
+        flags.set(CeremonySettings.cacert, cacert)
+        let certificates = try ClientSettings.resolve(flags).value(CeremonySettings.cacert)
         do {
             try await report(trustedCertificates: certificates)
         } catch let failure as CommandFailure where json {

@@ -43,13 +43,13 @@ struct ShowQR: AsyncParsableCommand {
     @Flag(help: "Print the text of the code on a line of its own instead of drawing it.")
     var printUrl = false
 
-    @Option(help: ArgumentHelp("\(ClientSettings.cacert.help)", valueName: "file"))
+    @Option(help: ArgumentHelp("\(CeremonySettings.cacert.help)", valueName: "file"))
     var cacert: String?
 
     @OptionGroup
     var network: NetworkOptions<AdapterName>
 
-    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: ClientSettings.bleChannel.help))
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: CeremonySettings.bleChannel.help))
     var bleChannel: Bool?
 
     @Flag(help: "Report the progress on standard error as JSON, one object per line.")

@@ -24,10 +24,10 @@ struct ShowQRRunner: Sendable {
     /// address of the page.
     init(_ flags: ShowQR, _ report: ProgressReport) async throws {
         var given = GivenFlags()
-        given.set(ClientSettings.cacert, flags.cacert)
-        given.set(ClientSettings.bleChannel, flags.bleChannel)
+        given.set(CeremonySettings.cacert, flags.cacert)
+        given.set(CeremonySettings.bleChannel, flags.bleChannel)
         let settings = try ClientSettings.resolve(given)
-        try settings.checkCertificates(ClientSettings.cacert, with: TrustAnchors.check)
+        try settings.checkCertificates(CeremonySettings.cacert, with: TrustAnchors.check)
         ceremony = try flags.ceremony()
         self.report = report
         var timeouts = ClientTimeouts()
@@ -42,11 +42,11 @@ struct ShowQRRunner: Sendable {
             adapter: flags.network.adapter,
             network: NetworkConfiguration(
                 connectTo: flags.network.connectTo,
-                trustedCertificates: try settings.value(ClientSettings.cacert),
+                trustedCertificates: try settings.value(CeremonySettings.cacert),
                 proxies: ProxySettings(environment: ProcessEnvironment.variables)
             ),
             timeouts: timeouts,
-            offersBLEChannel: try settings.value(ClientSettings.bleChannel),
+            offersBLEChannel: try settings.value(CeremonySettings.bleChannel),
             report: report,
             page: page,
             display: try CodeDisplay(report, page, imagePath: flags.qrOutput, printsText: flags.printUrl)
