@@ -4,7 +4,11 @@ package import HybridCommandSupport
 
 /// The settings that all commands with ceremonies share.
 package enum CeremonySettings {
-    package static let cacert = Setting("cacert", .path, help: "Trust these certificates (PEM) instead of the system's.")
+    package static let cacert = Setting(
+        "cacert",
+        .path,
+        help: "Trust these certificates (PEM) instead of the system's."
+    )
     package static let bleChannel = Setting(
         "ble-channel",
         .boolean,
