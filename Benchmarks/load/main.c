@@ -116,7 +116,9 @@ int main(int count, char **words) {
         if (sched_setaffinity(0, sizeof set, &set) != 0) leave(64, "there is no CPU %d", options.cpu);
     }
     signal(SIGPIPE, SIG_IGN);
-    int most = options.tunnels > options.at_once ? options.tunnels : options.at_once;
+    // These works open and close their tunnels one after the other; the others keep all of them open.
+    bool in_turn = run == work_signins || run == work_handshakes;
+    int most = in_turn || options.at_once > options.tunnels ? options.at_once : options.tunnels;
     allow_descriptors(2 * (rlim_t)most + 64);
     server_find(options.server);
     net_begin();
