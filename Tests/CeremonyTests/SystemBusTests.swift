@@ -188,11 +188,13 @@ private struct PlacedBus {
     let entry: [String]
 
     /// Returns the beginning of a command line whose program sees `folder` as the folder of the system's bus.
+    ///
+    /// In a user namespace, a folder with mounts of others can only be bound together with them.
     private static func entry(_ namespaces: [String], _ folder: String) -> [String] {
         let script = """
             set -e
             if [ ! -d \(path) ]; then mount -t tmpfs none /run; mkdir \(path); fi
-            mount --bind "$1" \(path)
+            mount --rbind "$1" \(path)
             shift
             exec "$@"
             """
