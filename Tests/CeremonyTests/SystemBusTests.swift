@@ -102,10 +102,12 @@ struct SystemBusTests {
                     "mount --bind '\(identity)' /proc/$$/uid_map",
                     // Every user may write the mapping of project IDs, which then looks like that of user IDs outside.
                     "cat '\(identity)' > /proc/$$/projid_map; mount --bind /proc/$$/projid_map /proc/$$/uid_map",
-                    // Another file system, whose other files are the process's own.
+                    // Another file system, whose other files are the process's own. Dispatch reads the states of threads,
+                    // and traps if they are missing.
                     """
                     mount --rbind /proc '\(folder.path)/proc'
                     mount -t tmpfs none /proc
+                    seq -f '\(folder.path)/proc/%.0f' $$ $(($$ + 9999)) | xargs ln -s -t /proc
                     mkdir /proc/self
                     for file in '\(folder.path)'/proc/self/*; do ln -s "$file" /proc/self/; done
                     rm /proc/self/uid_map
