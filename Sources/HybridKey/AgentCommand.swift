@@ -21,6 +21,9 @@ struct AgentCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The socket; default: $XDG_RUNTIME_DIR/hybrid-key.sock.", valueName: "path"))
     var socket: String?
 
+    @Option(help: ArgumentHelp("A further socket, to be forwarded to other hosts: only for logins.", valueName: "path"))
+    var restrictedSocket: String?
+
     @Option(help: ArgumentHelp("\(KeySettings.upstream.help)", valueName: "socket"))
     var upstream: String?
 
@@ -49,10 +52,19 @@ struct AgentCommand: AsyncParsableCommand {
         let agent = try RunningAgent(ceremony, flags, usesTerminal: tty, seconds: timeout)
         let path = try socket ?? Self.usualSocket()
         // Before the socket is created, which takes a file that an ended process has left behind.
-        guard path != agent.upstream else { throw RunningAgent.ownUpstream }
+        if let upstream = agent.upstream, [path, restrictedSocket].contains(upstream) {
+            throw RunningAgent.ownUpstream
+        }
         let listener = try AgentSocket(path: path)
-        HybridKey.report("listening on \(path)")
-        try await agent.serve(listener)
+        let restricted: AgentSocket?
+        do {
+            restricted = try restrictedSocket.map { try AgentSocket(path: $0, option: "--restricted-socket") }
+        } catch {
+            listener.remove()
+            throw error
+        }
+        HybridKey.report("listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? ""))
+        try await agent.serve(listener, restricted: restricted)
     }
 
     private static func usualSocket() throws -> String {
@@ -67,14 +79,19 @@ struct AgentCommand: AsyncParsableCommand {
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the agent as a service of systemd, with a socket of hybrid-key-agent.socket."
+        abstract: "Run the agent as a service of systemd, with a socket of hybrid-key-agent.socket.",
+        discussion: "A further socket with FileDescriptorName=\(restrictedName) is only for forwarding to other hosts."
     )
+
+    /// The name of the socket that is only for forwarding.
+    private static let restrictedName = "restricted"
 
     @OptionGroup
     var ceremony: CeremonyOptions
 
     func run() async throws {
-        guard let inherited = try InheritedSockets.take().first else {
+        let sockets = try InheritedSockets.take()
+        guard let inherited = sockets.first(where: { $0.name != Self.restrictedName }) else {
             throw CommandFailure(
                 "no socket from the service manager; run: systemctl --user start hybrid-key-agent.socket, or use "
                     + "hybrid-key agent",
@@ -84,7 +101,11 @@ struct ServeCommand: AsyncParsableCommand {
         let agent = try RunningAgent(ceremony, ceremony.flags, usesTerminal: false, seconds: 100)
         let notifier = ServiceNotifier()
         _ = notifier.ready()
-        try await agent.serve(AgentSocket(inherited: inherited.descriptor))
+        let restricted = sockets.first { $0.name == Self.restrictedName }
+        try await agent.serve(
+            AgentSocket(inherited: inherited.descriptor),
+            restricted: restricted.map { AgentSocket(inherited: $0.descriptor) }
+        )
         _ = notifier.stopping()
     }
 }
@@ -92,6 +113,8 @@ struct ServeCommand: AsyncParsableCommand {
 /// The agent with its keys, journal and ceremonies.
 private struct RunningAgent {
     private let server: AgentServer
+    /// The server of the socket that is only for forwarding.
+    private let restrictedServer: AgentServer
     /// The socket of another agent.
     let upstream: String?
 
@@ -100,21 +123,20 @@ private struct RunningAgent {
         upstream = try settings.value(KeySettings.upstream)
         let folder = try KeySettings.stateFolder()
         let keys = try KeyRing(KeyStore(in: folder), report: HybridKey.report)
-        let home = ProcessEnvironment.variables["HOME"].map { ["\($0)/.ssh/known_hosts"] } ?? []
         let signer = SSHSigner(
             keys: keys,
             launcher: try options.launcher(settings, usesTerminal: usesTerminal),
             journal: Journal(in: folder),
-            knownHosts: home + ["/etc/ssh/ssh_known_hosts"],
+            knownHosts: KeySettings.knownHosts,
             seconds: seconds,
             report: HybridKey.report
         )
         let signing = SigningService(perform: signer.sign)
-        let server = AgentServer(keys: keys, signing: signing, upstream: upstream) { reason in
-            HybridKey.report("refused a request: \(reason)")
-        }
-        guard let server else { throw CommandFailure("no file descriptors left", status: .unavailable) }
-        self.server = server
+        let refused: @Sendable (String) -> Void = { HybridKey.report("refused a request: \($0)") }
+        guard let server = AgentServer(keys: keys, signing: signing, upstream: upstream, refused: refused),
+            let restrictedServer = AgentServer(keys: keys, signing: signing, isRestricted: true, refused: refused)
+        else { throw CommandFailure("no file descriptors left", status: .unavailable) }
+        (self.server, self.restrictedServer) = (server, restrictedServer)
     }
 
     static let ownUpstream = CommandFailure(
@@ -122,22 +144,25 @@ private struct RunningAgent {
         status: .configuration
     )
 
-    /// Serves clients until a signal, then removes the socket.
-    func serve(_ socket: AgentSocket) async throws {
+    /// Serves clients until a signal, then removes the sockets.
+    func serve(_ socket: AgentSocket, restricted: AgentSocket?) async throws {
+        defer { for one in [socket, restricted] { one?.remove() } }
         // Otherwise, each request for the other agent would come back until no connection is left.
-        if let upstream, socket.isReached(by: upstream) {
-            socket.remove()
+        if let upstream, [socket, restricted].contains(where: { $0?.isReached(by: upstream) ?? false }) {
             throw Self.ownUpstream
         }
-        let server = server
+        let (server, restrictedServer) = (server, restrictedServer)
         let ending = await withTerminationSignals {
             await withTaskCancellationHandler {
+                async let other: Void = DedicatedThread.run { if let restricted { restrictedServer.serve(restricted) } }
                 await DedicatedThread.run { server.serve(socket) }
+                restrictedServer.stop()
+                await other
             } onCancel: {
                 server.stop()
+                restrictedServer.stop()
             }
         }
-        socket.remove()
         // A service is stopped by SIGTERM, which is no failure.
         if ending.signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }
         try ending.result.get()

@@ -38,6 +38,12 @@ enum KeySettings {
         try CeremonySettings.resolve(resolver, flags, file: "key.env")
     }
 
+    /// The paths of the known_hosts files of this user and the system.
+    static var knownHosts: [String] {
+        let home = ProcessEnvironment.variables["HOME"].map { ["\($0)/.ssh/known_hosts"] } ?? []
+        return home + ["/etc/ssh/ssh_known_hosts"]
+    }
+
     /// Returns the folder with keys and journal, `hybrid/key` in the user's XDG state directory.
     static func stateFolder() throws(CommandFailure) -> StateFolder {
         let environment = ProcessEnvironment.variables

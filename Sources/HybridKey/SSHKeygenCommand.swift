@@ -35,6 +35,9 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     @Flag(help: "Let a forwarded agent sign messages, such as git commits on another host.")
     var allowForwardedMessages = false
 
+    @OptionGroup
+    var limits: DestinationOptions
+
     @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
     var open = false
 
@@ -53,11 +56,12 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         let settings = try KeySettings.resolve(ceremony.flags)
         let usesTerminal = !open && isatty(STDERR_FILENO) == 1
         let launcher = try ceremony.launcher(settings, usesTerminal: usesTerminal)
+        let destinations = try limits.destinations()
         let folder = try KeySettings.stateFolder()
         // A store that can't be read or is full is reported before the phone is asked.
         let store = KeyStore(in: folder)
         try store.checkRoom()
-        let creation = try creation()
+        let creation = try creation(destinations)
         let outcome = try await perform(creation, launcher)
         do {
             try record(creation, outcome, in: Journal(in: folder))
@@ -65,9 +69,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
             // The phone has stored the key already, so it must not be lost.
             HybridKey.report(failure.sentence)
         }
-        guard let key = try key(of: creation, outcome) else {
-            throw CommandFailure("the phone's answer is not a new key; try another phone", status: .dataError)
-        }
+        let key = try key(of: creation, outcome)
         do {
             try store.add([key])
         } catch {
@@ -78,7 +80,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         try StandardOutput.writeLine(key.publicKey.authorizedKeysLine(comment: key.comment))
     }
 
-    private func creation() throws -> KeyCreation {
+    private func creation(_ destinations: [PermittedDestination]?) throws -> KeyCreation {
         var generator = SystemRandomNumberGenerator()
         guard let comment = KeyComment(comment ?? Self.usualComment) else {
             throw CommandFailure(
@@ -92,6 +94,7 @@ struct SSHKeygenCommand: AsyncParsableCommand {
                 relyingPartyID: id,
                 comment: comment,
                 allowsForwardedMessages: allowForwardedMessages,
+                destinations: destinations,
                 using: &generator
             )
         else { throw CommandFailure("internal fault: no request; please report it", status: .software) }
@@ -153,9 +156,14 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         )
     }
 
-    private func key(of creation: KeyCreation, _ outcome: CeremonyOutcome) throws -> StoredKey? {
+    private func key(of creation: KeyCreation, _ outcome: CeremonyOutcome) throws -> StoredKey {
         switch outcome {
-        case .answered(let bytes): return creation.key(in: bytes)
+        case .answered(let bytes):
+            do throws(KeyCreationError) {
+                return try creation.key(in: bytes)
+            } catch {
+                throw CommandFailure(error.sentence, status: .dataError)
+            }
         case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
         case .failed(let status): throw CommandFailure("no key was created", code: status.name, status: status)
         }

@@ -11,8 +11,8 @@ internal import HybridSSHAgent
 struct SSHKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ssh-keys",
-        abstract: "List, forget, export and import SSH keys.",
-        subcommands: [List.self, Forget.self, Export.self, Import.self, AllowedSigners.self],
+        abstract: "List, restrict, forget, export and import SSH keys.",
+        subcommands: [List.self, Restrict.self, Forget.self, Export.self, Import.self, AllowedSigners.self],
         defaultSubcommand: List.self
     )
 
@@ -35,6 +35,52 @@ struct SSHKeysCommand: AsyncParsableCommand {
                     : key.publicKey.authorizedKeysLine(comment: key.comment)
                 try StandardOutput.writeLine(line)
             }
+        }
+    }
+
+    struct Restrict: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what a key may sign, or print it.",
+            discussion: """
+                Without options, prints the restrictions, one on each line. --destination replaces all previous \
+                destinations. A key with destinations signs proved logins only, no messages.
+                """
+        )
+
+        @Argument(help: ArgumentHelp("The fingerprint, or the name.", valueName: "key"))
+        var key: String
+
+        @OptionGroup
+        var limits: DestinationOptions
+
+        @Flag(help: "Remove all destinations: the key may log in anywhere.")
+        var anyDestination = false
+
+        @Flag(inversion: .prefixedNo, help: "Let a forwarded agent sign messages, such as git commits on another host.")
+        var allowForwardedMessages: Bool?
+
+        func validate() throws {
+            guard limits.destination.isEmpty || !anyDestination else {
+                throw ValidationError("Give --destination or --any-destination, not both.")
+            }
+        }
+
+        func run() async throws {
+            let store = try SSHKeysCommand.store()
+            let destinations = try limits.destinations()
+            guard destinations != nil || anyDestination || allowForwardedMessages != nil else {
+                for restriction in try store.key(key).restrictions { try StandardOutput.writeLine(restriction) }
+                return
+            }
+            let changed = try store.restrict(key) { old in
+                old.restricted(
+                    allowsForwardedMessages: allowForwardedMessages ?? old.allowsForwardedMessages,
+                    destinations: anyDestination ? nil : destinations ?? old.destinations
+                )
+            }
+            let hosts = changed.destinations.map { Set($0.map(\.host)).count }
+            let limit = hosts.map { "only to \($0) host \($0 == 1 ? "key" : "keys")" } ?? "anywhere"
+            HybridKey.report("\(SafeText(quoting: "\(changed.comment)")) may log in \(limit)")
         }
     }
 

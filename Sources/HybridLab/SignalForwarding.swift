@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+private import Synchronization
 
 /// Forwarding of SIGINT, SIGTERM and SIGHUP to the command, which decides how it ends.
 ///
 /// The command is in the same process group. It receives signals of the terminal directly, so these are not forwarded.
 enum SignalForwarding {
-    private struct State {
-        var child: pid_t = 0
-        var pending: CInt = 0
-    }
-
-    // SAFETY: The state is initialized before a handler is installed. Later it is read and written in single aligned
-    // words, so a signal handler never sees a partial value. The two words are not ordered: a signal that another
-    // thread handles while `start(to:)` runs may be lost, and the user repeats it. The memory is never freed, because a
-    // handler may run until the process exits.
-    private nonisolated(unsafe) static let state: UnsafeMutablePointer<State> = {
-        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        state.initialize(to: State())
-        return state
-    }()
+    /// The child's process ID; 0 before it starts, or the negative number of a signal that was received before.
+    ///
+    /// Child and signal share one word, so that none is lost between them. A signal handler may use an atomic value
+    /// that is initialized before the handler is installed.
+    private static let state = Atomic<CInt>(0)
 
     /// Installs the handlers.
     ///
     /// The last signal that is received before `start(to:)` is stored for the child.
     static func install() {
-        _ = state
+        stop()
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             var old = sigaction()
             sigaction(signal, nil, &old)
@@ -42,22 +34,25 @@ enum SignalForwarding {
 
     /// Starts forwarding to the child, beginning with a signal that was received earlier.
     static func start(to child: pid_t) {
-        state.pointee.child = child
-        if state.pointee.pending != 0 { kill(child, state.pointee.pending) }
+        let pending = -state.exchange(child, ordering: .sequentiallyConsistent)
+        if pending > 0 { kill(child, pending) }
     }
 
     /// Stops forwarding after the child has exited, because its process ID may be reused.
-    static func stop() {
-        state.pointee.child = 0
-    }
+    static func stop() { state.store(0, ordering: .sequentiallyConsistent) }
 
     private static func handle(_ signal: CInt, fromTerminal: Bool) {
-        // A positive `si_code` means that the kernel has sent the signal on behalf of the terminal.
-        let child = state.pointee.child
-        if child == 0 {
-            state.pointee.pending = signal
-        } else if !fromTerminal {
-            kill(child, signal)
+        var seen = state.load(ordering: .sequentiallyConsistent)
+        while seen <= 0 {
+            let (exchanged, original) = state.compareExchange(
+                expected: seen,
+                desired: -signal,
+                ordering: .sequentiallyConsistent
+            )
+            if exchanged { return }
+            seen = original
         }
+        // A positive `si_code` means that the kernel has sent the signal on behalf of the terminal.
+        if !fromTerminal { kill(seen, signal) }
     }
 }

@@ -35,20 +35,27 @@ struct Window {
 }
 
 /// The number of windows in a span of time, so that a page cannot wear the user down with requests.
-struct WindowLimit {
+package struct WindowLimit: Sendable {
     /// Maximum number of windows in ``span``.
     static let maximumCount = 3
     static let span = Duration.seconds(60)
 
     private var openings: [Duration] = []
 
+    /// Creates a limit that has counted no window.
+    package init() {}
+
     /// Counts a window.
     ///
+    /// - Parameter now: The duration since any fixed moment.
     /// - Returns: `false` if it must not open.
-    mutating func open(at now: Duration) -> Bool {
+    package mutating func open(at now: Duration) -> Bool {
         openings.removeAll { $0 + Self.span <= now }
         guard openings.count < Self.maximumCount else { return false }
         openings.append(now)
         return true
     }
+
+    /// Forgets the last window, for example because its user has confirmed the request.
+    package mutating func forgetLast() { _ = openings.popLast() }
 }

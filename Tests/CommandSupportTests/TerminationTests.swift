@@ -10,6 +10,9 @@ import Testing
 struct TerminationTests {
     @Test("a signal cancels the body and is reported", arguments: TerminationSignal.allCases)
     func cancels(signal: TerminationSignal) async {
+        // The tests may run under nohup.
+        let before = Glibc.signal(signal.rawValue, SIG_DFL)
+        defer { Glibc.signal(signal.rawValue, before) }
         let ending = await withTerminationSignals {
             kill(getpid(), signal.rawValue)
             // Longer than any test runs, so that only the signal ends it.
@@ -17,6 +20,18 @@ struct TerminationTests {
         }
         #expect(ending.signal == signal)
         #expect(throws: CancellationError.self) { try ending.result.get() }
+    }
+
+    @Test("an ignored SIGHUP, as under nohup, remains ignored")
+    func ignoredHangup() async throws {
+        let before = signal(SIGHUP, SIG_IGN)
+        defer { signal(SIGHUP, before) }
+        let ending = await withTerminationSignals {
+            kill(getpid(), SIGHUP)
+            return SignalPipe.isIgnored(.hangup)
+        }
+        #expect(try ending.result.get())
+        #expect(ending.signal == nil)
     }
 
     @Test("the value of a body is returned, and the previous handlers are restored")

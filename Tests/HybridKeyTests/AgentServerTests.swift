@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import HybridCommandSupport
 import HybridPrimitives
 import HybridSSHAgent
 import HybridThreads
@@ -23,7 +24,7 @@ final class TestAgent: Sendable {
     private let server: AgentServer
     private let socket: AgentSocket
 
-    init(_ folder: TestFolder, upstream: String? = nil) throws {
+    init(_ folder: TestFolder, upstream: String? = nil, isRestricted: Bool = false) throws {
         path = folder.path + "/agent.sock"
         let passkey = try TestPasskey()
         self.passkey = passkey
@@ -50,7 +51,9 @@ final class TestAgent: Sendable {
             )
         }
         let keys = try KeyRing(store) { _ in }
-        server = try #require(AgentServer(keys: keys, signing: signing, upstream: upstream) { _ in })
+        server = try #require(
+            AgentServer(keys: keys, signing: signing, upstream: upstream, isRestricted: isRestricted) { _ in }
+        )
         socket = try AgentSocket(path: path)
         let (server, socket) = (server, socket)
         try #require(DedicatedThread.start { server.serve(socket) })
@@ -61,9 +64,13 @@ final class TestAgent: Sendable {
         socket.remove()
     }
 
-    static func with(upstream: String? = nil, _ body: (TestAgent) async throws -> Void) async throws {
+    static func with(
+        upstream: String? = nil,
+        isRestricted: Bool = false,
+        _ body: (TestAgent) async throws -> Void
+    ) async throws {
         try await TestFolder.with { folder in
-            let agent = try TestAgent(folder, upstream: upstream)
+            let agent = try TestAgent(folder, upstream: upstream, isRestricted: isRestricted)
             defer { agent.stop() }
             try await body(agent)
         }
@@ -234,6 +241,36 @@ struct AgentServerTests {
         }
     }
 
+    @Test("A restricted socket signs bound logins, and offers no keys of another agent")
+    func restrictedSocket() async throws {
+        try await TestAgent.with { other in
+            try await TestAgent.with(upstream: other.path, isRestricted: true) { agent in
+                let client = try Connection(agent.path)
+                #expect(try #require(await client.ask([11])).prefix(5) == [12, 0, 0, 0, 1])
+                #expect(await client.ask([17]) == [5])
+                #expect(await client.ask(try agent.login()) == [5])
+                #expect(await client.ask([22] + Wire.string("secret")) == [5])
+                let (server, session) = (TestServer(), TestServer.session(1))
+                #expect(await client.ask(try server.bind(session)) == [6])
+                let login = try agent.passkey.login(session, hostKey: server.blob)
+                #expect(await client.ask(try agent.passkey.sign(login))?.first == 14)
+                let asked = agent.asked.withLock { $0 }
+                #expect(asked.count == 1 && asked[0].hasSuffix(", forwarded through an unknown host"))
+                #expect(other.asked.withLock { $0 } == [])
+            }
+        }
+    }
+
+    @Test("Connections of a restricted socket leave room in the queue")
+    func restrictedConnections() async throws {
+        #expect(AgentServer.maximumRestrictedConnections < SigningQueue<SigningJob>.maximumWaiting)
+        try await TestAgent.with(isRestricted: true) { agent in
+            let clients = try (0..<AgentServer.maximumRestrictedConnections).map { _ in try Connection(agent.path) }
+            for client in clients { #expect(await client.ask([11])?.first == 12) }
+            #expect(await (try Connection(agent.path)).answer() == nil)
+        }
+    }
+
     @Test("Only the agent's user and root may use it")
     func users() {
         for (user, isAllowed) in [(1000, true), (0, true), (1001, false), (65534, false)] as [(uid_t, Bool)] {
@@ -251,6 +288,39 @@ struct AgentServerTests {
             #expect(throws: (any Error).self) { try AgentSocket(path: agent.path) }
         }
         #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("While another agent starts in the same folder, no socket is created or replaced")
+    func startingTogether() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/agent.sock"
+            close(try AgentSocket(path: path).descriptor)
+            var (before, after) = (stat(), stat())
+            #expect(lstat(path, &before) == 0)
+            let other = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            defer { close(other) }
+            #expect(flock(other, LOCK_EX) == 0)
+            #expect(throws: CommandFailure.self) { try AgentSocket(path: path, patience: .milliseconds(50)) }
+            #expect(lstat(path, &after) == 0 && after.st_ino == before.st_ino)
+            flock(other, LOCK_UN)
+            let socket = try AgentSocket(path: path)
+            #expect(throws: CommandFailure.self) { try AgentSocket(path: path) }
+            socket.remove()
+        }
+    }
+
+    @Test("A socket whose process accepts no connections is not replaced")
+    func busySocket() async throws {
+        try await TestFolder.with { folder in
+            let path = folder.path + "/agent.sock"
+            let busy = try AgentSocket(path: path)
+            defer { busy.remove() }
+            listen(busy.descriptor, 0)
+            // One connection fills the shortest queue.
+            let client = try Connection(path)
+            #expect(throws: CommandFailure.self) { try AgentSocket(path: path) }
+            client.leave()
+        }
     }
 
     @Test("A socket that has taken the path is not removed")

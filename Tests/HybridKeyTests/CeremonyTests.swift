@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Glibc
 import HybridCTAP
 import HybridPrimitives
 import HybridSSHAgent
@@ -109,13 +110,20 @@ struct KeyCreationTests {
 
     @Test("The key is that of the phone's answer, which must be for this request")
     func answers() throws {
-        let stored = try #require(creation.key(in: try answer(id)))
+        let stored = try creation.key(in: try answer(id))
         #expect(stored.publicKey.x963Representation == Array(key.publicKey.x963Representation))
         #expect(stored.relyingPartyID == id && stored.credentialID.bytes == [9])
-        #expect(creation.key(in: try answer(try #require(RelyingPartyID("example.org")))) == nil)
-        #expect(creation.key(in: try answer(id, flags: [])) == nil)
-        #expect(creation.key(in: CTAPResponse.failure(.operationDenied).encoded) == nil)
-        #expect(creation.key(in: []) == nil)
+        let others = [
+            try answer(try #require(RelyingPartyID("example.org"))), try answer(id, flags: [.userVerified]),
+            CTAPResponse.failure(.operationDenied).encoded, [],
+        ]
+        for bytes in others { #expect(throws: KeyCreationError.notAKey) { try creation.key(in: bytes) } }
+    }
+
+    @Test("A key of a phone that did not verify its user is refused")
+    func userVerification() throws {
+        let bytes = try answer(id, flags: [.userPresent])
+        #expect(throws: KeyCreationError.userNotVerified) { try creation.key(in: bytes) }
     }
 }
 
@@ -254,6 +262,29 @@ struct LauncherTests {
             try await Waiting.until("the prompt to end") {
                 TestFile.contents(below: folder.path).keys.contains("ended")
             }
+        }
+    }
+
+    @Test("A prompt that ignores SIGTERM is killed")
+    func stubbornPrompt() async throws {
+        try await TestFolder.with { folder in
+            let cancellation = try #require(Cancellation())
+            let ready = folder.path + "/ready"
+            async let outcome = perform(
+                "cat >/dev/null; exit 130",
+                prompt: """
+                    trap '' TERM; echo $$ >\(ready).new; mv \(ready).new \(ready)
+                    for i in $(seq 2400); do sleep 0.05; done
+                    """,
+                cancellation: cancellation,
+                in: folder
+            )
+            try await Waiting.until("the prompt to start") { !TestFile.text(ready).isEmpty }
+            let prompt = try #require(pid_t(TestFile.text(ready).dropLast()))
+            cancellation.cancel()
+            let ending = try await outcome
+            #expect(ending == .cancelled)
+            try await Waiting.until("the prompt to be gone") { kill(prompt, 0) != 0 }
         }
     }
 

@@ -56,6 +56,20 @@ struct KnownHostsTests {
         }
     }
 
+    @Test("The keys of a host are those beside its name, without revoked ones and authorities")
+    func keys() throws {
+        let (other, revoked) = (TestServer(), TestServer())
+        let text =
+            line("example.org,192.0.2.1") + line(hashed("example.org"), other) + line("[example.org]:22")
+            + line("example.org", revoked) + line("*", revoked, marker: "@revoked ")
+            + line("example.org", TestServer(), marker: "@cert-authority ") + "example.org ssh-ed25519 AAAA\n"
+        let hosts = KnownHosts(files: [Array(text.utf8)])
+        let (first, second) = (try server.hostKey, try other.hostKey)
+        for name in ["example.org", "Example.ORG"] { #expect(hosts.keys(of: name) == [first, second]) }
+        for name in ["192.0.2.1", "[example.org]:22"] { #expect(hosts.keys(of: name) == [first]) }
+        for name in ["*", "example.com", "", "example.org,192.0.2.1"] { #expect(hosts.keys(of: name) == []) }
+    }
+
     @Test("Candidates are the words of the client's command line, also with its port")
     func candidates() {
         let words = ["ssh", "-p", "2222", "ada@Example.org", "rsync", "host:path", "-oPort=99"]

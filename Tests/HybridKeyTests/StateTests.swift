@@ -4,20 +4,39 @@ import Foundation
 import HybridCTAP
 import HybridCommandSupport
 import HybridPrimitives
-import HybridSSHAgent
 import TestSupport
 import Testing
 
 @testable import HybridKeyService
+@testable import HybridSSHAgent
 
 /// Returns a stored key with a new passkey.
-func storedKey(_ passkey: TestPasskey, named name: String = "phone", isForwarded: Bool = false) throws -> StoredKey {
+func storedKey(
+    _ passkey: TestPasskey,
+    named name: String = "phone",
+    isForwarded: Bool = false,
+    destinations: [PermittedDestination]? = nil
+) throws -> StoredKey {
     let comment = try #require(KeyComment(name))
     let id = try #require(CredentialID(bytes: [1, 2, 3, 0xFF]))
     let publicKey = try passkey.publicKey
     return try #require(
-        StoredKey(publicKey, credentialID: id, comment: comment, allowsForwardedMessages: isForwarded)
+        StoredKey(
+            publicKey,
+            credentialID: id,
+            comment: comment,
+            allowsForwardedMessages: isForwarded,
+            destinations: destinations
+        )
     )
+}
+
+/// Returns destinations of each form.
+func someDestinations() throws -> [PermittedDestination] {
+    let (one, two) = (try TestServer().hostKey.fingerprint, try TestServer().hostKey.fingerprint)
+    return try ["\(one)", "ada@\(two)", "\(one)>\(two)", "\(one)>git@\(two)"].map {
+        try #require(PermittedDestination($0))
+    }
 }
 
 @Suite("Keys and journal on disk")
@@ -35,9 +54,12 @@ struct StateTests {
             let keys = [
                 try storedKey(try TestPasskey(), named: "work laptop"),
                 try storedKey(try TestPasskey("ssh-abc.invalid"), named: "a", isForwarded: true),
+                try storedKey(try TestPasskey(), named: "b", destinations: try someDestinations()),
+                try storedKey(try TestPasskey(), named: "c", isForwarded: true, destinations: try someDestinations()),
             ]
             try store.add(keys)
             #expect(try KeyStore(in: try StateFolder(path: path)).keys() == keys)
+            #expect(keys.map(\.agentKey.destinations) == keys.map(\.destinations))
             #expect(try mode(path) == 0o700)
             #expect(try mode(path + "/" + KeyStore.fileName) == 0o600)
         }
@@ -54,6 +76,58 @@ struct StateTests {
             #expect(try store.remove("one") == keys[0])
             #expect(try store.remove(keys[2].publicKey.fingerprint.description) == keys[2])
             #expect(try store.keys() == [keys[1]])
+        }
+    }
+
+    @Test("Destinations are bounded, distinct, and have names that stand in a line")
+    func destinations() throws {
+        let passkey = try TestPasskey()
+        let line = try storedKey(passkey, destinations: try someDestinations()).line
+        #expect(StoredKey(line: line[...])?.line == line)
+        let many = try (0...StoredKey.maximumDestinations).map { _ in
+            PermittedDestination(to: try TestServer().hostKey.fingerprint)
+        }
+        let spaced = PermittedDestination(as: SSHUserName(Array("a b".utf8)[...]), to: many[0].host)
+        for bad in [[], many, [many[0], many[0]], [spaced]] {
+            #expect(throws: (any Error).self) { try storedKey(passkey, destinations: bad) }
+        }
+        #expect(try storedKey(passkey, destinations: many.dropLast()).destinations?.count == many.count - 1)
+        let twice = "forwarded-messages,forwarded-messages"
+        for options in ["", ",", "destination=", "destination=SHA256:x", "-,-", twice] {
+            let fields = line.split(separator: " ").map(String.init)
+            #expect(StoredKey(line: "\(fields[0]) \(fields[1]) \(options) name"[...]) == nil, "\(options)")
+        }
+    }
+
+    @Test("The longest list that the store accepts can be read")
+    func longestList() throws {
+        let user = String(repeating: "a", count: PermittedDestination.maximumUserLength)
+        let fingerprint = "SHA256:" + String(repeating: "a", count: 43)
+        let options = Array(repeating: "destination=\(fingerprint)>\(user)@\(fingerprint)", count: 32)
+        let credential = String(repeating: "a", count: (CredentialID.maximumLength * 4 + 2) / 3)
+        let application = [UInt8](repeating: 97, count: 253)
+        let blob = Base64URL.encode(try TestPasskey().publicKey.encoded + application)
+        let name = String(repeating: "a", count: KeyComment.maximumLength)
+        let line = "\(blob) \(credential) forwarded-messages,\(options.joined(separator: ",")) \(name)\n"
+        #expect(options.count == StoredKey.maximumDestinations)
+        #expect(line.utf8.count * KeyList.maximumCount + 100 < KeyList.maximumSize)
+    }
+
+    @Test("Restrictions of a key are changed in its place")
+    func restrict() async throws {
+        try await TestFolder.with { folder in
+            let store = KeyStore(in: try StateFolder(path: folder.path))
+            let keys = try ["one", "two"].map { try storedKey(try TestPasskey(), named: $0) }
+            try store.add(keys)
+            let destinations = try someDestinations()
+            let changed = try store.restrict("one") {
+                $0.restricted(allowsForwardedMessages: true, destinations: destinations)
+            }
+            #expect(changed.publicKey == keys[0].publicKey && changed.destinations == destinations)
+            #expect(changed.restrictions.count == destinations.count + 1)
+            #expect(try store.keys() == [changed, keys[1]])
+            #expect(throws: CommandFailure.self) { try store.restrict("one") { _ in nil } }
+            #expect(throws: CommandFailure.self) { try store.restrict("three") { $0 } }
         }
     }
 
@@ -96,6 +170,22 @@ struct StateTests {
             #expect(throws: CommandFailure.self) { try KeyStore(in: state).keys() }
             chmod(path, 0o750)
             #expect(throws: CommandFailure.self) { try StateFolder(path: path) }
+        }
+    }
+
+    @Test("A lock that another process keeps ends in a failure")
+    func lock() async throws {
+        try await TestFolder.with { folder in
+            let state = try StateFolder(path: folder.path, patience: .milliseconds(50))
+            let other = open(state.file(".lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(other) }
+            #expect(flock(other, LOCK_EX) == 0)
+            let entry = JournalEntry(time: 1, door: .agent, relyingParty: "a", purpose: "p", result: "r")
+            let failure = #expect(throws: CommandFailure.self) { try Journal(in: state).append(entry) }
+            #expect(failure?.status == .temporary)
+            flock(other, LOCK_UN)
+            try Journal(in: state).append(entry)
+            #expect(try Journal(in: state).entries() == [entry])
         }
     }
 

@@ -61,6 +61,15 @@ struct BindingTests {
         #expect(action.refusal == .otherSession)
     }
 
+    @Test("A login in the session of another connection's binding is refused")
+    mutating func stolenSession() throws {
+        var other = TestClient()
+        let stolen = TestServer.session(2)
+        _ = try other.send(TestServer().bind(stolen), to: &state)
+        _ = try client.send(server.bind(session), to: &state)
+        #expect(try client.send(hostBound(stolen, at: server), to: &state).refusal == .otherSession)
+    }
+
     @Test("A login at another server than the bound one is refused")
     mutating func otherHostKey() throws {
         let action = try client.send(server.bind(session), hostBound(session, at: TestServer()), to: &state)
@@ -77,6 +86,15 @@ struct BindingTests {
         }
         // A valid binding afterwards does not help.
         #expect(try client.send(server.bind(session), to: &state).type == 6)
+        #expect(try client.send(hostBound(session, at: server), to: &state).refusal == .bindingFailed)
+    }
+
+    @Test("A binding with another server's signature is refused")
+    mutating func foreignSignature() throws {
+        let (own, other) = (try server.bind(session), try TestServer().bind(session))
+        // The other server's signature under this server's key.
+        let forged = own.prefix(own.count - 88) + other.suffix(88)
+        #expect(try client.send(Array(forged), to: &state).refusal == .binding(.signature))
         #expect(try client.send(hostBound(session, at: server), to: &state).refusal == .bindingFailed)
     }
 

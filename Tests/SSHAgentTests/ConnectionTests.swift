@@ -112,6 +112,21 @@ struct ConnectionTests {
         }
     }
 
+    @Test("Client data of a website, data with trailing bytes and logins with another key are refused")
+    mutating func otherData() throws {
+        let clientData =
+            #"{"type":"webauthn.get","challenge":"AAAA","origin":"https://key.example.org","crossOrigin":false}"#
+        #expect(try client.send(passkey.sign(Array(clientData.utf8)), to: &state).refusal == .data(.unrecognized))
+        let session = TestServer.session(1)
+        let login = try passkey.login(session)
+        for data in [login, try passkey.login(session, hostKey: TestServer().blob), messageData()] {
+            let action = try client.send(passkey.sign(data + [0]), to: &state)
+            #expect(action.refusal == .data(.format(.trailingBytes)))
+        }
+        let foreign = try TestPasskey().login(session)
+        #expect(try client.send(passkey.sign(foreign), to: &state).refusal == .data(.foreignKey))
+    }
+
     @Test("At most 64 keys are offered")
     mutating func manyKeys() throws {
         let keys = try (0..<65).map { _ in try TestPasskey() }
@@ -130,89 +145,5 @@ struct ConnectionTests {
         #expect(shown.hasPrefix("\"ada'bxxx") && shown.hasSuffix("x\u{2026}\""))
         #expect(shown.unicodeScalars.count == 66)
         #expect(request.shownKeyName.description == "\"phone\"")
-    }
-}
-
-@Suite("Attacks through the agent")
-struct AttackTests {
-    let passkey: TestPasskey
-    let server = TestServer()
-    let session = TestServer.session(1)
-    var state: AgentState
-    var client = TestClient()
-
-    init() throws {
-        passkey = try TestPasskey()
-        state = AgentState(keys: [try passkey.agentKey()])
-    }
-
-    @Test("A website's client data is not signed")
-    mutating func clientData() throws {
-        let clientData =
-            #"{"type":"webauthn.get","challenge":"AAAA","origin":"https://key.example.org","crossOrigin":false}"#
-        let action = try client.send(passkey.sign(Array(clientData.utf8)), to: &state)
-        #expect(action.refusal == .data(.unrecognized))
-    }
-
-    @Test("Data with trailing bytes is not signed")
-    mutating func trailingBytes() throws {
-        for data in [try passkey.login(session), try passkey.login(session, hostKey: server.blob), messageData()] {
-            let action = try client.send(passkey.sign(data + [0]), to: &state)
-            #expect(action.refusal == .data(.format(.trailingBytes)))
-        }
-    }
-
-    @Test("A login that names another key is not signed")
-    mutating func foreignKey() throws {
-        let data = try TestPasskey().login(session)
-        #expect(try client.send(passkey.sign(data), to: &state).refusal == .data(.foreignKey))
-    }
-
-    @Test("A login in the session of another connection's binding is not signed")
-    mutating func otherSession() throws {
-        var other = TestClient()
-        let stolen = TestServer.session(2)
-        _ = try other.send(TestServer().bind(stolen), to: &state)
-        _ = try client.send(server.bind(session), to: &state)
-        let sign = try passkey.sign(try passkey.login(stolen, hostKey: server.blob))
-        #expect(try client.send(sign, to: &state).refusal == .otherSession)
-    }
-
-    @Test("A message is not signed through a forwarded agent")
-    mutating func forwardedMessage() throws {
-        let bind = try server.bind(session, isForwarded: true)
-        #expect(try client.send(bind, passkey.sign(messageData()), to: &state).refusal == .forwardedMessage)
-    }
-
-    @Test("A binding with another server's signature is refused")
-    mutating func wrongHostKey() throws {
-        let (own, other) = (try server.bind(session), try TestServer().bind(session))
-        // The other server's signature under this server's key.
-        let forged = own.prefix(own.count - 88) + other.suffix(88)
-        let action = try client.send(Array(forged), to: &state)
-        #expect(action.refusal == .binding(.signature))
-        let sign = try passkey.sign(try passkey.login(session, hostKey: server.blob))
-        #expect(try client.send(sign, to: &state).refusal == .bindingFailed)
-    }
-
-    @Test("A message of 300 KiB ends the connection")
-    mutating func longMessage() {
-        #expect(throws: AgentProtocolError.messageTooLong) { try client.connection.receive([0, 4, 0xB0, 0]) }
-    }
-
-    @Test("An assertion for another site is no signature")
-    mutating func otherSite() throws {
-        let data = messageData()
-        let request = try #require(client.send(passkey.sign(data), to: &state).request)
-        let other = try #require(SSHApplication("example.org"))
-        let (authenticatorData, der) = try passkey.assertion(data, application: other)
-        #expect(throws: SSHSignatureError.application) {
-            try SSHSignature(
-                derSignature: der,
-                authenticatorData: authenticatorData,
-                by: request.key.publicKey,
-                over: request.data
-            )
-        }
     }
 }

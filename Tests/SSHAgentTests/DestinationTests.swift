@@ -21,7 +21,8 @@ struct DestinationTests {
         state = AgentState(keys: [
             try passkey.agentKey(destinations: [
                 PermittedDestination(to: jumpKey),
-                PermittedDestination(from: jumpKey, to: targetKey, users: ["ada", "git"]),
+                try #require(PermittedDestination("\(jumpKey)>ada@\(targetKey)")),
+                try #require(PermittedDestination("\(jumpKey)>git@\(targetKey)")),
             ])
         ])
     }
@@ -42,7 +43,7 @@ struct DestinationTests {
     mutating func otherHost() throws {
         _ = try client.send(target.bind(first), to: &state)
         #expect(try listed() == 0)
-        #expect(try client.send(login(at: target, first), to: &state).refusal == .unknownKey)
+        #expect(try client.send(login(at: target, first), to: &state).refusal == .destination)
     }
 
     @Test("A login through a permitted hop is signed for permitted users only")
@@ -51,7 +52,9 @@ struct DestinationTests {
         #expect(try listed() == 1)
         _ = try client.send(target.bind(second), to: &state)
         #expect(try listed() == 1)
-        #expect(try client.send(login(at: target, second, user: "root"), to: &state).refusal == .destination)
+        for user in ["root", "adas", "ad", "Ada"] {
+            #expect(try client.send(login(at: target, second, user: user), to: &state).refusal == .destination)
+        }
         #expect(try client.send(login(at: target, second), to: &state).request != nil)
     }
 
@@ -62,14 +65,43 @@ struct DestinationTests {
         _ = try client.send(target.bind(second, isForwarded: true), to: &state)
         #expect(try listed() == 0)
         let session = TestServer.session(3)
-        #expect(try client.send(third.bind(session), login(at: third, session), to: &state).refusal == .unknownKey)
+        #expect(try client.send(third.bind(session), login(at: third, session), to: &state).refusal == .destination)
     }
 
     @Test("A restricted key signs neither messages nor logins on connections without a binding")
     mutating func unbound() throws {
         #expect(try listed() == 1)
         #expect(try client.send(login(at: jump, first), to: &state).refusal == .destination)
+        #expect(try client.send(passkey.sign(passkey.login(first)), to: &state).refusal == .destination)
         #expect(try client.send(passkey.sign(messageData()), to: &state).refusal == .destination)
+    }
+
+    @Test("A restricted connection does not count as this computer")
+    mutating func restricted() throws {
+        var direct = TestClient(isRestricted: true)
+        #expect(try direct.send(jump.bind(first), login(at: jump, first), to: &state).refusal == .destination)
+        var forwarded = TestClient(isRestricted: true)
+        _ = try forwarded.send(jump.bind(first, isForwarded: true), to: &state)
+        #expect(try forwarded.send(target.bind(second), login(at: target, second), to: &state).request != nil)
+    }
+
+    @Test("A destination survives its text, other texts are refused")
+    func texts() throws {
+        let (one, two) = (try jump.hostKey.fingerprint, try target.hostKey.fingerprint)
+        let user = try #require(SSHUserName(Array("ada.l@corp".utf8)[...]))
+        for destination in [
+            PermittedDestination(to: one), PermittedDestination(from: one, to: two),
+            PermittedDestination(as: user, to: one), PermittedDestination(from: two, as: user, to: one),
+        ] {
+            #expect(PermittedDestination("\(destination)") == destination)
+        }
+        let long = String(repeating: "a", count: PermittedDestination.maximumUserLength + 1)
+        for text in [
+            "", "example.org", "@\(one)", ">\(one)", "\(one)>", "\(one)>\(two)>\(one)", "a b@\(one)", "a,b@\(one)",
+            "*@\(one)", "a>\(one)", "\(one)@", "\(one) ", "\(long)@\(one)", "ä@\(one)",
+        ] {
+            #expect(PermittedDestination(text) == nil, "\(text)")
+        }
     }
 
     @Test("A certificate counts as its key")

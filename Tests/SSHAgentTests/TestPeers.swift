@@ -127,8 +127,10 @@ func messageData(
 
 /// A client of the agent, which sends whole messages.
 struct TestClient {
-    var connection = AgentConnection()
+    var connection: AgentConnection
     let now = ContinuousClock.now
+
+    init(isRestricted: Bool = false) { connection = AgentConnection(isRestricted: isRestricted) }
 
     /// Sends messages and returns the last action.
     mutating func send(_ messages: [UInt8]..., to state: inout AgentState) throws -> AgentConnection.Action {

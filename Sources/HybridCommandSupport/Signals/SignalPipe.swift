@@ -66,6 +66,14 @@ struct SignalPipe {
         source.resume()
     }
 
+    /// Returns true if this process ignores a signal.
+    static func isIgnored(_ signal: TerminationSignal) -> Bool {
+        var action = sigaction()
+        sigaction(signal.rawValue, nil, &action)
+        // SIG_IGN.
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
     /// Restores the previous handlers.
     func stop() {
         for (signal, before) in zip(signals, previous) {

@@ -23,14 +23,14 @@ public struct SignalResult<Success: Sendable>: Sendable {
 /// Runs a body and cancels its task on the first SIGINT, SIGTERM or SIGHUP, then waits for it to end.
 ///
 /// A second SIGINT ends the program at once with status 130, so that users can stop a body that hangs. When the body
-/// has ended, the previous handlers are restored. Calls must not be nested.
+/// has ended, the previous handlers are restored. Calls must not be nested. An ignored SIGHUP (nohup) remains ignored.
 public func withTerminationSignals<Success: Sendable>(
     _ signals: [TerminationSignal] = TerminationSignal.allCases,
     run body: @escaping @Sendable () async throws -> Success
 ) async -> SignalResult<Success> {
     let pipe: SignalPipe
     do {
-        pipe = try SignalPipe(signals)
+        pipe = try SignalPipe(signals.filter { $0 != .hangup || !SignalPipe.isIgnored($0) })
     } catch {
         return SignalResult(result: .failure(error), signal: nil)
     }

@@ -15,7 +15,7 @@ final class AgentClient {
     private let keys: KeyRing
     private let signing: SigningService
     private let refused: @Sendable (String) -> Void
-    private var connection = AgentConnection()
+    private var connection: AgentConnection
     /// The other agent and the requests that may be for it.
     private let upstream: UpstreamAgent?
     private var frames = UpstreamFrames()
@@ -29,7 +29,7 @@ final class AgentClient {
     /// The result of a pending signature.
     private struct Completed: Sendable {
         let id: SignRequest.ID
-        let signature: SSHSignature?
+        let result: Result<SSHSignature, AgentRefusal>
     }
 
     /// Creates a connection; returns `nil` if the process has no descriptors left.
@@ -39,6 +39,7 @@ final class AgentClient {
         _ keys: KeyRing,
         _ signing: SigningService,
         _ upstream: String?,
+        isRestricted: Bool,
         _ refused: @escaping @Sendable (String) -> Void
     ) {
         guard let waker = Waker() else { return nil }
@@ -48,6 +49,7 @@ final class AgentClient {
         self.signing = signing
         self.upstream = upstream.map(UpstreamAgent.init(path:))
         self.refused = refused
+        connection = AgentConnection(isRestricted: isRestricted)
         self.waker = waker
         var timeout = timeval(tv_sec: Self.sendTimeout, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -92,8 +94,12 @@ final class AgentClient {
         waker.reset()
         guard let done = completed.withLock({ $0.take() }) else { return true }
         (pending, waiting) = (nil, nil)
-        guard let reply = connection.complete(done.id, with: done.signature) else { return true }
-        return send(reply)
+        let reply: AgentReply?
+        switch done.result {
+        case .success(let signature): reply = connection.complete(done.id, with: signature)
+        case .failure(let refusal): reply = connection.complete(done.id, with: nil, otherwise: refusal)
+        }
+        return reply.map { send($0) } ?? true
     }
 
     private func receive() -> Bool {
@@ -173,8 +179,8 @@ final class AgentClient {
     private func start(_ request: SignRequest) -> Bool {
         if let cancellation = Cancellation() {
             let job = SigningJob(request: request, client: client, cancellation: cancellation) {
-                [completed, waker] signature in
-                completed.withLock { $0 = Completed(id: request.id, signature: signature) }
+                [completed, waker] result in
+                completed.withLock { $0 = Completed(id: request.id, result: result) }
                 waker.wake()
             }
             pending = signing.submit(job)
@@ -199,7 +205,7 @@ final class AgentClient {
     }
 
     private func send(_ reply: AgentReply, _ bytes: [UInt8]? = nil) -> Bool {
-        if let refusal = reply.refusal { refused(refusal.description) }
+        if let refusal = reply.refusal { refused("\(refusal.explanation) (\(refusal))") }
         if reply.delay > .zero { usleep(UInt32(clamping: Int(reply.delay / .microseconds(1)))) }
         return AgentBytes.send(bytes ?? reply.bytes, to: socket)
     }

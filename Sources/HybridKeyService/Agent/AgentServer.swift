@@ -9,10 +9,15 @@ internal import HybridThreads
 package final class AgentServer: Sendable {
     /// Maximum number of connections; further ones are closed.
     static let maximumConnections = 64
+    /// Maximum number of connections of a restricted server.
+    ///
+    /// It is less than the queue's length, so that other hosts leave room for requests of this computer.
+    static let maximumRestrictedConnections = 8
 
     private let keys: KeyRing
     private let signing: SigningService
     private let upstream: String?
+    private let isRestricted: Bool
     private let refused: @Sendable (String) -> Void
     private let connections = Locked(0)
     private let stopper: Waker
@@ -22,18 +27,22 @@ package final class AgentServer: Sendable {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - signing: The service that makes signatures.
-    ///   - upstream: The socket of another agent with further keys.
+    ///   - upstream: The socket of another agent with further keys, which a restricted server does not use.
+    ///   - isRestricted: True for a socket that is only for forwarding; see ``AgentConnection/init(isRestricted:)``.
     ///   - refused: Called with the reason for each refused signature or binding.
     package init?(
         keys: KeyRing,
         signing: SigningService,
         upstream: String? = nil,
+        isRestricted: Bool = false,
         refused: @escaping @Sendable (String) -> Void
     ) {
         guard let stopper = Waker() else { return nil }
         self.keys = keys
-        self.upstream = upstream
         self.signing = signing
+        // The keys of the other agent know no restriction.
+        self.upstream = isRestricted ? nil : upstream
+        self.isRestricted = isRestricted
         self.refused = refused
         self.stopper = stopper
     }
@@ -65,7 +74,7 @@ package final class AgentServer: Sendable {
             return
         }
         let isStarted = DedicatedThread.start { [self] in
-            AgentClient(descriptor, client, keys, signing, upstream, refused)?.serve()
+            AgentClient(descriptor, client, keys, signing, upstream, isRestricted: isRestricted, refused)?.serve()
             close(descriptor)
             connections.withLock { $0 -= 1 }
         }
@@ -76,8 +85,9 @@ package final class AgentServer: Sendable {
 
     /// Counts a connection; returns false if there are too many.
     private func enter() -> Bool {
-        connections.withLock { connections in
-            guard connections < Self.maximumConnections else { return false }
+        let maximum = isRestricted ? Self.maximumRestrictedConnections : Self.maximumConnections
+        return connections.withLock { connections in
+            guard connections < maximum else { return false }
             connections += 1
             return true
         }

@@ -22,21 +22,30 @@ package struct AgentSocket: Sendable {
 
     /// Creates a socket that only this user can connect to.
     ///
-    /// A socket that an ended process has left behind is replaced.
+    /// A socket that an ended process has left behind is replaced. Of two agents that start at the same time, one fails.
     ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - option: The option that names the path, for messages.
     /// - Throws: ``CommandFailure`` if the path is too long or in use, or the socket can't be created.
-    package init(path: String) throws(CommandFailure) {
+    package init(path: String, option: String = "--socket") throws(CommandFailure) {
+        try self.init(path: path, option: option, patience: FileLock.patience)
+    }
+
+    init(path: String, option: String = "--socket", patience: Duration) throws(CommandFailure) {
         guard var address = UnixAddress(path: path) else {
             throw CommandFailure("\(path): a socket's path has 1 to \(UnixAddress.maximumPath) bytes", status: .usage)
         }
-        let descriptor = try Self.makeSocket()
+        // Another agent may stand between bind(2) and listen(2), when its socket looks like one left behind.
+        let folder = try Self.lockFolder(of: path, within: patience)
+        defer { close(folder) }
         if try Self.isAnswered(address) {
-            close(descriptor)
             throw CommandFailure(
-                "\(path): another agent uses this socket; name another: --socket",
+                "\(path): another agent uses this socket; name another: \(option)",
                 status: .unavailable
             )
         }
+        let descriptor = try Self.makeSocket()
         var status = stat()
         if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
         // Nothing can connect before listen(2), so the mode is set in time.
@@ -46,7 +55,7 @@ package struct AgentSocket: Sendable {
         guard isListening else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw CommandFailure("\(path) can't be created: \(reason); name another: --socket", status: .unavailable)
+            throw CommandFailure("\(path) can't be created: \(reason); name another: \(option)", status: .unavailable)
         }
         self.descriptor = descriptor
         self.path = path
@@ -61,13 +70,27 @@ package struct AgentSocket: Sendable {
         close(descriptor)
     }
 
+    /// Locks the folder of a path; returns a descriptor that holds the lock.
+    private static func lockFolder(of path: String, within patience: Duration) throws(CommandFailure) -> CInt {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let code = descriptor < 0 ? errno : FileLock.take(descriptor, within: patience)
+        guard code != 0 else { return descriptor }
+        if descriptor >= 0 { close(descriptor) }
+        let isKept = code == EWOULDBLOCK
+        let reason = isKept ? "another program keeps a lock on its folder" : String(cString: strerror(code))
+        throw CommandFailure("\(path) can't be created: \(reason)", status: .unavailable)
+    }
+
     /// Returns true if a process uses an address.
     private static func isAnswered(_ address: UnixAddress) throws(CommandFailure) -> Bool {
         let descriptor = try makeSocket()
         defer { close(descriptor) }
+        // A process that accepts no connections must not block this one.
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         var address = address
         // A socket of another type is that of another program, such as a service manager's for datagrams.
-        return address.withAddress { connect(descriptor, $0, $1) } == 0 || errno == EPROTOTYPE
+        return address.withAddress { connect(descriptor, $0, $1) } == 0 || errno == EPROTOTYPE || errno == EAGAIN
     }
 
     private static func makeSocket() throws(CommandFailure) -> CInt {

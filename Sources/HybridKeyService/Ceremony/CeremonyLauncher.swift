@@ -61,7 +61,7 @@ package struct CeremonyLauncher: Sendable {
         cancellation: Cancellation?
     ) -> CeremonyOutcome {
         // One prompt at a time: the result of the previous ceremony makes room for the next.
-        previousPrompt.withLock { $0.take() }?.send(SIGTERM)
+        previousPrompt.withLock { $0.take() }?.terminate()
         guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
         let display = display()
         var progress = ChildProcess.Stream.inherited

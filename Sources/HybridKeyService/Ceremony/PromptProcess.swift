@@ -57,7 +57,21 @@ final class PromptProcess {
     }
 
     /// Closes the prompt.
-    func end() { process.send(SIGTERM) }
+    func end() { process.terminate() }
+}
+
+extension ChildProcess {
+    /// Time for a prompt program to end after SIGTERM.
+    private static let endTimeout = Duration.seconds(5)
+
+    /// Ends the process without waiting for it: by SIGTERM, then by SIGKILL if it ignores that.
+    func terminate() {
+        send(SIGTERM)
+        let isStarted = DedicatedThread.start { [self] in
+            if waitBlocking(atMost: Self.endTimeout) == nil { send(SIGKILL) }
+        }
+        if !isStarted { send(SIGKILL) }
+    }
 }
 
 /// Two connected sockets, of which one is for a child; both are closed on release.

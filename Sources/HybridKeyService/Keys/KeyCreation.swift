@@ -11,6 +11,7 @@ package struct KeyCreation: Sendable {
     /// The name of the key.
     private let comment: KeyComment
     private let allowsForwardedMessages: Bool
+    private let destinations: [PermittedDestination]?
 
     /// Creates a request.
     ///
@@ -18,12 +19,14 @@ package struct KeyCreation: Sendable {
     ///   - relyingPartyID: The relying party ID of the passkey, which becomes the application of the key.
     ///   - comment: The name of the key, which the phone shows as the name of the account.
     ///   - allowsForwardedMessages: True if messages may be signed through a forwarded agent.
+    ///   - destinations: The permitted logins; `nil` to permit all.
     ///   - generator: The source of the user ID and the client data hash.
     /// - Returns: `nil` if a generated value is not accepted, which does not happen.
     package init?(
         relyingPartyID: RelyingPartyID,
         comment: KeyComment,
         allowsForwardedMessages: Bool,
+        destinations: [PermittedDestination]? = nil,
         using generator: inout some RandomNumberGenerator
     ) {
         // A user ID of its own for each key, because a phone replaces a passkey with the same user ID.
@@ -42,6 +45,7 @@ package struct KeyCreation: Sendable {
         )
         self.comment = comment
         self.allowsForwardedMessages = allowsForwardedMessages
+        self.destinations = destinations
     }
 
     /// Returns a relying party ID that no website can have: a random name below `.invalid` (RFC 6761).
@@ -68,20 +72,42 @@ package struct KeyCreation: Sendable {
     /// Returns the key in a phone's answer.
     ///
     /// - Parameter bytes: The CTAP response with its status byte.
-    /// - Returns: `nil` if the answer is not a new passkey with an ES256 key for this request.
-    package func key(in bytes: [UInt8]) -> StoredKey? {
+    /// - Throws: ``KeyCreationError``
+    package func key(in bytes: [UInt8]) throws(KeyCreationError) -> StoredKey {
         guard let response = try? CTAPResponse(parsing: bytes), response.status == .success,
             let data = (try? MakeCredentialResponse(parsing: response.body))?.authenticatorData,
             data.relyingPartyIDHash == request.relyingParty.id.hash, data.flags.contains(.userPresent),
             let credential = data.attestedCredential, let point = credential.publicKey.x963Representation,
             let application = SSHApplication(request.relyingParty.id.text),
-            let publicKey = try? SSHPublicKey(x963Representation: point, application: application)
-        else { return nil }
-        return StoredKey(
-            publicKey,
-            credentialID: credential.id,
-            comment: comment,
-            allowsForwardedMessages: allowsForwardedMessages
-        )
+            let publicKey = try? SSHPublicKey(x963Representation: point, application: application),
+            let key = StoredKey(
+                publicKey,
+                credentialID: credential.id,
+                comment: comment,
+                allowsForwardedMessages: allowsForwardedMessages,
+                destinations: destinations
+            )
+        else { throw .notAKey }
+        // The request requires it. A phone that ignores this would sign for any holder of it.
+        guard data.flags.contains(.userVerified) else { throw .userNotVerified }
+        return key
+    }
+}
+
+/// A reason why a phone's answer is not a key.
+package enum KeyCreationError: Error, Hashable, Sendable {
+    /// The answer is not a new passkey with an ES256 key for this request.
+    case notAKey
+    /// The phone has created a passkey without verifying its user, for example because it has no screen lock.
+    case userNotVerified
+
+    /// The cause and the remedy, for users.
+    package var sentence: String {
+        switch self {
+        case .notAKey: "the phone's answer is not a new key; try another phone"
+        case .userNotVerified:
+            "the phone did not verify its user, so the key is not stored; set a screen lock on the phone, delete the new "
+                + "passkey there, and try again"
+        }
     }
 }

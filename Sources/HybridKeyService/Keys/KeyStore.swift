@@ -46,35 +46,62 @@ package struct KeyStore: Sendable {
         }
     }
 
+    /// Returns the key with this fingerprint or name.
+    ///
+    /// - Throws: ``CommandFailure`` if there is no such key, or several keys have this name.
+    package func key(_ name: String) throws(CommandFailure) -> StoredKey { try Self.key(name, in: keys()) }
+
     /// Removes the key with this fingerprint or name.
     ///
     /// - Returns: The removed key.
     /// - Throws: ``CommandFailure`` if there is no such key, or several keys have this name.
     package func remove(_ name: String) throws(CommandFailure) -> StoredKey {
-        var removed: StoredKey?
         try change { (keys) throws(CommandFailure) in
-            let matches = keys.filter { $0.publicKey.fingerprint.description == name || "\($0.comment)" == name }
-            guard let match = matches.first else {
-                throw CommandFailure("there is no key \(name); list them: hybrid-key ssh-keys list", status: .noInput)
-            }
-            guard matches.count == 1 else {
-                throw CommandFailure("several keys are named \(name); give the fingerprint", status: .usage)
-            }
+            let match = try Self.key(name, in: keys)
             keys.removeAll { $0 == match }
-            removed = match
+            return match
         }
-        guard let removed else { throw CommandFailure("internal fault: no key", status: .software) }
-        return removed
     }
 
-    private func change(
-        _ body: (inout [StoredKey]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
+    /// Replaces the key with this fingerprint or name.
+    ///
+    /// - Parameters:
+    ///   - name: The fingerprint or name.
+    ///   - change: Returns the key in place of the given one, or `nil` to leave it.
+    /// - Returns: The new key.
+    /// - Throws: ``CommandFailure`` if there is no such key, several keys have this name, or it is not changed.
+    package func restrict(
+        _ name: String,
+        _ change: (StoredKey) -> StoredKey?
+    ) throws(CommandFailure) -> StoredKey {
+        try self.change { (keys) throws(CommandFailure) in
+            let old = try Self.key(name, in: keys)
+            guard let new = change(old) else { throw CommandFailure("internal fault: no key", status: .software) }
+            keys = keys.map { $0 == old ? new : $0 }
+            return new
+        }
+    }
+
+    private static func key(_ name: String, in keys: [StoredKey]) throws(CommandFailure) -> StoredKey {
+        let matches = keys.filter { $0.publicKey.fingerprint.description == name || "\($0.comment)" == name }
+        guard let match = matches.first else {
+            throw CommandFailure("there is no key \(name); list them: hybrid-key ssh-keys list", status: .noInput)
+        }
+        guard matches.count == 1 else {
+            throw CommandFailure("several keys are named \(name); give the fingerprint", status: .usage)
+        }
+        return match
+    }
+
+    private func change<Result>(
+        _ body: (inout [StoredKey]) throws(CommandFailure) -> Result
+    ) throws(CommandFailure) -> Result {
         try folder.whileLocked { () throws(CommandFailure) in
             var keys = try keys()
-            try body(&keys)
+            let result = try body(&keys)
             try Self.check(keys.count)
             try folder.replace(Self.fileName, with: Array(KeyList.text(keys).utf8))
+            return result
         }
     }
 

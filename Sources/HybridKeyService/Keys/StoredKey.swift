@@ -18,6 +18,11 @@ package struct StoredKey: Hashable, Sendable {
     package let comment: KeyComment
     /// True if messages may be signed through a forwarded agent.
     package let allowsForwardedMessages: Bool
+    /// The permitted logins; `nil` if all are.
+    package let destinations: [PermittedDestination]?
+
+    /// Maximum number of destinations of a key.
+    package static let maximumDestinations = 32
 
     /// Creates a key.
     ///
@@ -26,52 +31,104 @@ package struct StoredKey: Hashable, Sendable {
     ///   - credentialID: The ID of the passkey.
     ///   - comment: The name of the key.
     ///   - allowsForwardedMessages: True if messages may be signed through a forwarded agent.
-    /// - Returns: `nil` if the application of the key is not a domain, which phones require.
+    ///   - destinations: The permitted logins, 1 to ``maximumDestinations``; `nil` to permit all.
+    /// - Returns: `nil` if the application of the key is not a domain, which phones require, or the destinations are
+    ///   too many, repeated, or have user names that a line can't contain.
     package init?(
         _ publicKey: SSHPublicKey,
         credentialID: CredentialID,
         comment: KeyComment,
-        allowsForwardedMessages: Bool = false
+        allowsForwardedMessages: Bool = false,
+        destinations: [PermittedDestination]? = nil
     ) {
         guard let relyingPartyID = RelyingPartyID(publicKey.application.description) else { return nil }
+        if let destinations {
+            guard (1...Self.maximumDestinations).contains(destinations.count),
+                Set(destinations).count == destinations.count,
+                destinations.allSatisfy({ PermittedDestination($0.description) == $0 })
+            else { return nil }
+        }
         self.publicKey = publicKey
         self.relyingPartyID = relyingPartyID
         self.credentialID = credentialID
         self.comment = comment
         self.allowsForwardedMessages = allowsForwardedMessages
+        self.destinations = destinations
     }
 
     /// Creates a key from its line in a key list; `nil` for any other text.
     ///
     /// The line consists of public key and credential ID in base64url, options, and the name, separated by spaces. The
-    /// options are `-` or `forwarded-messages`.
+    /// options are `-`, or `forwarded-messages` and `destination=DESTINATION`, separated by commas.
     init?(line: Substring) {
         let fields = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 4, let blob = Base64URL.decode(fields[0], maximumLength: Self.maximumBlob),
             let publicKey = try? SSHPublicKey(parsing: blob),
             let credentialID = Base64URL.decode(fields[1], maximumLength: CredentialID.maximumLength)
                 .flatMap({ CredentialID(bytes: $0) }),
-            fields[2] == Self.noOptions || fields[2] == Self.forwardedMessages, let comment = KeyComment(fields[3])
+            let comment = KeyComment(fields[3])
         else { return nil }
-        let isAllowed = fields[2] == Self.forwardedMessages
-        self.init(publicKey, credentialID: credentialID, comment: comment, allowsForwardedMessages: isAllowed)
+        var isAllowed = false
+        var destinations: [PermittedDestination]?
+        let options = fields[2].split(separator: ",", omittingEmptySubsequences: false)
+        for option in options where fields[2] != Self.noOptions {
+            if option == Self.forwardedMessages, !isAllowed {
+                isAllowed = true
+            } else if option.hasPrefix(Self.destination),
+                let destination = PermittedDestination(String(option.dropFirst(Self.destination.count)))
+            {
+                destinations = (destinations ?? []) + [destination]
+            } else {
+                return nil
+            }
+        }
+        self.init(
+            publicKey,
+            credentialID: credentialID,
+            comment: comment,
+            allowsForwardedMessages: isAllowed,
+            destinations: destinations
+        )
     }
 
     /// The line in a key list, without a line end.
     var line: String {
-        let options = allowsForwardedMessages ? Self.forwardedMessages : Self.noOptions
         let key = Base64URL.encode(publicKey.encoded)
+        let options = restrictions.isEmpty ? Self.noOptions : restrictions.joined(separator: ",")
         return "\(key) \(Base64URL.encode(credentialID.bytes)) \(options) \(comment)"
+    }
+
+    /// The permission for forwarded messages and the destinations, as options of a line.
+    package var restrictions: [String] {
+        (allowsForwardedMessages ? [Self.forwardedMessages] : [])
+            + (destinations ?? []).map { "\(Self.destination)\($0)" }
+    }
+
+    /// Returns the same key with other restrictions; `nil` if the destinations are not accepted.
+    package func restricted(allowsForwardedMessages: Bool, destinations: [PermittedDestination]?) -> StoredKey? {
+        StoredKey(
+            publicKey,
+            credentialID: credentialID,
+            comment: comment,
+            allowsForwardedMessages: allowsForwardedMessages,
+            destinations: destinations
+        )
     }
 
     /// The key as the agent offers it.
     package var agentKey: AgentKey {
-        AgentKey(publicKey, comment: comment, allowsForwardedMessages: allowsForwardedMessages)
+        AgentKey(
+            publicKey,
+            comment: comment,
+            allowsForwardedMessages: allowsForwardedMessages,
+            destinations: destinations
+        )
     }
 
     private static let maximumBlob = 1024
     private static let noOptions = "-"
     private static let forwardedMessages = "forwarded-messages"
+    private static let destination = "destination="
 }
 
 /// A list of keys as text: the file of the key store, and the form for another computer.
@@ -79,7 +136,7 @@ package enum KeyList {
     /// Maximum number of keys, which is that of the agent.
     package static let maximumCount = 64
     /// Maximum length of the text in bytes.
-    package static let maximumSize = 256 * 1024
+    package static let maximumSize = 512 * 1024
     private static let heading = "# hybrid-key ssh keys 1"
 
     /// Returns the text of a list.

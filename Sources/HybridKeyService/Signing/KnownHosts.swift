@@ -10,7 +10,7 @@ package import HybridSSHAgent
 /// candidate counts only if its hash stands beside the same key.
 package struct KnownHosts: Sendable {
     /// Maximum size of a file in bytes; a larger file is ignored.
-    static let maximumSize = 1 << 20
+    package static let maximumSize = 1 << 20
 
     private let lines: [[ArraySlice<UInt8>]]
 
@@ -47,6 +47,25 @@ package struct KnownHosts: Sendable {
         return names.first(where: candidates.contains) ?? names.first
     }
 
+    /// Returns the keys of a host; keys of authorities and revoked keys are none.
+    ///
+    /// - Parameter name: The name or address, optionally as `[name]:port`.
+    package func keys(of name: String) -> [HostKey] {
+        let name = name.lowercased()
+        let named = lines.filter { fields in
+            // A marker is no name.
+            guard fields.count >= 3, let first = fields.first else { return false }
+            return Self.names(in: first, [name]).contains { $0.lowercased() == name }
+        }
+        let keys = named.compactMap { fields in
+            Self.decode(fields[2], maximumLength: Self.maximumKey).flatMap { try? HostKey(parsing: $0) }
+        }
+        // A revoked key has no name.
+        return keys.filter { self.name(of: $0, candidates: [name]) != nil }
+    }
+
+    private static let maximumKey = 4096
+
     private static func names(in field: ArraySlice<UInt8>, _ candidates: [String]) -> [String] {
         if field.starts(with: "|1|".utf8) {
             return candidates.filter { isName($0) && isHash(field, of: $0) }
@@ -58,18 +77,21 @@ package struct KnownHosts: Sendable {
     private static func isHash(_ field: ArraySlice<UInt8>, of name: String) -> Bool {
         let parts = field.split(separator: UInt8(ascii: "|"))
         guard parts.count == 3 else { return false }
-        let digits = parts[1].map { byte in
+        guard let salt = decode(parts[1], maximumLength: 64) else { return false }
+        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(name.utf8), using: SymmetricKey(data: salt))
+        return Base64.encode(Array(code)).elementsEqual(parts[2])
+    }
+
+    /// Decodes base64 with padding.
+    private static func decode(_ text: ArraySlice<UInt8>, maximumLength: Int) -> [UInt8]? {
+        let digits = text.map { byte in
             switch byte {
             case UInt8(ascii: "+"): UInt8(ascii: "-")
             case UInt8(ascii: "/"): UInt8(ascii: "_")
             default: byte
             }
         }
-        guard let salt = Base64URL.decodePadded(String(decoding: digits, as: UTF8.self), maximumLength: 64) else {
-            return false
-        }
-        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(name.utf8), using: SymmetricKey(data: salt))
-        return Base64.encode(Array(code)).elementsEqual(parts[2])
+        return Base64URL.decodePadded(String(decoding: digits, as: UTF8.self), maximumLength: maximumLength)
     }
 
     /// Returns true for a name or an address, optionally as `[name]:port`, without wildcards.

@@ -48,22 +48,16 @@ package struct SigningDescription: Sendable {
         members += [
             ("key", .string(request.key.comment.description)),
             ("rp_id", .string(request.key.publicKey.application.description)),
-            ("forwarded", .boolean(!via.isEmpty)),
+            ("forwarded", .boolean(request.isForwarded)),
             ("timeout_ms", .number(Int(timeout / .milliseconds(1)))),
         ]
         return JSONText.object(members).description
     }
 
-    /// The servers through which the request came.
-    private var via: [HostKey] {
-        switch request.purpose {
-        case .login(_, _, let via), .message(_, let via): via
-        }
-    }
-
     private var forwarded: String {
-        guard !via.isEmpty else { return "" }
-        return ", forwarded through " + via.map { "\($0.fingerprint)" }.joined(separator: ", ")
+        guard request.isForwarded else { return "" }
+        let via = request.purpose.via.map { "\($0.fingerprint)" }.joined(separator: ", ")
+        return ", forwarded through \(via.isEmpty ? "an unknown host" : via)"
     }
 }
 

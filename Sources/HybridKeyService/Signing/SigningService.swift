@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HybridSSHAgent
+internal import HybridSecurityKey
 internal import HybridThreads
 
 /// A request for a signature by a client of the agent.
@@ -11,8 +12,8 @@ package struct SigningJob: Sendable {
     package let client: PeerCredentials
     /// Becomes active when the client has left.
     package let cancellation: Cancellation
-    /// Called once with the signature, or `nil` if there is none.
-    let complete: @Sendable (SSHSignature?) -> Void
+    /// Called once with the signature, or the reason why there is none.
+    let complete: @Sendable (Result<SSHSignature, AgentRefusal>) -> Void
 }
 
 /// An order to stop, for work that blocks.
@@ -33,16 +34,30 @@ package final class Cancellation: Sendable {
 }
 
 /// A service that performs requests one after another, each on a thread of its own.
+///
+/// Prompts that do not lead to a signature are limited, so that no program can wear the user down. Requests of other
+/// hosts have a limit of their own, so that they do not block this computer.
 package final class SigningService: Sendable {
     typealias ID = SigningQueue<SigningJob>.ID
 
     private let queue = Locked(SigningQueue<SigningJob>())
+    /// The limits by ``SignRequest/isForwarded``.
+    private let limits = Locked<[Bool: WindowLimit]>([:])
+    private let clock: @Sendable () -> Duration
     private let perform: @Sendable (SigningJob) -> SSHSignature?
 
     /// Creates a service.
     ///
     /// - Parameter perform: Returns the signature for a request, or `nil`. It may block until the user has answered.
-    package init(perform: @escaping @Sendable (SigningJob) -> SSHSignature?) { self.perform = perform }
+    package convenience init(perform: @escaping @Sendable (SigningJob) -> SSHSignature?) {
+        let start = ContinuousClock.now
+        self.init(clock: { ContinuousClock.now - start }, perform: perform)
+    }
+
+    init(clock: @escaping @Sendable () -> Duration, perform: @escaping @Sendable (SigningJob) -> SSHSignature?) {
+        self.clock = clock
+        self.perform = perform
+    }
 
     /// Adds a request.
     ///
@@ -67,17 +82,26 @@ package final class SigningService: Sendable {
 
     private func start(_ id: ID, _ job: SigningJob) {
         let isStarted = DedicatedThread.start { [self] in
-            job.complete(perform(job))
+            job.complete(result(of: job))
             finish(id)
         }
         guard !isStarted else { return }
-        job.complete(nil)
+        job.complete(.failure(.notSigned))
         finish(id)
+    }
+
+    private func result(of job: SigningJob) -> Result<SSHSignature, AgentRefusal> {
+        let (isForwarded, now) = (job.request.isForwarded, clock())
+        let mayOpen = limits.withLock { $0[isForwarded, default: WindowLimit()].open(at: now) }
+        guard mayOpen else { return .failure(.tooManyPrompts) }
+        guard let signature = perform(job) else { return .failure(.notSigned) }
+        limits.withLock { $0[isForwarded]?.forgetLast() }
+        return .success(signature)
     }
 
     private func finish(_ id: ID) {
         let (expired, next) = queue.withLock { $0.finish(id, at: .now) }
-        for job in expired { job.complete(nil) }
+        for job in expired { job.complete(.failure(.notSigned)) }
         if let next { start(next.id, next.element) }
     }
 }

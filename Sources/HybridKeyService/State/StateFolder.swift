@@ -10,13 +10,18 @@ internal import HybridPrimitives
 package struct StateFolder: Sendable {
     /// The path of the folder.
     package let path: String
+    /// The time for another process to release the lock.
+    private let patience: Duration
 
     /// Creates the folder if it is missing.
     ///
     /// - Parameter path: The absolute path of the folder.
     /// - Throws: ``CommandFailure`` if the folder can't be created or other users can access it.
-    package init(path: String) throws(CommandFailure) {
+    package init(path: String) throws(CommandFailure) { try self.init(path: path, patience: FileLock.patience) }
+
+    init(path: String, patience: Duration) throws(CommandFailure) {
         self.path = path
+        self.patience = patience
         var prefix = ""
         for component in path.split(separator: "/") {
             prefix += "/" + component
@@ -115,15 +120,19 @@ package struct StateFolder: Sendable {
     }
 
     /// Runs `body` while no other process changes the folder.
+    ///
+    /// - Throws: ``CommandFailure`` if another process keeps the lock, and the errors of `body`.
     package func whileLocked<Result>(
         _ body: () throws(CommandFailure) -> Result
     ) throws(CommandFailure) -> Result {
         let descriptor = open(file(".lock"), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten(file(".lock"), errno) }
         defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw Self.notWritten(file(".lock"), errno) }
+        let code = FileLock.take(descriptor, within: patience)
+        guard code != EWOULDBLOCK else {
+            throw CommandFailure("\(path) can't be written: another process keeps its lock", status: .temporary)
         }
+        guard code == 0 else { throw Self.notWritten(file(".lock"), code) }
         return try body()
     }
 

@@ -40,13 +40,17 @@ public struct AgentConnection: Sendable {
     }
 
     private var reader = AgentMessageReader()
-    private var bindings = SessionBindings()
+    private var bindings: SessionBindings
     private var pending: SignRequest?
     private var lastNumber: UInt64 = 0
     private var isClosed = false
 
     /// Creates a connection that has not received anything.
-    public init() {}
+    ///
+    /// - Parameter isRestricted: True for a connection of a socket that is only for forwarding. It counts as forwarded:
+    ///   each login must be bound to its session and name the server's key, and messages need a key that allows them.
+    ///   It can't lock or unlock the agent.
+    public init(isRestricted: Bool = false) { bindings = SessionBindings(isRestricted: isRestricted) }
 
     /// The number of bytes that ``receive(_:)`` accepts now.
     ///
@@ -86,6 +90,7 @@ public struct AgentConnection: Sendable {
             bindings.fail()
             return .reply(.extensionFailure(.binding(.malformed)))
         case .queryExtensions: return .reply(.extensions)
+        case .lock where bindings.isRestricted, .unlock where bindings.isRestricted: return .reply(.failure)
         case .lock(let passphrase): return .reply(state.lock.lock(passphrase) ? .success : .failure)
         case .unlock(let passphrase):
             return .reply(state.lock.unlock(passphrase, at: now).map { .failure(delay: $0) } ?? .success)
@@ -98,13 +103,18 @@ public struct AgentConnection: Sendable {
     /// - Parameters:
     ///   - id: The identifier of the request.
     ///   - signature: The signature; `nil` if none was made.
+    ///   - refusal: The reason why none was made.
     /// - Returns: The answer, or `nil` if this request is not pending, for example because the client has left. A
     ///   signature of another request is answered with a failure.
-    public mutating func complete(_ id: SignRequest.ID, with signature: SSHSignature?) -> AgentReply? {
+    public mutating func complete(
+        _ id: SignRequest.ID,
+        with signature: SSHSignature?,
+        otherwise refusal: AgentRefusal = .notSigned
+    ) -> AgentReply? {
         guard let request = pending, request.id == id else { return nil }
         pending = nil
         guard let signature, signature.data == request.data, signature.key == request.key.publicKey else {
-            return .failure(.notSigned)
+            return .failure(refusal)
         }
         return .signature(signature)
     }
@@ -139,9 +149,8 @@ public struct AgentConnection: Sendable {
         _ state: AgentState
     ) throws(AgentRefusal) -> SignRequest {
         guard !state.lock.isLocked else { throw .locked }
-        guard let key = state.usedKeys.first(where: { $0.publicKey.encoded == blob }), key.isVisible(bindings) else {
-            throw .unknownKey
-        }
+        guard let key = state.usedKeys.first(where: { $0.publicKey.encoded == blob }) else { throw .unknownKey }
+        guard key.isVisible(bindings) else { throw .destination }
         guard flags == 0 else { throw .signatureFlags }
         let data: SignedData
         do throws(SignedDataError) {
@@ -151,7 +160,13 @@ public struct AgentConnection: Sendable {
         }
         let purpose = try bindings.check(data, for: key)
         lastNumber += 1
-        let request = SignRequest(id: SignRequest.ID(number: lastNumber), key: key, data: data, purpose: purpose)
+        let request = SignRequest(
+            id: SignRequest.ID(number: lastNumber),
+            key: key,
+            data: data,
+            purpose: purpose,
+            isForwarded: bindings.isRestricted || !purpose.via.isEmpty
+        )
         pending = request
         return request
     }

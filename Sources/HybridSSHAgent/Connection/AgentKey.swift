@@ -54,34 +54,3 @@ public struct AgentKey: Hashable, Sendable {
         }
     }
 }
-
-/// A login that a key permits, or one hop on the way to it (OpenSSH's `restrict-destination-v00@openssh.com`).
-///
-/// To use a key on B through an agent that is forwarded to A, both hops must be permitted: from this computer to A, and
-/// from A to B.
-public struct PermittedDestination: Hashable, Sendable {
-    /// The host to which the agent is forwarded; `nil` for this computer.
-    public let origin: Fingerprint?
-    /// The host to log in to.
-    public let host: Fingerprint
-    /// The permitted users on the host; `nil` for all.
-    public let users: Set<String>?
-
-    /// Creates a permitted destination.
-    ///
-    /// - Parameters:
-    ///   - origin: The host to which the agent is forwarded; `nil` for this computer.
-    ///   - host: The host to log in to.
-    ///   - users: The permitted users on the host; `nil` for all.
-    public init(from origin: Fingerprint? = nil, to host: Fingerprint, users: Set<String>? = nil) {
-        self.origin = origin
-        self.host = host
-        self.users = users
-    }
-
-    func permits(from origin: Fingerprint?, to host: Fingerprint, user: SSHUserName?) -> Bool {
-        guard origin == self.origin, host == self.host else { return false }
-        guard let users, let user else { return true }
-        return users.contains(user.description)
-    }
-}

@@ -121,35 +121,70 @@ public struct AgentReply: Hashable, Sendable {
 /// A reason why the agent refuses a request.
 public struct AgentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The agent is locked.
-    public static let locked = AgentRefusal("locked")
-    /// The agent does not have the key, or hides it from this connection.
-    public static let unknownKey = AgentRefusal("unknownKey")
+    public static let locked = AgentRefusal("locked", "the agent is locked")
+    /// The agent does not have the key.
+    public static let unknownKey = AgentRefusal("unknownKey", "the agent does not have the key")
     /// The request has flags, which do not apply to the key.
-    public static let signatureFlags = AgentRefusal("signatureFlags")
+    public static let signatureFlags = AgentRefusal("signatureFlags", "the request is for a key of another type")
     /// An earlier attempt to bind the connection failed.
-    public static let bindingFailed = AgentRefusal("bindingFailed")
+    public static let bindingFailed = AgentRefusal(
+        "bindingFailed",
+        "the client did not prove an earlier session on this connection"
+    )
     /// The login is not in the session to which the connection was bound last.
-    public static let otherSession = AgentRefusal("otherSession")
+    public static let otherSession = AgentRefusal("otherSession", "the client proved another session than the login's")
     /// The login names another host key than the binding.
-    public static let otherHostKey = AgentRefusal("otherHostKey")
+    public static let otherHostKey = AgentRefusal("otherHostKey", "the client proved another server than the login's")
     /// The session was bound for forwarding, not for authentication.
-    public static let forwardingSession = AgentRefusal("forwardingSession")
+    public static let forwardingSession = AgentRefusal(
+        "forwardingSession",
+        "the agent is forwarded through this session, so it is no login"
+    )
+    /// A login on a restricted connection is not bound to a session.
+    public static let notBound = AgentRefusal(
+        "notBound",
+        "a login through the restricted socket needs a proof of its session, from OpenSSH 8.9 or newer"
+    )
     /// A login through a forwarded agent does not name the host key.
-    public static let notHostBound = AgentRefusal("notHostBound")
-    /// A message is to be signed on a connection that is bound to a session, for example through a forwarded agent.
-    public static let forwardedMessage = AgentRefusal("forwardedMessage")
+    public static let notHostBound = AgentRefusal(
+        "notHostBound",
+        "a login through a forwarded agent must name the server's key, which needs OpenSSH 8.9 or newer on both sides"
+    )
+    /// A message is to be signed on a restricted connection, or on one that is bound to a session.
+    public static let forwardedMessage = AgentRefusal(
+        "forwardedMessage",
+        "the key does not sign messages through a forwarded agent"
+    )
     /// The key's destinations exclude the login or message.
-    public static let destination = AgentRefusal("destination")
+    public static let destination = AgentRefusal(
+        "destination",
+        "the key is limited to certain destinations, and this is not a proved login at one of them"
+    )
+    /// Too many prompts in a short time did not lead to a signature.
+    public static let tooManyPrompts = AgentRefusal(
+        "tooManyPrompts",
+        "too many prompts within a minute did not lead to a signature"
+    )
     /// The signature was not made: the user declined, or the phone could not be reached.
-    public static let notSigned = AgentRefusal("notSigned")
+    public static let notSigned = AgentRefusal("notSigned", "no signature was made")
 
     /// The error's name, with the cause in parentheses.
     public let description: String
+    /// The reason in words, for users.
+    public let explanation: String
 
-    private init(_ description: String) { self.description = description }
+    private init(_ description: String, _ explanation: String) {
+        self.description = description
+        self.explanation = explanation
+    }
 
     /// The data is not signable.
-    public static func data(_ error: SignedDataError) -> AgentRefusal { AgentRefusal("data(\(error))") }
+    public static func data(_ error: SignedDataError) -> AgentRefusal {
+        AgentRefusal("data(\(error))", "the data is neither a login with this key nor a message in the SSHSIG format")
+    }
+
     /// The connection was not bound.
-    public static func binding(_ error: SessionBindingError) -> AgentRefusal { AgentRefusal("binding(\(error))") }
+    public static func binding(_ error: SessionBindingError) -> AgentRefusal {
+        AgentRefusal("binding(\(error))", "the client did not prove its session with a server")
+    }
 }

@@ -10,6 +10,20 @@ public struct SessionBinding: Hashable, Sendable {
     public let isForwarded: Bool
 }
 
+/// The identifier of an SSH session: the hash of its first key exchange (RFC 4253 §7.2), 20 to 64 bytes.
+public struct SessionID: Hashable, Sendable {
+    /// The bytes.
+    public let bytes: [UInt8]
+
+    /// Creates a session identifier.
+    ///
+    /// - Throws: ``SSHFormatError/sessionID`` unless there are 20 (SHA-1) to 64 bytes (SHA-512).
+    public init(bytes: some Collection<UInt8>) throws(SSHFormatError) {
+        guard (20...64).contains(bytes.count) else { throw .sessionID }
+        self.bytes = Array(bytes)
+    }
+}
+
 /// The contents of a request to bind a connection: string host key ‖ string session identifier ‖ string signature ‖
 /// boolean forwarded.
 struct SessionBindRequest: Sendable {
@@ -31,12 +45,17 @@ struct SessionBindings: Sendable {
     /// Maximum number of bindings, as in OpenSSH.
     static let maximumCount = 16
 
+    /// True if the connection counts as forwarded even without a binding that proves it.
+    let isRestricted: Bool
     /// The bindings in the order of their arrival.
     private(set) var list: [SessionBinding] = []
     /// True if an attempt failed.
     ///
     /// Such a connection may come from any host, so nothing more is signed on it.
     private(set) var hasFailed = false
+
+    /// Creates a connection without bindings.
+    init(isRestricted: Bool = false) { self.isRestricted = isRestricted }
 
     /// Adds a binding after its signature is verified.
     mutating func bind(_ request: SessionBindRequest) throws(SessionBindingError) {
@@ -76,25 +95,32 @@ struct SessionBindings: Sendable {
         guard !hasFailed else { throw .bindingFailed }
         switch data.content {
         case .message(let message):
-            guard list.isEmpty || key.allowsForwardedMessages else { throw .forwardedMessage }
+            guard (list.isEmpty && !isRestricted) || key.allowsForwardedMessages else { throw .forwardedMessage }
             guard key.destinations == nil else { throw .destination }
             return .message(namespace: message.namespace, via: list.map(\.hostKey))
         case .login(let login):
             let host = try check(login)
-            guard key.permits(login.user, at: host, list) else { throw .destination }
+            // Otherwise, a login from an unknown host would count as one from this computer.
+            let isOriginKnown = !isRestricted || list.count > 1
+            guard key.destinations == nil || isOriginKnown, key.permits(login.user, at: host, list) else {
+                throw .destination
+            }
             return .login(user: login.user, host: host, via: list.dropLast().map(\.hostKey))
         }
     }
 
     /// Returns the server of a login, or `nil` if the connection is not bound.
     private func check(_ login: LoginData) throws(AgentRefusal) -> HostKey? {
-        guard let last = list.last else { return nil }
+        guard let last = list.last else {
+            guard !isRestricted else { throw .notBound }
+            return nil
+        }
         guard login.sessionID == last.sessionID else { throw .otherSession }
         guard !last.isForwarded else { throw .forwardingSession }
         if let hostKey = login.hostKey {
             guard hostKey == last.hostKey else { throw .otherHostKey }
         } else {
-            guard list.count == 1 else { throw .notHostBound }
+            guard list.count == 1, !isRestricted else { throw .notHostBound }
         }
         return last.hostKey
     }

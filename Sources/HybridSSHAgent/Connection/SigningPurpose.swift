@@ -13,6 +13,13 @@ public enum SigningPurpose: Hashable, Sendable {
     case login(user: SSHUserName, host: HostKey?, via: [HostKey])
     /// A message, such as a git commit. `via` lists the servers through which the request came.
     case message(namespace: SignatureNamespace, via: [HostKey])
+
+    /// The servers through which the request came, nearest first.
+    public var via: [HostKey] {
+        switch self {
+        case .login(_, _, let via), .message(_, let via): via
+        }
+    }
 }
 
 /// A signature that the user is asked for.
@@ -30,6 +37,8 @@ public struct SignRequest: Hashable, Sendable {
     public let data: SignedData
     /// The purpose of the signature.
     public let purpose: SigningPurpose
+    /// True if the request came through another host, or through the restricted socket.
+    public let isForwarded: Bool
 
     /// The name of the key, as a prompt may show it.
     public var shownKeyName: SafeText { SafeText(quoting: key.comment.description) }

@@ -18,7 +18,8 @@ func fuzzSSHAgent(_ input: [UInt8]) throws -> Bool {
 
 /// A client's conversation with the agent, whose rules are checked after each step.
 private struct Conversation {
-    private var connection = AgentConnection()
+    private let isRestricted: Bool
+    private var connection: AgentConnection
     private var state: AgentState
     private let start = ContinuousClock.now
     /// True if a binding failed: nothing may be signed afterwards.
@@ -28,11 +29,18 @@ private struct Conversation {
 
     /// Returns the answers to a stream that arrives in pieces.
     static func answers(_ options: UInt8, _ stream: [UInt8], in size: Int) throws -> [[UInt8]] {
-        var conversation = Conversation(state: AgentState(keys: [try FuzzedKey.agentKey(options)]))
+        var conversation = Conversation(
+            state: AgentState(keys: [try FuzzedKey.agentKey(options)]),
+            isRestricted: options & 2 != 0
+        )
         return try conversation.run(stream, in: size)
     }
 
-    private init(state: AgentState) { self.state = state }
+    private init(state: AgentState, isRestricted: Bool) {
+        self.state = state
+        self.isRestricted = isRestricted
+        connection = AgentConnection(isRestricted: isRestricted)
+    }
 
     private mutating func run(_ stream: [UInt8], in size: Int) throws -> [[UInt8]] {
         do {
@@ -53,6 +61,10 @@ private struct Conversation {
         case .sign(let request):
             try invariant(!state.lock.isLocked, "a locked agent signs nothing")
             try invariant(!isTainted, "nothing is signed after a failed binding")
+            try invariant(request.isForwarded || !isRestricted, "a restricted connection is forwarded")
+            if isRestricted, case .login(_, let host, _) = request.purpose {
+                try invariant(host != nil, "a login on a restricted connection is bound")
+            }
             try invariant(stream.contains(request.data.bytes), "the data is what the client sent")
             let subject = request.shownSubject.description.unicodeScalars
             try invariant(subject.allSatisfy { $0.properties.generalCategory != .control }, "a prompt is one line")
