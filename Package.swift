@@ -135,7 +135,7 @@ let libraries: [Target] = [
             nioSSL,
         ]
     ),
-    library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", crypto]),
+    library("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
     library(
         "HybridVault",
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]
@@ -219,8 +219,8 @@ let executables: [Target] = [
     executable(
         "HybridAuth",
         [
-            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridQRScanning", "HybridDesktopPortal",
-            "HybridBLEAdvert",
+            "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridSSHAgent", "HybridQRScanning",
+            "HybridDesktopPortal", "HybridBLEAdvert",
             "HybridDataChannel", "HybridAuthenticator", "HybridVault",
             "HybridPinentry", "HybridSession", "HybridRelayCheck", "HybridCommandSupport",
         ]
@@ -229,7 +229,7 @@ let executables: [Target] = [
         "HybridLab",
         [
             "HybridThreads", "HybridPrimitives", "HybridCBOR", "HybridCaBLE", "HybridCTAP", "HybridWebAuthn",
-            "HybridQRCode", "HybridQRScanning",
+            "HybridSSHAgent", "HybridQRCode", "HybridQRScanning",
             "CHybridXCB", "HybridBLEAdvert", "HybridDataChannel",
             "HybridAuthenticator", "HybridSession", "HybridRelayCore", "HybridVirtualBlueZ",
             "HybridSystemBus",
@@ -284,7 +284,13 @@ let testTargets: [Target] = [
             nio("NIOWebSocket"), nioSSL, crypto, logging,
         ]
     ),
-    tests("AuthenticatorTests", ["HybridAuthenticator", "HybridCTAP", "HybridCBOR", "TestSupport", crypto]),
+    tests(
+        "AuthenticatorTests",
+        [
+            "HybridPrimitives", "HybridAuthenticator", "HybridCTAP", "HybridSSHAgent", "HybridCBOR", "TestSupport",
+            crypto,
+        ]
+    ),
     tests(
         "VaultTests",
         [
@@ -333,7 +339,7 @@ let testTargets: [Target] = [
         "CeremonyTests",
         [
             "HybridPrimitives", "HybridCaBLE", "HybridCTAP", "HybridCBOR", "HybridDataChannel", "HybridSystemBus",
-            "HybridVirtualBlueZ",
+            "HybridSSHAgent", "HybridKeyService", "HybridVirtualBlueZ",
             "IntegrationTestSupport", "TestSupport", crypto,
         ],
         exclude: ["relying_party.py"]

@@ -100,7 +100,7 @@ let modules: [Target] = [
         ]
     ),
     module("HybridLocalPage", ["HybridPrimitives", crypto, nio("NIOHTTP1")]),
-    module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", crypto]),
+    module("HybridAuthenticator", ["HybridPrimitives", "HybridCTAP", "HybridSSHAgent", crypto]),
     module(
         "HybridVault",
         ["HybridPrimitives", "HybridCBOR", "HybridCTAP", "HybridAuthenticator", "HybridThreads", crypto, cryptoExtras]

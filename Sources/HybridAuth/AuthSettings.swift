@@ -23,11 +23,17 @@ enum AuthSettings {
         default: "yes",
         help: "Let a device that offers it connect by Bluetooth alone."
     )
+    static let localServices = Setting(
+        "local-services",
+        .boolean,
+        default: "yes",
+        help: "Answer requests of OpenSSH (ssh:) and pam_u2f (pam://), not only of websites."
+    )
 
     static let resolver = ConfigurationResolver(
         [
             AnySetting(tunnelDomain), AnySetting(vault), AnySetting(pinentry), AnySetting(tunnelTokenFile),
-            AnySetting(cacert), AnySetting(bleChannel),
+            AnySetting(cacert), AnySetting(bleChannel), AnySetting(localServices),
         ],
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_PROMPT",

@@ -38,6 +38,7 @@ enum PasskeyText {
         ]
         if passkey.isUsable {
             rows.append(["discoverable", passkey.isDiscoverable ? "yes" : "no, only for sites that name it"])
+            rows.append(["signs", passkey.signedDataKind == .ssh ? "SSH logins and messages only" : "any data"])
             rows.append(["prf", passkey.hasPRFSecret ? "yes" : "no"])
         } else {
             rows.append(["usable", "no, a later version of this program made or changed it"])
@@ -75,8 +76,11 @@ enum PasskeyText {
     /// Returns a number of passkeys in words.
     static func count(_ count: Int) -> String { count == 1 ? "1 passkey" : "\(count) passkeys" }
 
-    /// Returns the site, or a dash if it is unknown.
-    static func site(_ passkey: PasskeySummary) -> String { passkey.relyingParty?.text ?? unknown }
+    /// Returns the site, with its kind if it is an SSH key or local service, or a dash if it is unknown.
+    static func site(_ passkey: PasskeySummary) -> String {
+        guard let relyingParty = passkey.relyingParty else { return unknown }
+        return passkey.isSSHKey ? "\(relyingParty) (SSH key)" : relyingParty.text
+    }
 
     private static func quoted(_ name: String) -> String { SafeText(quoting: name).description }
     private static func time(_ seconds: UInt64) -> String { seconds == 0 ? unknown : LocalTime.text(seconds) }
@@ -85,6 +89,7 @@ enum PasskeyText {
         switch operation {
         case .create: "create"
         case .signIn: "sign in"
+        case .sign: "sign for SSH"
         case .other: "other"
         }
     }

@@ -129,9 +129,9 @@ struct PasskeyHistory {
     /// Returns the uses of one passkey, the latest first.
     func uses(of passkey: PasskeySummary) -> [PasskeyUse] { uses[passkey.record] ?? [] }
 
-    /// Returns the time of the last successful sign-in with a passkey.
+    /// Returns the time of the last successful sign-in or signature with a passkey.
     func lastUse(of passkey: PasskeySummary) -> UInt64? {
-        uses(of: passkey).first { $0.outcome == .done && $0.operation == .signIn }?.time
+        uses(of: passkey).first { $0.outcome == .done && [.signIn, .sign].contains($0.operation) }?.time
     }
 }
 
@@ -220,7 +220,7 @@ struct PasskeysDelete: AsyncParsableCommand {
     ///
     /// As in the prompts of a scan, the site and the account are each on a line of their own.
     private static func question(_ passkey: PasskeySummary) -> String {
-        let site = passkey.relyingParty?.text ?? "A passkey that this version can't read"
+        let site = passkey.relyingParty.map(RequestText.heading) ?? "A passkey that this version can't read"
         return
             "\(site)\n\nDelete the passkey of this account permanently?\n\(PasskeyText.account(passkey))\nIt is deleted on "
             + "every device and cannot be restored. Without another way to sign in you lose the account.\n\n"

@@ -12,9 +12,9 @@ internal import Synchronization
 
 /// The user of this device, who is prompted through pinentry.
 ///
-/// Each prompt begins with the RP ID on a line of its own, because the user consents for this site. Names from the
-/// request follow, quoted and sanitized, also on lines of their own. With a virtual radio, each prompt contains a
-/// warning.
+/// Each prompt begins with the RP ID on a line of its own, because the user consents for this site. A local service has
+/// a heading instead (``RequestText``). Names from the request follow, quoted and sanitized, also on lines of their own.
+/// With a virtual radio, each prompt contains a warning.
 struct PinentryUser: UserInteraction {
     let pinentry: Pinentry
     /// The transport that the other device uses.
@@ -51,13 +51,9 @@ struct PinentryUser: UserInteraction {
     }
 
     func askPIN(for operation: RequestedOperation, problem: PINProblem?) async throws(UserRefusal) -> PIN {
-        let (site, what) =
-            switch operation {
-            case .create(let site): (site, "Create a passkey for this site?")
-            case .signIn(let site): (site, "Sign in to this site?")
-            }
         let made = age.map { ", with a code shown \(CodeAge.text($0)) ago" } ?? ""
-        let description = "\(site)\n\n\(what)\nAsked \(transport.phrase)\(made).\(warning)"
+        let question = "\(RequestText.question(operation))\nAsked \(transport.phrase)\(made)."
+        let description = description(question, for: operation)
         var complaint: String?
         if case .wrong(let attemptsLeft) = problem {
             complaint = "Wrong PIN; attempts left before a delay: \(attemptsLeft)"
@@ -74,22 +70,22 @@ struct PinentryUser: UserInteraction {
 
     func confirmCreation(
         of account: UserEntity,
-        for relyingParty: RelyingPartyID,
+        for operation: RequestedOperation,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
-        let (text, ok) = ConsentText.creation(of: account, replacing: replaced)
-        let answer = try await confirm(text, for: relyingParty, ok: ok)
+        let (text, ok) = ConsentText.creation(of: account, for: operation, replacing: replaced)
+        let answer = try await confirm(text, for: operation, ok: ok)
         guard answer == .yes else { throw .declined }
     }
 
     func chooseAccount(
         _ accounts: [UserEntity],
-        for relyingParty: RelyingPartyID
+        for operation: RequestedOperation
     ) async throws(UserRefusal) -> Int {
         var index = 0
         while true {
-            let text = ConsentText.signIn(as: accounts[index], index + 1, of: accounts.count)
-            switch try await confirm(text, for: relyingParty, ok: "Use", notOK: accounts.count > 1 ? "Next" : nil) {
+            let text = ConsentText.use(of: accounts[index], index + 1, of: accounts.count, for: operation)
+            switch try await confirm(text, for: operation, ok: "Use", notOK: accounts.count > 1 ? "Next" : nil) {
             case .yes: return index
             case .no where accounts.count > 1: index = (index + 1) % accounts.count
             case .no, .cancelled: throw .declined
@@ -97,26 +93,29 @@ struct PinentryUser: UserInteraction {
         }
     }
 
-    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        let text =
-            switch notice {
-            case .noPasskey: "This device has no passkey that this site accepts."
-            case .alreadyRegistered: "This device has a passkey for this site already; no other is needed."
-            }
-        try await ask { () async throws(PinentryError) in
-            try await pinentry.message(description: "\(relyingParty)\n\n\(text)\(warning)")
-        }
+    func show(_ notice: Notice, for operation: RequestedOperation) async throws(UserRefusal) {
+        let description = description(RequestText.notice(notice, operation), for: operation)
+        try await ask { () async throws(PinentryError) in try await pinentry.message(description: description) }
+    }
+
+    /// Returns the whole text of a prompt.
+    private func description(_ text: String, for operation: RequestedOperation) -> String {
+        "\(RequestText.heading(operation.relyingParty))\n\n\(text)\(warning)"
     }
 
     private func confirm(
         _ text: String,
-        for relyingParty: RelyingPartyID,
+        for operation: RequestedOperation,
         ok: String,
         notOK: String? = nil
     ) async throws(UserRefusal) -> ConfirmAnswer {
         try await ask { () async throws(PinentryError) in
-            let description = "\(relyingParty)\n\n\(text)\(warning)"
-            return try await pinentry.confirm(description: description, ok: ok, notOK: notOK, cancel: "Decline")
+            try await pinentry.confirm(
+                description: description(text, for: operation),
+                ok: ok,
+                notOK: notOK,
+                cancel: "Decline"
+            )
         }
     }
 
@@ -213,8 +212,15 @@ enum ConsentText {
     private static let maximumBytes = 400
 
     /// Returns the question for a new passkey, and the label of the button that consents.
-    static func creation(of account: UserEntity, replacing replaced: [UserEntity]) -> (text: String, ok: String) {
-        guard let first = replaced.first else { return ("Save a passkey for this account?\n\(name(account))", "Save") }
+    static func creation(
+        of account: UserEntity,
+        for operation: RequestedOperation,
+        replacing replaced: [UserEntity]
+    ) -> (text: String, ok: String) {
+        guard let first = replaced.first else {
+            let what = operation.isForSSH ? "Save an SSH key with this name?" : "Save a passkey for this account?"
+            return ("\(what)\n\(name(account))", "Save")
+        }
         let what = replaced.count == 1 ? "the passkey" : "the \(replaced.count) passkeys"
         let old = replaced.count == 1 ? "The old one is" : "The old ones are"
         var text = "Replace \(what) of this account with a new one?\n\(old) deleted permanently."
@@ -237,9 +243,18 @@ enum ConsentText {
         return (text, "Replace")
     }
 
-    /// Returns the question about one account to sign in with; `position` counts from 1.
-    static func signIn(as account: UserEntity, _ position: Int, of count: Int) -> String {
-        "Sign in as this account?\(count > 1 ? " (\(position) of \(count))" : "")\n\(name(account))"
+    /// Returns the question about one account to use; `position` counts from 1.
+    static func use(
+        of account: UserEntity,
+        _ position: Int,
+        of count: Int,
+        for operation: RequestedOperation
+    ) -> String {
+        RequestText.consent(
+            to: operation,
+            with: name(account),
+            count > 1 ? " (\(position) of \(count))" : ""
+        )
     }
 
     private static func name(_ account: UserEntity) -> String {

@@ -39,6 +39,9 @@ struct Scan: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.bleChannel.help))
     var bleChannel: Bool?
 
+    @Flag(inversion: .prefixedNo, help: ArgumentHelp(stringLiteral: AuthSettings.localServices.help))
+    var localServices: Bool?
+
     @Flag(help: "Report progress as JSON on standard error, one object per line.")
     var json = false
 
@@ -80,6 +83,7 @@ struct Scan: AsyncParsableCommand {
         flags.set(AuthSettings.tunnelTokenFile, tunnelTokenFile)
         flags.set(AuthSettings.cacert, cacert)
         flags.set(AuthSettings.bleChannel, bleChannel)
+        flags.set(AuthSettings.localServices, localServices)
         return flags
     }
 

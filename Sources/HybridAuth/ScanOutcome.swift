@@ -68,7 +68,8 @@ struct ScanOutcome {
         let cause = failure.underlying as? VaultError
         let status = failure.ctapStatus == .keyStoreFull ? cause?.status : cause?.statusWhenOpening
         let error = CommandFailure(failure.sentence, code: failure.code, status: status ?? failure.status)
-        return [.declined, .noPasskey, .alreadyRegistered].contains(failure) ? AlreadyShownFailure(error) : error
+        return [.declined, .noPasskey, .alreadyRegistered, .signedDataMissing].contains(failure)
+            ? AlreadyShownFailure(error) : error
     }
 
     /// Returns the machine-readable cause; `nil` if the exit status is precise enough.

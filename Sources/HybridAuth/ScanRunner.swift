@@ -2,6 +2,7 @@
 
 internal import HybridAuthenticator
 internal import HybridBLEAdvert
+internal import HybridCTAP
 internal import HybridCaBLE
 internal import HybridCommandSupport
 internal import HybridDataChannel
@@ -23,6 +24,8 @@ struct ScanRunner: Sendable {
     /// The adapter; `nil` for the first that is on.
     private let adapter: AdapterName?
     private let acceptsBLEChannel: Bool
+    /// The kinds of relying parties for which requests are answered.
+    private let relyingParties: Set<RelyingPartyID.Kind>
     /// The vault's directory; `nil` for the default.
     private let vault: String?
     /// The pinentry program; `nil` for the default.
@@ -40,6 +43,7 @@ struct ScanRunner: Sendable {
         pinentry = try settings.value(AuthSettings.pinentry)
         vault = try settings.value(AuthSettings.vault)
         acceptsBLEChannel = try settings.value(AuthSettings.bleChannel)
+        relyingParties = try settings.value(AuthSettings.localServices) ? Set(RelyingPartyID.Kind.allCases) : [.domain]
         adapter = command.network.adapter
         network = NetworkConfiguration(
             connectTo: command.network.connectTo,
@@ -157,7 +161,8 @@ struct ScanRunner: Sendable {
             relay: RelayEndpoint(domain: domain, network: network),
             bearerToken: token,
             timeouts: timeouts,
-            acceptsBLEChannel: acceptsBLEChannel
+            acceptsBLEChannel: acceptsBLEChannel,
+            relyingParties: relyingParties
         )
     }
 }

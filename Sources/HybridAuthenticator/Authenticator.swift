@@ -2,6 +2,7 @@
 
 internal import Crypto
 public import HybridCTAP
+internal import HybridSSHAgent
 
 /// An authenticator that answers CTAP requests with a user's consent and passkeys from a store.
 ///
@@ -48,10 +49,11 @@ public actor Authenticator {
     /// `authenticatorGetAssertion` apply here. Version 2.1 added non-discoverable passkeys and the replacement of
     /// discoverable ones; 2.3 added the preference for an attestation format. The commands of these versions for PINs
     /// entered on the client and for managing a security key's memory do not apply to hybrid transports. `largeBlob` is
-    /// missing because the behavior of phones over hybrid transports is not documented.
+    /// missing because the behavior of phones over hybrid transports is not documented. `signedData` is an extension of
+    /// these programs (`SignedDataInput`).
     public static let info = AuthenticatorInfo(
         versions: ["FIDO_2_0", "FIDO_2_1", "FIDO_2_3"],
-        extensions: ["prf"],
+        extensions: [PRFInput.extensionName, SignedDataInput.extensionName],
         aaguid: aaguid,
         options: ["rk": true, "uv": true],
         transports: ["internal", "hybrid"],
@@ -139,7 +141,9 @@ public actor Authenticator {
         guard let request = answered else { return }
         answered = nil
         do throws(StoreFailure) {
-            if !request.replaced.isEmpty { try await request.store.delete(request.replaced, of: request.relyingParty) }
+            if !request.replaced.isEmpty {
+                try await request.store.delete(request.replaced, of: request.operation.relyingParty)
+            }
         } catch {
             await finish(request, wasDelivered: true)
             throw error
@@ -176,23 +180,26 @@ public actor Authenticator {
     ) async throws(AuthenticatorFailure) -> MakeCredentialResponse {
         guard request.algorithms.contains(.es256) else { throw .noSupportedAlgorithm }
         let relyingParty = request.relyingParty.id
-        let operation = RequestedOperation.create(relyingParty)
+        let kind = request.signedDataKind
+        guard kind == nil || SSHApplication(relyingParty.text) != nil else { throw .noSSHApplication }
+        let operation = RequestedOperation.create(relyingParty, for: kind)
         let unlocked = try await verifiedStore(for: operation)
         return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let excluded = Set(request.excludeList.filter(\.isPublicKey).map(\.id))
             let existing = try await self.passkeys(in: unlocked, for: relyingParty)
             guard !existing.contains(where: { excluded.contains($0.id) }) else {
-                try await self.notify(.alreadyRegistered, relyingParty)
+                try await self.notify(.alreadyRegistered, operation)
                 throw .alreadyRegistered
             }
             // CTAP 2.1 §6.1.2: a discoverable passkey replaces an earlier one of the same account.
+            // A website does not replace an SSH key.
             let replaced = existing.filter {
-                request.residentKey && $0.isDiscoverable && $0.user.id == request.user.id
+                request.residentKey && $0.isDiscoverable && $0.user.id == request.user.id && $0.signedDataKind == kind
             }
             try await self.prompt { () async throws(UserRefusal) in
                 try await self.user.confirmCreation(
                     of: request.user,
-                    for: relyingParty,
+                    for: operation,
                     replacing: replaced.map(\.user)
                 )
             }
@@ -204,6 +211,7 @@ public actor Authenticator {
                 privateKey: P256.Signing.PrivateKey(compactRepresentable: false),
                 isBackupEligible: true,
                 isDiscoverable: request.residentKey,
+                signedDataKind: kind,
                 // Always created: a site that does not request `prf` now may request it at sign-in.
                 prfSecret: secret
             )
@@ -226,19 +234,20 @@ public actor Authenticator {
     ) async throws(AuthenticatorFailure) -> GetAssertionResponse {
         // A silent request would reveal without consent whether there is a passkey.
         guard request.userPresence else { throw .silentRequest }
-        let relyingParty = request.relyingPartyID
-        let operation = RequestedOperation.signIn(relyingParty)
+        let operation = try RequestedOperation(request)
         let unlocked = try await verifiedStore(for: operation)
         return try await retaining(unlocked, for: operation) { () async throws(AuthenticatorFailure) in
             let allowed = Set(request.allowList.filter(\.isPublicKey).map(\.id))
-            let candidates = try await self.passkeys(in: unlocked, for: relyingParty)
+            let requested = try await self.passkeys(in: unlocked, for: operation.relyingParty)
                 .filter { request.allowList.isEmpty ? $0.isDiscoverable : allowed.contains($0.id) }
+            let candidates = requested.filter(operation.isPermitted)
             guard !candidates.isEmpty else {
-                try await self.notify(.noPasskey, relyingParty)
-                throw .noPasskey
+                let isUnstated = request.signedData == nil && !requested.isEmpty
+                try await self.notify(isUnstated ? .dataNotStated : .noPasskey, operation)
+                throw isUnstated ? .signedDataMissing : .noPasskey
             }
             let index = try await self.prompt { () async throws(UserRefusal) in
-                try await self.user.chooseAccount(candidates.map(\.user), for: relyingParty)
+                try await self.user.chooseAccount(candidates.map(\.user), for: operation)
             }
             guard candidates.indices.contains(index) else { throw .declined }
             try self.checkCancellation()
@@ -322,10 +331,8 @@ extension Authenticator {
         }
     }
 
-    private func notify(_ notice: Notice, _ relyingParty: RelyingPartyID) async throws(AuthenticatorFailure) {
-        try await prompt { () async throws(UserRefusal) in
-            try await self.user.show(notice, relyingParty: relyingParty)
-        }
+    private func notify(_ notice: Notice, _ operation: RequestedOperation) async throws(AuthenticatorFailure) {
+        try await prompt { () async throws(UserRefusal) in try await self.user.show(notice, for: operation) }
     }
 
     private func passkeys(
@@ -363,13 +370,6 @@ struct AnsweredRequest: Sendable {
     var replaced: [CredentialID] = []
     /// True if the response was sent but its delivery is not confirmed yet.
     var wasSent = false
-
-    /// The relying party, taken from the operation.
-    var relyingParty: RelyingPartyID {
-        switch operation {
-        case .create(let relyingParty), .signIn(let relyingParty): relyingParty
-        }
-    }
 
     func served(wasDelivered: Bool) -> ServedRequest {
         let isLost = outcome == .done && !wasDelivered

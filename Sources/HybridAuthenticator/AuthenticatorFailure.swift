@@ -116,6 +116,41 @@ public struct AuthenticatorFailure: ExplainedFailure, Equatable {
         outcome: .noPasskey
     )
 
+    /// There are only SSH keys for this relying party, and the client did not state the data to be signed.
+    ///
+    /// The client gets the status of ``noPasskey``, because there is no passkey for a website.
+    public static let signedDataMissing = AuthenticatorFailure(
+        "signed-data-missing",
+        .notPermitted,
+        .noCredentials,
+        "the other device did not say what is to be signed, and the SSH key signs nothing else",
+        outcome: .noPasskey
+    )
+
+    /// The stated data is not what would be signed.
+    public static let signedDataMismatch = AuthenticatorFailure(
+        "signed-data-mismatch",
+        .dataError,
+        .invalidParameter,
+        "the other device asked to sign other data than it stated; do not trust it"
+    )
+
+    /// The stated data is neither an SSH login nor an SSH message, or names another kind of relying party.
+    public static let signedDataUnrecognized = AuthenticatorFailure(
+        "signed-data-unrecognized",
+        .dataError,
+        .invalidParameter,
+        "the data that the other device asked to sign is neither an SSH login nor an SSH message"
+    )
+
+    /// An SSH key was requested for a relying party that SSH does not support.
+    public static let noSSHApplication = AuthenticatorFailure(
+        "no-ssh-application",
+        .dataError,
+        .invalidParameter,
+        "the other device asked for an SSH key that SSH does not support"
+    )
+
     /// A passkey on the exclude list exists here.
     public static let alreadyRegistered = AuthenticatorFailure(
         "already-registered",

@@ -18,6 +18,8 @@ public struct Passkey: SecretMaterial, Sendable {
     public let isBackupEligible: Bool
     /// True if a client can use the passkey without knowing its ID (a resident key); fixed at creation.
     public let isDiscoverable: Bool
+    /// The only kind of data that the passkey signs, fixed at creation; `nil` if it signs any data.
+    public let signedDataKind: SignedDataKind?
     /// The secret of the `prf` outputs; `nil` if the passkey was created without one.
     public let prfSecret: PRFSecret?
 
@@ -29,6 +31,7 @@ public struct Passkey: SecretMaterial, Sendable {
         privateKey: P256.Signing.PrivateKey,
         isBackupEligible: Bool,
         isDiscoverable: Bool = true,
+        signedDataKind: SignedDataKind? = nil,
         prfSecret: PRFSecret? = nil
     ) {
         self.id = id
@@ -37,6 +40,7 @@ public struct Passkey: SecretMaterial, Sendable {
         self.privateKey = privateKey
         self.isBackupEligible = isBackupEligible
         self.isDiscoverable = isDiscoverable
+        self.signedDataKind = signedDataKind
         self.prfSecret = prfSecret
     }
 }

@@ -59,8 +59,10 @@ struct SigningPasskey {
     /// Returns true if the response carries a self attestation.
     ///
     /// A client that lists formats gets the first supported one. Most browsers list none, whatever the site requested,
-    /// and remove the attestation statement unless the site requested it. They get a self attestation.
+    /// and remove the attestation statement unless the site requested it. They get a self attestation. An SSH key makes
+    /// none, because it signs SSH data only.
     private static func selfAttests(_ request: MakeCredentialRequest) -> Bool {
+        guard request.signedDataKind == nil else { return false }
         guard !request.attestationFormats.isEmpty else { return true }
         let supported = Authenticator.info.attestationFormats
         return request.attestationFormats.first { supported.contains($0) } == AttestationObject.packedFormat

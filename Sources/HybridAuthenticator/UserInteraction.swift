@@ -15,29 +15,24 @@ public protocol UserInteraction: Sendable {
     ///
     /// - Parameters:
     ///   - account: The account of the new passkey.
-    ///   - relyingParty: The relying party.
+    ///   - operation: The operation that the client requests.
     ///   - replaced: Accounts, with their stored names, of the passkeys that the new one replaces; usually empty.
     func confirmCreation(
         of account: UserEntity,
-        for relyingParty: RelyingPartyID,
+        for operation: RequestedOperation,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal)
 
-    /// Asks the user to choose the account to sign in with, or to consent if there is only one.
+    /// Asks the user to choose the account to sign in or to sign with, or to consent if there is only one.
     ///
+    /// - Parameters:
+    ///   - accounts: The accounts.
+    ///   - operation: The operation that the client requests. The prompt shows the data to be signed, if it is stated.
     /// - Returns: The index of the account in `accounts`.
-    func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int
+    func chooseAccount(_ accounts: [UserEntity], for operation: RequestedOperation) async throws(UserRefusal) -> Int
 
     /// Shows the user a notice before the client learns of it.
-    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal)
-}
-
-/// An operation that a client requests for a relying party.
-public enum RequestedOperation: Equatable, Sendable {
-    /// Creation of a passkey.
-    case create(RelyingPartyID)
-    /// Sign-in with a passkey.
-    case signIn(RelyingPartyID)
+    func show(_ notice: Notice, for operation: RequestedOperation) async throws(UserRefusal)
 }
 
 /// The reason why the user is asked for the PIN again.
@@ -50,6 +45,8 @@ public enum PINProblem: Equatable, Sendable {
 public enum Notice: Equatable, Sendable {
     /// There is no passkey for this relying party, or none that the request allows.
     case noPasskey
+    /// There are only SSH keys, which do not sign data that the client does not state.
+    case dataNotStated
     /// A passkey that the site excludes exists here, for this account or another one.
     case alreadyRegistered
 }

@@ -12,7 +12,7 @@ enum ClientSettings {
         // The same environment may contain settings of hybrid-auth.
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
-            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_PROMPT",
+            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_LOCAL_SERVICES", "HYBRID_PROMPT",
             "HYBRID_UPSTREAM",
         ]
     )

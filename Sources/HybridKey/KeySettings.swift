@@ -29,7 +29,7 @@ enum KeySettings {
         // The same environment may contain settings of the other programs.
         ignoredVariables: [
             "HYBRID_LAB_*", "HYBRID_TEST_*", "HYBRID_WARNINGS_AS_ERRORS", "HYBRID_BIN", "HYBRID_TUNNEL_DOMAIN",
-            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE",
+            "HYBRID_VAULT", "HYBRID_PINENTRY", "HYBRID_TUNNEL_TOKEN_FILE", "HYBRID_LOCAL_SERVICES",
         ]
     )
 

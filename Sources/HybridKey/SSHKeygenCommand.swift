@@ -23,8 +23,8 @@ struct SSHKeygenCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A domain of yours for the passkey, such as ssh.example.org; default: a random name below .invalid.",
-            valueName: "domain"
+            "A domain of yours for the passkey, such as ssh.example.org, or ssh:NAME; default: a random name below .invalid.",
+            valueName: "domain|ssh:name"
         )
     )
     var rp: String?
@@ -101,11 +101,17 @@ struct SSHKeygenCommand: AsyncParsableCommand {
         return creation
     }
 
-    /// Returns the relying party ID for a domain, which must be below a registrable domain.
+    /// Returns the relying party ID for `ssh:` with a name, or for a domain, which must be below a registrable domain.
     private static func relyingPartyID(_ text: String) throws -> RelyingPartyID {
-        guard let id = RelyingPartyID(text) else {
-            throw CommandFailure("--rp takes a lower-case domain, in its xn-- form", status: .usage)
+        guard let id = RelyingPartyID(text, accepting: [.domain, .ssh]) else {
+            throw CommandFailure(
+                "--rp takes a lower-case domain, in its xn-- form, or ssh: and a name of at most 200 letters, digits, "
+                    + "dots, underscores and hyphens",
+                status: .usage
+            )
         }
+        // No website can have such an ID.
+        guard id.kind == .domain else { return id }
         guard try id.isBelowRegistrableDomain() else {
             throw CommandFailure(
                 "\(id) is too general for --rp, because all its websites could use the key; name a subdomain, such as "

@@ -166,10 +166,14 @@ public struct PasskeySummary: Sendable, Equatable {
     public let created: UInt64
     /// True if a client can use the passkey without knowing its ID; false if this version cannot use it.
     public let isDiscoverable: Bool
+    /// The only kind of data that the passkey signs; `nil` if it signs any data, or if this version cannot use it.
+    public let signedDataKind: SignedDataKind?
     /// True if the passkey supports the `prf` extension; false if this version cannot use it.
     public let hasPRFSecret: Bool
     /// True if this version can sign with the passkey.
     public let isUsable: Bool
+    /// True if the passkey is an SSH key: it signs SSH data only, or belongs to OpenSSH.
+    public var isSSHKey: Bool { signedDataKind == .ssh || relyingParty?.kind == .ssh }
 
     init(record: RecordID, body: PasskeyListing) {
         self.record = record
@@ -178,6 +182,7 @@ public struct PasskeySummary: Sendable, Equatable {
         self.user = body.user
         self.created = body.created
         self.isDiscoverable = body.isDiscoverable
+        self.signedDataKind = body.signedDataKind
         self.hasPRFSecret = body.hasPRFSecret
         self.isUsable = body.isUsable
     }

@@ -40,16 +40,18 @@ struct AuthenticatorFixture {
         id: UInt8? = nil,
         eligible: Bool = true,
         discoverable: Bool = true,
+        kind: SignedDataKind? = nil,
         secret: PRFSecret? = nil
     ) throws -> Passkey {
         let bytes = id.map { [UInt8](repeating: $0, count: 32) } ?? Array(SHA256.hash(data: Array("\(name)\(rp)".utf8)))
         let passkey = Passkey(
             id: try #require(CredentialID(bytes: bytes)),
-            relyingParty: try #require(RelyingPartyID(rp)),
+            relyingParty: try #require(RelyingPartyID(rp, accepting: Set(RelyingPartyID.Kind.allCases))),
             user: try Self.account(name),
             privateKey: P256.Signing.PrivateKey(),
             isBackupEligible: eligible,
             isDiscoverable: discoverable,
+            signedDataKind: kind,
             prfSecret: secret
         )
         store.put(passkey)

@@ -17,7 +17,7 @@ struct OtherRequestTests {
         #expect(info.aaguid == Authenticator.aaguid)
         #expect(info.aaguid != .zero)
         #expect(info.options == ["rk": true, "uv": true], "discoverable passkeys, verified users")
-        #expect(info.extensions == ["prf"])
+        #expect(info.extensions == ["prf", "signedData"])
         #expect(info.attestationFormats == ["none", "packed"])
         #expect(info.algorithms == [.es256])
         #expect(info.transports == ["internal", "hybrid"])
@@ -52,6 +52,8 @@ struct OtherRequestTests {
         (.cancelled, 0x2D, "cancelled"), (.wrongPIN, 0x27, "wrong each time"),
         (.lockedOut(seconds: 77), 0x27, "77 seconds"), (.tooManyRequests, 0x27, "3 requests and 6 prompts"),
         (.noPasskey, 0x2E, "no passkey"), (.alreadyRegistered, 0x19, "already"), (.noSupportedAlgorithm, 0x26, "ES256"),
+        (.signedDataMissing, 0x2E, "did not say"), (.signedDataMismatch, 0x02, "other data"),
+        (.signedDataUnrecognized, 0x02, "neither"), (.noSSHApplication, 0x02, "SSH"),
         (.silentRequest, 0x2B, "consent"), (.storeUnusable("S."), 0x7F, "S."), (.notSaved("S."), 0x28, "S."),
         (.internalFault("S."), 0x7F, "S."),
     ]

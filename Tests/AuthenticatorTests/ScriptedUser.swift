@@ -35,21 +35,21 @@ struct ScriptedUser: UserInteraction {
 
     func confirmCreation(
         of account: UserEntity,
-        for relyingParty: RelyingPartyID,
+        for operation: RequestedOperation,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
-        log.record(.confirmed(account, relyingParty, replacing: replaced))
+        log.record(.confirmed(account, operation.relyingParty, replacing: replaced))
         try await follow(atConfirmation)
     }
 
-    func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int {
-        log.record(.chose(accounts, relyingParty))
+    func chooseAccount(_ accounts: [UserEntity], for operation: RequestedOperation) async throws(UserRefusal) -> Int {
+        log.record(.chose(accounts, operation.relyingParty))
         try await follow(atChoice)
         return choice
     }
 
-    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        log.record(.notified(notice, relyingParty))
+    func show(_ notice: Notice, for operation: RequestedOperation) async throws(UserRefusal) {
+        log.record(.notified(notice, operation.relyingParty))
         try await follow(atNotice)
     }
 

@@ -158,11 +158,11 @@ struct VerificationTests {
             }
             func confirmCreation(
                 of: UserEntity,
-                for: RelyingPartyID,
+                for: RequestedOperation,
                 replacing: [UserEntity]
             ) async throws(UserRefusal) {}
-            func chooseAccount(_: [UserEntity], for: RelyingPartyID) async throws(UserRefusal) -> Int { 0 }
-            func show(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
+            func chooseAccount(_: [UserEntity], for: RequestedOperation) async throws(UserRefusal) -> Int { 0 }
+            func show(_: Notice, for: RequestedOperation) async throws(UserRefusal) {}
         }
         let fixture = try AuthenticatorFixture()
         let user = Stubborn(inner: ScriptedUser(log: fixture.log, pins: ["1111"]))

@@ -19,6 +19,15 @@ struct RelyingPartyIDTests {
         }
     }
 
+    @Test("only local services have a local name")
+    func localNames() {
+        for (text, name) in [("example.com", nil), ("ssh:", ""), ("ssh:a.b", "a.b"), ("pam://host", "host")]
+            as [(String, String?)]
+        {
+            #expect(RelyingPartyID(text, accepting: Self.all)?.localName == name)
+        }
+    }
+
     @Test("the length of a local name is bounded")
     func lengths() {
         for prefix in ["ssh:", "pam://"] {

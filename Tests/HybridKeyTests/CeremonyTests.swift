@@ -33,6 +33,41 @@ struct CeremonyRequestTests {
         #expect(CeremonyRequest(parsing: Array(bytes.dropFirst(CeremonyRequest.headerLength))) == request)
     }
 
+    @Test("The data to be signed is sent only to a phone that knows the extension")
+    func signedData() throws {
+        guard case .sign(var command) = request.command else { return }
+        let plain = CTAPRequest.getAssertion(command)
+        command.extensions = try #require(SignedDataInput(bytes: [1, 2, 3])).extensionInput
+        let stated = CeremonyRequest(.sign(command), purpose: "p", seconds: 1)
+        let read = try #require(CeremonyRequest(parsing: Array(stated.encoded.dropFirst(4))))
+        #expect(read == stated)
+        for (extensions, expected) in [(["signedData"], CTAPRequest.getAssertion(command)), (["prf"], plain)] {
+            let phone = AuthenticatorInfo(
+                versions: [],
+                extensions: extensions,
+                aaguid: .zero,
+                options: [:],
+                transports: []
+            )
+            #expect(read.ctapRequest(for: phone) == expected)
+        }
+    }
+
+    @Test("The largest data fits a request")
+    func largestData() throws {
+        guard case .sign(var command) = request.command else { return }
+        let data = [UInt8](repeating: 1, count: SignedDataInput.maximumLength)
+        command.extensions = try #require(SignedDataInput(bytes: data)).extensionInput
+        command.allowList = [
+            CredentialDescriptor(
+                id: try #require(CredentialID(bytes: [UInt8](repeating: 1, count: CredentialID.maximumLength)))
+            )
+        ]
+        let large = CeremonyRequest(.sign(command), purpose: String(repeating: "p", count: 4096), seconds: 1)
+        #expect(CeremonyRequest.length(header: Array(large.encoded.prefix(4))) != nil)
+        #expect(CeremonyRequest(parsing: Array(large.encoded.dropFirst(4))) == large)
+    }
+
     @Test("Lengths out of range, cut and extended requests are refused")
     func damage() {
         for header: [UInt8] in [[0, 0, 0, 0], [0, 1, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 1]] {
@@ -105,7 +140,27 @@ struct KeyCreationTests {
         #expect(id.text.hasSuffix(".invalid") && id != other.id)
         #expect(creation.request.user.id.bytes.count == 32)
         #expect(creation.request.user.id != other.creation.request.user.id)
+        #expect(creation.request.signedDataKind == .ssh)
         #expect(!creation.request.relyingParty.name.isEmpty && !creation.request.user.displayName.isEmpty)
+    }
+
+    @Test("A key can have a name below ssh: instead of a domain")
+    func localName() throws {
+        var generator = SystemRandomNumberGenerator()
+        let id = try #require(RelyingPartyID("ssh:work", accepting: [.ssh]))
+        let comment = try #require(KeyComment("work"))
+        let created = KeyCreation(
+            relyingPartyID: id,
+            comment: comment,
+            allowsForwardedMessages: false,
+            using: &generator
+        )
+        let creation = try #require(created)
+        let stored = try #require(creation.key(in: try answer(id)))
+        #expect(stored.relyingPartyID == id && "\(stored.publicKey.application)" == "ssh:work")
+        #expect(try KeyList.keys(in: Array(KeyList.text([stored]).utf8)) == [stored])
+        let command = CeremonyRequest(.create(creation.request), purpose: "p", seconds: 1)
+        #expect(CeremonyRequest(parsing: Array(command.encoded.dropFirst(4))) == command)
     }
 
     @Test("The key is that of the phone's answer, which must be for this request")
@@ -129,6 +184,18 @@ struct KeyCreationTests {
 
 @Suite("Signatures in the phone's answer")
 struct AnswerTests {
+    @Test("The request states the data whose hash is to be signed")
+    func request() throws {
+        let passkey = try TestPasskey()
+        let key = try storedKey(passkey)
+        let data = try SignedData(parsing: try passkey.login(TestServer.session(1)), for: passkey.publicKey)
+        let request = try #require(SSHSigner.command(for: data, with: key))
+        let stated = try #require(request.signedData)
+        #expect(stated.bytes == data.bytes && stated.matches(request.clientDataHash))
+        #expect(request.relyingPartyID == key.relyingPartyID && request.userVerification)
+        #expect(request.allowList.map(\.id) == [key.credentialID])
+    }
+
     @Test("Only an assertion by the key, over the data, with its credential ID is a signature")
     func signatures() throws {
         let passkey = try TestPasskey()

@@ -41,6 +41,7 @@ struct ServedClientTests {
     private static func serve(
         _ connection: Connection,
         untilRequest: Duration = .seconds(60),
+        accepting relyingParties: Set<RelyingPartyID.Kind> = [.domain],
         sent: @escaping @Sendable () async -> Void = {},
         delivered: @escaping @Sendable () async -> Void = {},
         asking answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse
@@ -50,6 +51,7 @@ struct ServedClientTests {
         return Task { [timeouts] in
             try await ServedClient(channel: connection.phone).serve(
                 timeouts,
+                accepting: relyingParties,
                 events: { _ in },
                 answer: answer,
                 sent: sent,
@@ -106,6 +108,23 @@ struct ServedClientTests {
         #expect(sent.withLock { $0 } == [1, 2, 3, 4, 5], "called after each response was sent")
         #expect(delivered.withLock { $0 } == 5)
         #expect(connection.phoneWire.sent == 5, "an authenticator sends no shutdown")
+    }
+
+    @Test("Requests for local services are answered only if they are accepted", arguments: [true, false])
+    func localServices(areAccepted: Bool) async throws {
+        let id = try #require(RelyingPartyID("ssh:work", accepting: [.ssh]))
+        let hash = try #require(ClientDataHash(bytes: [UInt8](repeating: 7, count: 32)))
+        let request = CTAPRequest.getAssertion(
+            GetAssertionRequest(relyingPartyID: id, clientDataHash: hash, userVerification: true)
+        )
+        let connection = try Connection()
+        let serving = Self.serve(connection, accepting: areAccepted ? [.domain, .ssh] : [.domain]) { received in
+            received == request ? .success([7]) : .failure(.other)
+        }
+        try await Self.ask(connection, request.encoded)
+        #expect(try await Self.answer(connection) == (areAccepted ? [0, 7] : [CTAPStatus.invalidParameter.rawValue]))
+        try await connection.client.send(.shutdown)
+        _ = try? await serving.value
     }
 
     @Test("A request that cannot be parsed gets its status without a prompt, and the next one is served")

@@ -70,6 +70,23 @@ struct SignedDataTests {
         }
     }
 
+    @Test("Without a key, a login names the key that is to sign")
+    func namedKey() throws {
+        let bytes = try passkey.login(TestServer.session(1), hostKey: server.blob)
+        let data = try SignedData(parsing: bytes)
+        #expect(data == (try parse(bytes)))
+        guard case .login(let login) = data.content else { throw SignedDataError.unrecognized }
+        #expect(login.key == key)
+        #expect(throws: SignedDataError.foreignKey) {
+            try SignedData(parsing: bytes, for: try TestPasskey().publicKey)
+        }
+        #expect(try SignedData(parsing: messageData()) == parse(messageData()))
+        #expect(throws: SignedDataError.foreignKey) {
+            let fields = LoginFields(session: TestServer.session(1), user: [97], method: "publickey", key: [0])
+            _ = try SignedData(parsing: fields.bytes)
+        }
+    }
+
     @Test("Data of other protocols is refused")
     func otherProtocols() throws {
         let clientData = #"{"type":"webauthn.get","challenge":"AAAA","origin":"https://key.example.org"}"#

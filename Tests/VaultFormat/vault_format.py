@@ -335,7 +335,8 @@ def describe(vault, files, key):
         "keys": len(keys),
         "passkeys": sorted(
             (
-                {"rp": p["rp"], "user": p["user"]["name"], "id": p["id"].hex(), "key": p["key"].hex(), "order": p["order"]}
+                {"rp": p["rp"], "user": p["user"]["name"], "id": p["id"].hex(), "key": p["key"].hex(), "order": p["order"],
+                 "signs": p.get("signs")}
                 for p in passkeys
             ),
             key=lambda p: (p["rp"], p["user"]),
@@ -435,7 +436,8 @@ def write(target):
     record(1, 1, here, 1, passkey(1, "example.com", "ada", 1), old, is_current=False)
     record(1, 2, here, 1, passkey(1, "example.com", "ada", 1), is_current=False)
     record(1, 3, there, 1, passkey(1, "example.com", "lovelace", 1), suffix=".sync-conflict-20260101-101010-ABCDEFG")
-    record(2, 1, here, 1, passkey(2, "example.org", "bob", 2))
+    # An SSH key.
+    record(2, 1, here, 1, {**passkey(2, "example.org", "bob", 2), "signs": "ssh"})
     record(3, 9, here, 1, passkey(3, "example.com", "deleted", 3), is_current=False)
     record(3, 2, there, 2, {})
     files["keys/%s-%s" % (vault.key_id(key).hex(), vault.key_id(old).hex())] = vault.link(old, key, next(nonce))

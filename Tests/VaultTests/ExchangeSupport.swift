@@ -78,15 +78,19 @@ enum Exchange {
             "id": .bytes(random.bytes(random.number(1...64))), "name": .text(text()), "displayName": .text(text()),
         ]
         if random.number(0...3) == 0 { user["nick"] = .text(text()) }
-        let site = ["example.com", "xn--bcher-kva.example", "localhost", String(repeating: "a", count: 63) + ".b"]
+        let site = [
+            "example.com", "xn--bcher-kva.example", "localhost", String(repeating: "a", count: 63) + ".b", "ssh:",
+            "pam://desk",
+        ]
         var body: CBORMap = [
             "id": .bytes(random.bytes(random.number(1...20) == 1 ? 1023 : random.number(1...64))),
-            "rp": .text(site[random.number(0...3)]), "user": .map(user), "alg": -7,
+            "rp": .text(site[random.number(0...5)]), "user": .map(user), "alg": -7,
             "key": .bytes(Array(P256.Signing.PrivateKey().rawRepresentation)),
             "be": .boolean(random.number(0...1) == 0), "order": 1,
             "created": .unsigned(random.number(0...9) == 0 ? .max : UInt64(random.number(0...2_000_000_000))),
         ]
         if random.number(0...1) == 0 { body["rk"] = false }
+        if random.number(0...3) == 0 { body["signs"] = "ssh" }
         if random.number(0...1) == 0 {
             body["prf"] = .bytes(random.bytes(32))
             if random.number(0...1) == 0 { body["prf0"] = .bytes(random.bytes(32)) }

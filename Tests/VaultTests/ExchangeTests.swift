@@ -324,7 +324,7 @@ private struct Yes: UserInteraction {
         return pin
     }
 
-    func confirmCreation(of: UserEntity, for: RelyingPartyID, replacing: [UserEntity]) async throws(UserRefusal) {}
-    func chooseAccount(_: [UserEntity], for: RelyingPartyID) async throws(UserRefusal) -> Int { 0 }
-    func show(_: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {}
+    func confirmCreation(of: UserEntity, for: RequestedOperation, replacing: [UserEntity]) async throws(UserRefusal) {}
+    func chooseAccount(_: [UserEntity], for: RequestedOperation) async throws(UserRefusal) -> Int { 0 }
+    func show(_: Notice, for: RequestedOperation) async throws(UserRefusal) {}
 }

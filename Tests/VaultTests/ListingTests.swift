@@ -38,6 +38,8 @@ struct ListingTests {
             let (whole, opened) = (body.passkey, padded.withUnsafeBytes { PasskeyListing.passkey(padded: $0) })
             #expect(listing.isUsable == (whole != nil), "\(random)")
             #expect(listing.isDiscoverable == (whole?.isDiscoverable ?? false), "\(random)")
+            #expect(listing.signedDataKind == body.signedDataKind, "\(random)")
+            #expect(opened?.signedDataKind == whole?.signedDataKind, "\(random)")
             #expect(listing.hasPRFSecret == (whole?.prfSecret != nil), "\(random)")
             #expect(listing.id == body.id && listing.relyingParty == body.relyingParty, "\(random)")
             #expect(listing.user == body.user && listing.order == body.order, "\(random)")

@@ -110,6 +110,38 @@ struct PasskeyTests {
         }
     }
 
+    @Test("The kind of data that a passkey signs is kept, and a kind of a later version makes it unusable")
+    func kinds() async throws {
+        let fixture = try VaultFixture()
+        _ = try fixture.createWithoutPIN()
+        let unlocked = try fixture.unlock()
+        let plain = try Passkey.fresh(rp: "ssh:work")
+        let restricted = Passkey(
+            id: try #require(CredentialID(bytes: RandomBytes.make(16))),
+            relyingParty: plain.relyingParty,
+            user: plain.user,
+            privateKey: plain.privateKey,
+            isBackupEligible: true,
+            signedDataKind: .ssh
+        )
+        for passkey in [plain, restricted] { try await unlocked.add(passkey) }
+        #expect(try await unlocked.passkeys(for: plain.relyingParty).map(\.signedDataKind) == [.ssh, nil])
+        #expect(try await unlocked.summaries().map(\.signedDataKind) == [.ssh, nil])
+        #expect(try await unlocked.summaries().map(\.isSSHKey) == [true, true])
+        #expect(PasskeyBody(plain, order: 1, created: 1).members["signs"] == nil, "the format is unchanged")
+
+        let members = PasskeyBody(restricted, order: 1, created: 1).members
+        #expect(members["signs"] == "ssh")
+        for value in ["gpg", "", true, .bytes(Array("ssh".utf8))] as [CBORValue] {
+            var changed = members
+            changed["signs"] = value
+            #expect(PasskeyBody(members: changed).passkey == nil, "a passkey never signs more than it may")
+            let padded = RecordBody(kind: RecordBody.passkey, members: changed).padded
+            #expect(padded.withUnsafeBytes { PasskeyListing.passkey(padded: $0) } == nil)
+            #expect(padded.withUnsafeBytes { RecordListing(padded: $0) }?.passkey?.isUsable == false)
+        }
+    }
+
     @Test("Only the named passkeys are deleted")
     func deletion() async throws {
         let fixture = try VaultFixture()

@@ -37,6 +37,22 @@ struct UsesTests {
         #expect(uses.uses.map(\.record) == [nil, nil, record])
     }
 
+    @Test("Uses of local services and signatures for SSH are kept")
+    func localServices() async throws {
+        let fixture = try VaultFixture()
+        let vault = try fixture.createWithoutPIN()
+        let ssh = try #require(RelyingPartyID("ssh:work", accepting: [.ssh]))
+        let pam = try #require(RelyingPartyID("pam://desk", accepting: [.pam]))
+        for (party, operation) in [(ssh, .sign), (pam, .signIn)] as [(RelyingPartyID, PasskeyUse.Operation)] {
+            let use = PasskeyUse(time: 7, relyingParty: party, operation: operation, outcome: .done, record: nil)
+            try vault.files.append(use, key: fixture.key)
+        }
+        let uses = try vault.files.uses(key: fixture.key)
+        #expect(uses.warnings.isEmpty)
+        #expect(Set(uses.uses.map(\.relyingParty)) == [ssh, pam])
+        #expect(Set(uses.uses.map(\.operation)) == [.sign, .signIn])
+    }
+
     @Test("After 256 uses a new segment begins; none is lost")
     func segments() async throws {
         let fixture = try VaultFixture()

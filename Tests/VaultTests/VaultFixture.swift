@@ -162,7 +162,7 @@ extension Passkey {
     {
         Passkey(
             id: try #require(CredentialID(bytes: RandomBytes.make(16))),
-            relyingParty: try #require(RelyingPartyID(rp)),
+            relyingParty: try #require(RelyingPartyID(rp, accepting: Set(RelyingPartyID.Kind.allCases))),
             user: UserEntity(
                 id: try #require(UserHandle(bytes: Array(user.utf8))),
                 name: user,

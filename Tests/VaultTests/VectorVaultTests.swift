@@ -23,6 +23,7 @@ struct VectorVaultTests {
             let id: String
             let key: String
             let order: UInt64
+            let signs: String?
         }
 
         struct Use: Decodable, Equatable {
@@ -52,7 +53,8 @@ struct VectorVaultTests {
                 user: passkey.user.name,
                 id: Hex.encode(passkey.id.bytes),
                 key: Hex.encode(passkey.privateKey.rawRepresentation),
-                order: record.body.order
+                order: record.body.order,
+                signs: passkey.signedDataKind?.rawValue
             )
         }
         #expect(passkeys.sorted { ($0.rp, $0.user) < ($1.rp, $1.user) } == expected.passkeys)

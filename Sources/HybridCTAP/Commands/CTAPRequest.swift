@@ -70,6 +70,28 @@ public enum CTAPRequest: Equatable, Sendable {
         }
     }
 
+    /// Returns the request without some extensions, unless an authenticator lists them in its description.
+    ///
+    /// - Parameters:
+    ///   - names: The names of the extensions; others stay.
+    ///   - info: The description of the authenticator.
+    public func without(_ names: Set<String>, unlessListedIn info: AuthenticatorInfo) -> CTAPRequest {
+        func known(_ extensions: CBORMap?) -> CBORMap? {
+            guard var map = extensions else { return nil }
+            for name in names where !info.extensions.contains(name) { map[.text(name)] = nil }
+            return map.isEmpty ? nil : map
+        }
+        switch self {
+        case .makeCredential(var request):
+            request.extensions = known(request.extensions)
+            return .makeCredential(request)
+        case .getAssertion(var request):
+            request.extensions = known(request.extensions)
+            return .getAssertion(request)
+        case .getInfo, .selection: return self
+        }
+    }
+
     /// Limits that allow credential lists that fill the largest message.
     ///
     /// A list entry with a 32-byte credential ID takes 58 bytes and 5 items.

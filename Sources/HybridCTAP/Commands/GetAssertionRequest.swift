@@ -37,6 +37,9 @@ public struct GetAssertionRequest: Equatable, Sendable {
     /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
+    /// The data that the client wants to be signed; `nil` if it states none.
+    public var signedData: SignedDataInput? { try? SignedDataInput(signIn: extensions) }
+
     init(parsing map: CBORMap, accepting kinds: Set<RelyingPartyID.Kind>) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 6, protocol: 7)
         let fields = FieldReader<CTAPRequestError>(map)
@@ -52,6 +55,7 @@ public struct GetAssertionRequest: Equatable, Sendable {
             userVerification: options["uv"] ?? false
         )
         _ = try PRFInput(extensions: extensions)
+        _ = try SignedDataInput(signIn: extensions)
         if options["rk"] != nil { throw CTAPRequestError(status: .unsupportedOption, field: "options.rk") }
     }
 

@@ -52,6 +52,9 @@ public struct MakeCredentialRequest: Equatable, Sendable {
     /// Input of the `prf` extension; `nil` if absent.
     public var prf: PRFInput? { try? PRFInput(extensions: extensions) }
 
+    /// The only kind of data that the new passkey signs; `nil` if the client states none.
+    public var signedDataKind: SignedDataKind? { try? SignedDataKind(creation: extensions) }
+
     init(parsing map: CBORMap, accepting kinds: Set<RelyingPartyID.Kind>) throws(CTAPRequestError) {
         try map.refusePINToken(parameter: 8, protocol: 9)
         guard map[10] == nil else { throw CTAPRequestError(status: .invalidParameter, field: "enterpriseAttestation") }
@@ -69,6 +72,7 @@ public struct MakeCredentialRequest: Equatable, Sendable {
             userVerification: options["uv"] ?? false
         )
         _ = try PRFInput(extensions: extensions)
+        _ = try SignedDataKind(creation: extensions)
         // User presence is mandatory for a new credential.
         if options["up"] == false { throw CTAPRequestError(status: .invalidOption, field: "options.up") }
     }

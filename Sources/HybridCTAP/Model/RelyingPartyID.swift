@@ -72,6 +72,15 @@ public struct RelyingPartyID: Hashable, Sendable {
             }
     }
 
+    /// The name of a local service after its prefix, which is empty for `ssh:`; `nil` for a domain.
+    public var localName: String? {
+        switch kind {
+        case .domain: nil
+        case .ssh: String(text.utf8.dropFirst(Self.sshPrefix.count))
+        case .pam: String(text.utf8.dropFirst(Self.pamPrefix.count))
+        }
+    }
+
     /// SHA-256 of the text, the first part of authenticator data.
     public var hash: RelyingPartyIDHash {
         RelyingPartyIDHash(digest: Array(SHA256.hash(data: Array(text.utf8))))

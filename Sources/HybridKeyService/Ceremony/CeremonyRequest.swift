@@ -69,7 +69,8 @@ package struct CeremonyRequest: Equatable, Sendable {
     package init?(parsing bytes: [UInt8]) {
         guard let map = try? CBORDecoder.decode(bytes, mode: .strict).map, map.entries.count == 3,
             let encoded = map[1]?.bytes,
-            let command = try? CTAPRequest(parsing: encoded), let purpose = map[2]?.text,
+            let command = try? CTAPRequest(parsing: encoded, accepting: Set(RelyingPartyID.Kind.allCases)),
+            let purpose = map[2]?.text,
             purpose.utf8.count <= Self.maximumPurpose, let seconds = map[3]?.integer,
             Self.permittedSeconds.contains(seconds)
         else { return nil }
@@ -88,9 +89,13 @@ package struct CeremonyRequest: Equatable, Sendable {
         }
     }
 
-    /// Returns the request for a phone, whose description may exclude discoverable passkeys.
+    /// Extensions that are sent only to phones that list them.
+    private static let listedExtensions: Set = [SignedDataInput.extensionName, "credProtect"]
+
+    /// Returns the request for a phone, whose description may exclude discoverable passkeys and extensions.
     package func ctapRequest(for phone: AuthenticatorInfo) -> CTAPRequest {
-        guard case .create(var request) = command, phone.options["rk"] == false else { return command.ctapRequest }
+        let known = command.ctapRequest.without(Self.listedExtensions, unlessListedIn: phone)
+        guard case .makeCredential(var request) = known, phone.options["rk"] == false else { return known }
         request.residentKey = false
         return .makeCredential(request)
     }

@@ -40,6 +40,8 @@ package struct KeyCreation: Sendable {
             relyingParty: RelyingPartyEntity(id: relyingPartyID, name: relyingPartyID.text),
             user: UserEntity(id: handle, name: comment.description, displayName: "SSH key \(comment)"),
             algorithms: [.es256],
+            // A phone that knows the extension signs nothing but SSH data with the passkey.
+            extensions: SignedDataKind.ssh.extensionInput,
             residentKey: true,
             userVerification: true
         )

@@ -32,8 +32,8 @@ package struct StoredKey: Hashable, Sendable {
     ///   - comment: The name of the key.
     ///   - allowsForwardedMessages: True if messages may be signed through a forwarded agent.
     ///   - destinations: The permitted logins, 1 to ``maximumDestinations``; `nil` to permit all.
-    /// - Returns: `nil` if the application of the key is not a domain, which phones require, or the destinations are
-    ///   too many, repeated, or have user names that a line can't contain.
+    /// - Returns: `nil` if the application of the key is not a relying party ID, or the destinations are too many,
+    ///   repeated, or have user names that a line can't contain.
     package init?(
         _ publicKey: SSHPublicKey,
         credentialID: CredentialID,
@@ -41,7 +41,8 @@ package struct StoredKey: Hashable, Sendable {
         allowsForwardedMessages: Bool = false,
         destinations: [PermittedDestination]? = nil
     ) {
-        guard let relyingPartyID = RelyingPartyID(publicKey.application.description) else { return nil }
+        guard let relyingPartyID = RelyingPartyID(publicKey.application.description, accepting: [.domain, .ssh])
+        else { return nil }
         if let destinations {
             guard (1...Self.maximumDestinations).contains(destinations.count),
                 Set(destinations).count == destinations.count,

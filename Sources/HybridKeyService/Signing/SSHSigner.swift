@@ -70,13 +70,7 @@ package struct SSHSigner: Sendable {
         _ key: StoredKey,
         _ description: SigningDescription
     ) -> (SSHSignature?, result: String) {
-        guard let hash = ClientDataHash(bytes: job.request.data.hash) else { return (nil, "failed") }
-        let command = GetAssertionRequest(
-            relyingPartyID: key.relyingPartyID,
-            clientDataHash: hash,
-            allowList: [CredentialDescriptor(id: key.credentialID)],
-            userVerification: true
-        )
+        guard let command = Self.command(for: job.request.data, with: key) else { return (nil, "failed") }
         let outcome = launcher.perform(
             CeremonyRequest(.sign(command), purpose: description.text, seconds: seconds),
             event: description.event(timeout: .seconds(seconds)),
@@ -91,6 +85,19 @@ package struct SSHSigner: Sendable {
             }
             return (signature, "signed")
         }
+    }
+
+    /// Returns the request to a phone for a signature of data; `nil` if there is none, which does not happen.
+    static func command(for data: SignedData, with key: StoredKey) -> GetAssertionRequest? {
+        guard let hash = ClientDataHash(bytes: data.hash) else { return nil }
+        return GetAssertionRequest(
+            relyingPartyID: key.relyingPartyID,
+            clientDataHash: hash,
+            allowList: [CredentialDescriptor(id: key.credentialID)],
+            // A phone that knows the extension shows the data, which this computer cannot misrepresent.
+            extensions: SignedDataInput(bytes: data.bytes)?.extensionInput,
+            userVerification: true
+        )
     }
 
     /// Returns the signature in a phone's answer; `nil` unless it was made by this key over this data.

@@ -123,7 +123,12 @@ struct LabPhone: Sendable {
         }
         var timeouts = AuthenticatorTimeouts()
         timeouts.untilClient = timeout
-        let end = try await AuthenticatorSession(radio: radio, relay: relay, timeouts: timeouts).serve(
+        let end = try await AuthenticatorSession(
+            radio: radio,
+            relay: relay,
+            timeouts: timeouts,
+            relyingParties: Set(RelyingPartyID.Kind.allCases)
+        ).serve(
             offer,
             info: Authenticator.info,
             events: { [report] event in

@@ -22,6 +22,7 @@ struct PasskeyFile: Sendable {
         let privateKey: Data
         let isDiscoverable: Bool
         let prfSecret: Data?
+        let signs: String?
     }
 
     private var file: PrivateFile { PrivateFile(path: path) }
@@ -50,7 +51,8 @@ struct PasskeyFile: Sendable {
                 displayName: passkey.user.displayName,
                 privateKey: passkey.privateKey.rawRepresentation,
                 isDiscoverable: passkey.isDiscoverable,
-                prfSecret: passkey.prfSecret.map { $0.withUnsafeBytes { Data($0) } }
+                prfSecret: passkey.prfSecret.map { $0.withUnsafeBytes { Data($0) } },
+                signs: passkey.signedDataKind?.rawValue
             )
         }
         let encoder = JSONEncoder()
@@ -64,7 +66,8 @@ struct PasskeyFile: Sendable {
     }
 
     private func passkey(_ entry: Entry) throws -> Passkey {
-        guard let id = CredentialID(bytes: entry.id), let site = RelyingPartyID(entry.relyingParty),
+        guard let id = CredentialID(bytes: entry.id),
+            let site = RelyingPartyID(entry.relyingParty, accepting: Set(RelyingPartyID.Kind.allCases)),
             let user = UserHandle(bytes: entry.user),
             let key = try? P256.Signing.PrivateKey(rawRepresentation: entry.privateKey)
         else { throw CommandFailure("\(path): it contains an invalid passkey", status: .dataError) }
@@ -75,6 +78,7 @@ struct PasskeyFile: Sendable {
             privateKey: key,
             isBackupEligible: true,
             isDiscoverable: entry.isDiscoverable,
+            signedDataKind: entry.signs.flatMap(SignedDataKind.init),
             prfSecret: entry.prfSecret.flatMap { PRFSecret(bytes: $0) }
         )
     }

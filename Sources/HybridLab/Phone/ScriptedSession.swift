@@ -72,7 +72,7 @@ struct ScriptedSession: Sendable {
                 await delivered()
                 return .shutDown
             }
-            let request = try? CTAPRequest(parsing: payload)
+            let request = try? CTAPRequest(parsing: payload, accepting: Set(RelyingPartyID.Kind.allCases))
             report.request(request)
             try await complete(.request, tunnel)
             let response = if let request { await self.answer(request) } else { CTAPResponse.failure(.invalidCBOR) }

@@ -2,6 +2,8 @@
 
 internal import HybridAuthenticator
 internal import HybridCTAP
+internal import HybridPrimitives
+internal import HybridSSHAgent
 
 /// A simulated user, who acts according to the script and reports each action.
 ///
@@ -16,8 +18,13 @@ struct ScriptedUser: UserInteraction {
         if problem == nil { try await hesitate() }
         let question =
             switch operation {
-            case .create(let site): "asked for the PIN to create a passkey for \(site)"
+            case .create(let site, _): "asked for the PIN to create a passkey for \(site)"
             case .signIn(let site): "asked for the PIN to sign in to \(site)"
+            case .signSSH(let site, .login(let login)):
+                "asked for the PIN to log in to an SSH server as \(SafeText(quoting: login.user.description)) with the key "
+                    + "of \(site)"
+            case .signSSH(let site, .message(let message)):
+                "asked for the PIN to sign for \(SafeText(quoting: message.namespace.description)) with the key of \(site)"
             }
         guard script.user != .wrongPIN else {
             report("\(question); the script types a wrong one")
@@ -29,14 +36,14 @@ struct ScriptedUser: UserInteraction {
 
     func confirmCreation(
         of account: UserEntity,
-        for relyingParty: RelyingPartyID,
+        for operation: RequestedOperation,
         replacing replaced: [UserEntity]
     ) async throws(UserRefusal) {
         try answer("asked whether to save a passkey for this account")
         report("asked whether to save a passkey for this account; the script confirms")
     }
 
-    func chooseAccount(_ accounts: [UserEntity], for relyingParty: RelyingPartyID) async throws(UserRefusal) -> Int {
+    func chooseAccount(_ accounts: [UserEntity], for operation: RequestedOperation) async throws(UserRefusal) -> Int {
         let question = "asked which of \(accounts.count) account(s) to use"
         try answer(question)
         guard accounts.count >= script.pick else {
@@ -50,8 +57,14 @@ struct ScriptedUser: UserInteraction {
         return script.pick - 1
     }
 
-    func show(_ notice: Notice, relyingParty: RelyingPartyID) async throws(UserRefusal) {
-        report("shown that \(notice == .noPasskey ? "there is no passkey" : "a passkey exists already")")
+    func show(_ notice: Notice, for operation: RequestedOperation) async throws(UserRefusal) {
+        let fact =
+            switch notice {
+            case .noPasskey: "there is no passkey"
+            case .dataNotStated: "the client does not state what its SSH key is to sign"
+            case .alreadyRegistered: "a passkey exists already"
+            }
+        report("shown that \(fact)")
     }
 
     private func answer(_ question: String) throws(UserRefusal) {

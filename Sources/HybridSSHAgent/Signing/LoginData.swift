@@ -9,15 +9,17 @@ public struct LoginData: Hashable, Sendable {
     public let sessionID: SessionID
     /// The user name on the server.
     public let user: SSHUserName
+    /// The key that is to sign.
+    public let key: SSHPublicKey
     /// The server's key; `nil` for the method `publickey`, whose data does not name the server.
     public let hostKey: HostKey?
 
-    /// Creates login data from its bytes, which must be parsed to the end and contain `key`.
-    init(parsing bytes: [UInt8], for key: SSHPublicKey) throws(SignedDataError) {
+    /// Creates login data from its bytes, which must be parsed to the end and contain `key` unless it is `nil`.
+    init(parsing bytes: [UInt8], for key: SSHPublicKey?) throws(SignedDataError) {
         let fields = try Fields(bytes)
         guard fields.service.elementsEqual("ssh-connection".utf8) else { throw .service }
         guard fields.algorithm.elementsEqual(SSHPublicKey.algorithm.utf8) else { throw .algorithm }
-        guard fields.key.elementsEqual(key.encoded) else { throw .foreignKey }
+        guard let named = try? SSHPublicKey(parsing: fields.key), named == key ?? named else { throw .foreignKey }
         guard let user = SSHUserName(fields.user) else { throw .userName }
         var reader = SSHReader(fields.rest)
         let isHostBound = fields.method.elementsEqual("publickey-hostbound-v00@openssh.com".utf8)
@@ -30,6 +32,7 @@ public struct LoginData: Hashable, Sendable {
         }
         sessionID = fields.sessionID
         self.user = user
+        self.key = named
     }
 
     /// The fields that both methods have.

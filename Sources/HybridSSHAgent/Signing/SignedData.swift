@@ -26,6 +26,15 @@ public struct SignedData: Hashable, Sendable {
     ///   - bytes: The data of a sign request.
     ///   - key: The key that is to sign. A login must name the same key.
     public init(parsing bytes: [UInt8], for key: SSHPublicKey) throws(SignedDataError) {
+        try self.init(bytes, for: key)
+    }
+
+    /// Creates signable data from its bytes, for an authenticator that looks up the key afterwards.
+    ///
+    /// - Parameter bytes: The data, which must be parsed to the end. A login names the key that is to sign.
+    public init(parsing bytes: [UInt8]) throws(SignedDataError) { try self.init(bytes, for: nil) }
+
+    private init(_ bytes: [UInt8], for key: SSHPublicKey?) throws(SignedDataError) {
         self.bytes = bytes
         content =
             if bytes.starts(with: MessageData.magic) {

@@ -43,6 +43,8 @@ public struct AuthenticatorSession: Sendable {
     public let timeouts: AuthenticatorTimeouts
     /// True if a client that offers L2CAP may use it.
     public let acceptsBLEChannel: Bool
+    /// The kinds of relying parties for which requests are accepted.
+    public let relyingParties: Set<RelyingPartyID.Kind>
 
     /// Creates a session.
     public init(
@@ -50,13 +52,15 @@ public struct AuthenticatorSession: Sendable {
         relay: RelayEndpoint,
         bearerToken: BearerToken? = nil,
         timeouts: AuthenticatorTimeouts = AuthenticatorTimeouts(),
-        acceptsBLEChannel: Bool = true
+        acceptsBLEChannel: Bool = true,
+        relyingParties: Set<RelyingPartyID.Kind> = [.domain]
     ) {
         self.radio = radio
         self.relay = relay
         self.bearerToken = bearerToken
         self.timeouts = timeouts
         self.acceptsBLEChannel = acceptsBLEChannel
+        self.relyingParties = relyingParties
     }
 
     /// Serves one client until it sends *shutdown* or disconnects.
@@ -95,6 +99,7 @@ public struct AuthenticatorSession: Sendable {
                     let client = try await verified.completeHandshake(info)
                     return try await client.serve(
                         timeouts,
+                        accepting: relyingParties,
                         events: events,
                         answer: answer,
                         sent: sent,

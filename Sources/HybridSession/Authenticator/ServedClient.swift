@@ -17,6 +17,7 @@ struct ServedClient: Sendable {
 
     func serve(
         _ timeouts: AuthenticatorTimeouts,
+        accepting relyingParties: Set<RelyingPartyID.Kind> = [.domain],
         events: @escaping @Sendable (AuthenticatorEvent) -> Void,
         answer: @escaping @Sendable (CTAPRequest) async -> CTAPResponse,
         sent: @escaping @Sendable () async -> Void,
@@ -26,6 +27,7 @@ struct ServedClient: Sendable {
             defer { group.cancelAll() }
             var service = Service(
                 channel: channel,
+                relyingParties: relyingParties,
                 timeouts: timeouts,
                 events: events,
                 answer: answer,
@@ -69,6 +71,7 @@ private struct Service {
     }
 
     let channel: EncryptedChannel
+    let relyingParties: Set<RelyingPartyID.Kind>
     let timeouts: AuthenticatorTimeouts
     let events: @Sendable (AuthenticatorEvent) -> Void
     let answer: @Sendable (CTAPRequest) async -> CTAPResponse
@@ -146,7 +149,7 @@ private struct Service {
             if awaitsConfirmation { await delivered() }
             (isBusy, awaitsConfirmation) = (true, false)
             do throws(CTAPRequestError) {
-                let request = try CTAPRequest(parsing: payload)
+                let request = try CTAPRequest(parsing: payload, accepting: relyingParties)
                 parsedRequests += 1
                 events(.request(request.command))
                 group.addTask { [answer] in .answered(Answer(request: request, response: await answer(request))) }

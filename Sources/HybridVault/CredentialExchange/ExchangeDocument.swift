@@ -58,7 +58,9 @@ private struct ExchangedItem {
         if case .unsigned(let created)? = body.members["created"] { item.member("creationAt", number: created) }
         item.member("title", text: passkey.relyingParty.text)
         item.object("scope") { scope in
-            scope.array("urls") { $0.string("https://\(passkey.relyingParty)") }
+            scope.array("urls") {
+                if passkey.relyingParty.kind == .domain { $0.string("https://\(passkey.relyingParty)") }
+            }
             scope.array("androidApps") { _ in }
         }
         item.array("credentials") { $0.object(writeCredential) }

@@ -40,7 +40,7 @@ struct PasskeyFields {
         }
         let identifier = try bytes(.credentialId, atMost: CredentialID.maximumLength)
         id = try valid(CredentialID(bytes: identifier), .credentialId)
-        relyingParty = try valid(RelyingPartyID(try text(.rpId)), .rpId)
+        relyingParty = try valid(RelyingPartyID(stored: try text(.rpId)), .rpId)
         user = UserEntity(
             id: try valid(UserHandle(bytes: try bytes(.userHandle, atMost: 64)), .userHandle),
             name: EntityName.shortened(try text(.username)),

@@ -40,7 +40,9 @@ struct PasskeyBody {
             "order": .unsigned(order),
             "created": .unsigned(created),
         ]
-        // Earlier versions wrote neither: without `rk` a passkey is discoverable, without `prf` it has no secret.
+        // Earlier versions wrote none of these: without `rk` a passkey is discoverable, without `prf` it has no secret,
+        // and without `signs` it signs any data.
+        if let kind = passkey.signedDataKind { members["signs"] = .text(kind.rawValue) }
         if !passkey.isDiscoverable { members["rk"] = false }
         if let secret = passkey.prfSecret { members["prf"] = .bytes(secret.withUnsafeBytes { Array($0) }) }
     }
@@ -56,8 +58,12 @@ struct PasskeyBody {
     var isImported: Bool { members[Self.imported] == .boolean(true) }
     /// True if the passkey is offered to clients that do not name it.
     var isDiscoverable: Bool { members["rk"] != .boolean(false) }
+    /// The only kind of data that the passkey signs; `nil` if it signs any data, or if this version cannot use it.
+    var signedDataKind: SignedDataKind? { members["signs"]?.text.flatMap(SignedDataKind.init) }
+    /// False if a later version restricts the passkey to a kind of data that this version does not know.
+    var hasKnownDataKind: Bool { members["signs"] == nil || signedDataKind != nil }
     /// The relying party.
-    var relyingParty: RelyingPartyID? { members["rp"]?.text.flatMap { RelyingPartyID($0) } }
+    var relyingParty: RelyingPartyID? { members["rp"]?.text.flatMap { RelyingPartyID(stored: $0) } }
     /// Credential ID.
     var id: CredentialID? { members["id"]?.bytes.flatMap { CredentialID(bytes: $0) } }
 
@@ -71,10 +77,10 @@ struct PasskeyBody {
 
     /// The passkey with its private key; `nil` if this version cannot use it.
     ///
-    /// It then has another algorithm, or a member is missing or has another type.
+    /// It then has another algorithm, signs an unknown kind of data, or a member is missing or has another type.
     var passkey: Passkey? {
         guard members["alg"]?.integer == Self.es256, let id, let relyingParty, let user,
-            let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean,
+            let key = members["key"]?.bytes, let isBackupEligible = members["be"]?.boolean, hasKnownDataKind,
             let privateKey = try? P256.Signing.PrivateKey(rawRepresentation: key)
         else { return nil }
         // A secret of another type comes from a later version; the key signs without it.
@@ -86,6 +92,7 @@ struct PasskeyBody {
             privateKey: privateKey,
             isBackupEligible: isBackupEligible,
             isDiscoverable: isDiscoverable,
+            signedDataKind: signedDataKind,
             prfSecret: secret
         )
     }
@@ -97,4 +104,9 @@ struct PasskeyBody {
         user["displayName"] = .text(displayName)
         members["user"] = .map(user)
     }
+}
+
+extension RelyingPartyID {
+    /// Creates an ID from a vault, which has passkeys for websites and local services.
+    init?(stored text: String) { self.init(text, accepting: Set(Kind.allCases)) }
 }

@@ -49,6 +49,8 @@ struct PasskeyListing {
     var user: UserEntity? { body.user }
     /// True if the passkey is offered to clients that do not name it.
     var isDiscoverable: Bool { isUsable && body.isDiscoverable }
+    /// The only kind of data that the passkey signs; `nil` if it signs any data.
+    var signedDataKind: SignedDataKind? { body.signedDataKind }
     /// True if the passkey supports the `prf` extension.
     var hasPRFSecret: Bool { isUsable && body.members["prf"]?.bytes?.count == PRFSecret.length }
 
@@ -57,7 +59,8 @@ struct PasskeyListing {
         let members = body.members
         isUsable =
             members["alg"]?.integer == PasskeyBody.es256 && body.id != nil && body.relyingParty != nil
-            && body.user != nil && members["be"]?.boolean != nil && scalar.map(Self.isPrivateKey) == true
+            && body.user != nil && members["be"]?.boolean != nil && body.hasKnownDataKind
+            && scalar.map(Self.isPrivateKey) == true
     }
 
     /// Passes the members of a passkey to `body`, and its secrets as they are in memory that is wiped afterwards.
@@ -105,6 +108,7 @@ struct PasskeyListing {
                 privateKey: key,
                 isBackupEligible: isBackupEligible,
                 isDiscoverable: listing.isDiscoverable,
+                signedDataKind: listing.signedDataKind,
                 // A secret of another length or type comes from a later version; the key signs without it.
                 prfSecret: secret("prf").flatMap { PRFSecret(bytes: $0) }
             )

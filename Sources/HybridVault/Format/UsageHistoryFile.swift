@@ -10,6 +10,7 @@ public struct PasskeyUse: Hashable, Sendable {
     public enum Operation: String, Sendable {
         case create
         case signIn = "sign-in"
+        case sign
         case other
     }
 
@@ -41,7 +42,7 @@ public struct PasskeyUse: Hashable, Sendable {
 extension PasskeyUse {
     init?(members: CBORMap) {
         guard case .unsigned(let time)? = members["at"],
-            let relyingParty = members["rp"]?.text.flatMap({ RelyingPartyID($0) }),
+            let relyingParty = members["rp"]?.text.flatMap({ RelyingPartyID(stored: $0) }),
             let operation = members["op"]?.text, let outcome = members["end"]?.text
         else { return nil }
         self.time = time

@@ -21,6 +21,18 @@ extension UnlockedVault {
     }
 }
 
+extension PasskeyUse.Operation {
+    /// Converts the operation of a served request.
+    init(_ operation: RequestedOperation) {
+        self =
+            switch operation {
+            case .create: .create
+            case .signIn: .signIn
+            case .signSSH: .sign
+            }
+    }
+}
+
 extension PasskeyUse.Outcome {
     /// Converts the outcome of a served request.
     init(_ outcome: ServedRequest.Outcome) {
@@ -57,15 +69,11 @@ extension VaultFiles {
 
     /// Adds a served request durably to this device's history.
     func append(_ request: ServedRequest, key: SymmetricKey) throws(VaultError) {
-        let (relyingParty, operation): (RelyingPartyID, PasskeyUse.Operation) =
-            switch request.operation {
-            case .create(let relyingParty): (relyingParty, .create)
-            case .signIn(let relyingParty): (relyingParty, .signIn)
-            }
+        let relyingParty = request.operation.relyingParty
         let use = PasskeyUse(
             time: location.clock.now(),
             relyingParty: relyingParty,
-            operation: operation,
+            operation: PasskeyUse.Operation(request.operation),
             outcome: PasskeyUse.Outcome(request.outcome),
             // The use is recorded even if the records cannot be read.
             record: request.credential.flatMap { (try? records(key: key))?.passkey($0, of: relyingParty) }

@@ -21,12 +21,20 @@ func fuzzSSHSign(_ input: [UInt8]) throws -> Bool {
 
 private func data(_ bytes: [UInt8]) throws -> Bool {
     let key = try FuzzedKey.key()
+    guard let unbound = try? SignedData(parsing: bytes) else {
+        try invariant((try? SignedData(parsing: bytes, for: key)) == nil, "what a key signs parses without it")
+        return false
+    }
     let data: SignedData
     do throws(SignedDataError) {
         data = try SignedData(parsing: bytes, for: key)
     } catch {
+        guard case .login(let login) = unbound.content else { throw BrokenInvariant(description: "broken: no key") }
+        try invariant(error == .foreignKey && login.key != key, "only the key makes the difference")
+        try invariant(written(unbound.content, login.key) == bytes, "the data contains nothing but its fields")
         return false
     }
+    try invariant(data == unbound, "the meaning does not depend on the key")
     try invariant(data.hash == Array(SHA256.hash(data: bytes)), "the hash covers all bytes")
     try invariant(bytes.first != UInt8(ascii: "{"), "JSON is not signed")
     let fields = written(data.content, key)

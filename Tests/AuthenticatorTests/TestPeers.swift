@@ -1,0 +1,1 @@
+../SSHAgentTests/TestPeers.swift
