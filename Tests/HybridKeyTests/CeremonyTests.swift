@@ -156,7 +156,7 @@ struct KeyCreationTests {
             using: &generator
         )
         let creation = try #require(created)
-        let stored = try #require(creation.key(in: try answer(id)))
+        let stored = try creation.key(in: try answer(id))
         #expect(stored.relyingPartyID == id && "\(stored.publicKey.application)" == "ssh:work")
         #expect(try KeyList.keys(in: Array(KeyList.text([stored]).utf8)) == [stored])
         let command = CeremonyRequest(.create(creation.request), purpose: "p", seconds: 1)
