@@ -6,6 +6,9 @@ import contextlib
 class TestEnvironment(contextlib.AbstractContextManager):
     """Parts are started in `start` and passed to `keep`; `complaints` holds the errors found when they were stopped."""
 
+    # The first line of the suite's output, such as the version of a counterpart.
+    heading = None
+
     def __init__(self):
         self.complaints = []
         self._stack = contextlib.ExitStack()
@@ -33,6 +36,10 @@ class TestEnvironment(contextlib.AbstractContextManager):
 
     def start(self):
         raise NotImplementedError
+
+    def after_case(self, name, failed):
+        """Called after each case; returns further errors."""
+        return []
 
     def before_stop(self, failed):
         """Called while all parts still run."""

@@ -14,9 +14,13 @@ PINENTRY = Path(__file__).with_name("pinentry")
 
 @dataclass(frozen=True)
 class Person:
-    """Behavior of the phone's user: yes, no, or never, which includes the PIN."""
+    """Behavior of the phone's user: yes, no, or never, which includes the PIN.
+
+    With `permission`, the user does nothing until this file exists.
+    """
     answer: str = "yes"
     pin: str = PIN
+    permission: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Dialogue:
 class Phone:
     """A vault and the runs of hybrid-auth that use it."""
 
-    def __init__(self, programs, folder, radio, relay, certificates, host, domain):
+    def __init__(self, programs, folder, radio, relay, certificates, host, domain, pinentry=PINENTRY):
         self._folder = folder
         self._vault = folder.phone / "vault"
         self._person_log = folder.path("pinentry.log")
@@ -39,7 +43,7 @@ class Phone:
             PERSON_LOG=str(self._person_log))
         self._command = [
             programs.auth, "scan", "--vault", self._vault, "--tunnel-domain", domain, "--adapter", "hci1",
-            "--pinentry", PINENTRY, "--cacert", certificates.authority,
+            "--pinentry", pinentry, "--cacert", certificates.authority,
             "--connect-to", f"{host}:443:127.0.0.1:{relay.port}", "--timeout", "300", "-"]
         # Limits the wait for the client. If the script keeps the client away, the wait is short.
         self._scripted = [
@@ -50,7 +54,8 @@ class Phone:
         """Starts hybrid-auth with the text of a code on its standard input."""
         return Program(
             "hybrid-auth", self._command, log=self._folder.path(f"phone-{name}.log"), text=code + "\n",
-            environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer})
+            environment={**self._environment, "PERSON_PIN": person.pin, "PERSON_ANSWER": person.answer,
+                         "PERSON_MAY": str(person.permission or "")})
 
     def play(self, code, script, name):
         """Starts the lab's phone, which has its own passkeys and a simulated user."""

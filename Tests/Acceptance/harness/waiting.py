@@ -11,6 +11,12 @@ class Failed(Exception):
     """The run cannot continue; the text says what was expected and found."""
 
 
+def must(condition, sentence):
+    """Raises Failed unless a condition is true; the sentence says what was expected and found."""
+    if not condition:
+        raise Failed(sentence)
+
+
 class Interrupted(Exception):
     """A signal requested the end."""
 

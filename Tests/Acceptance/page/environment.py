@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment of the page: radio, relay behind a gate, screen, Chromium, phone, site, and runs of hybrid-client."""
 import json
-from pathlib import Path
+from dataclasses import replace
 
 from gate import Gate
 from harness.certificates import Certificates
@@ -16,7 +16,6 @@ from harness.waiting import Waiting
 from window import Window
 
 ORIGIN = "http://localhost:4711"
-PINENTRY = Path(__file__).with_name("pinentry")
 
 
 class PageEnvironment(TestEnvironment):
@@ -35,10 +34,22 @@ class PageEnvironment(TestEnvironment):
         self.gate = self.keep(Gate(relay.port))
         self.screen = self.keep(Screen(self.folder, self.waiting))
         self.site = RelyingParty(ORIGIN, self.folder.path("site.jsonl"))
-        self._phone = PatientPhone(self._programs, self.folder, self.radio, relay, certificates, HOST, DOMAIN)
+        self._permission = self.folder.scratch / "person-may"
+        self._phone = Phone(self._programs, self.folder, self.radio, relay, certificates, HOST, DOMAIN)
         self._route = ["--cacert", certificates.authority, "--connect-to",
                        f"{HOST}:443:127.0.0.1:{self.gate.port}"]
         self.window = self.keep(Window(self.folder, self.screen, self.waiting))
+
+    @property
+    def heading(self):
+        return self.window.version
+
+    def after_case(self, name, failed):
+        """Returns Chromium's complaints about our page; takes a picture after a failure."""
+        complaints = [f"Chromium reports: {text}" for text in self.window.complaints()]
+        if failed or complaints:
+            self.screen.picture(self.folder.path(f"failure-{name}.png"))
+        return complaints
 
     def client(self, options, *, browser=None):
         """Starts hybrid-client with the site's options; it opens its page in Chromium, or in another program."""
@@ -52,25 +63,15 @@ class PageEnvironment(TestEnvironment):
     def scan(self, code, person):
         """Scans a code with the phone; its user answers after a call of `person_may`."""
         self._number += 1
-        phone = self._phone.scan(code, person, f"{self._number}")
+        phone = self._phone.scan(code, replace(person, permission=self._permission), f"{self._number}")
         self.keep(phone)
         return phone
 
     def person_may(self, may=True):
         if may:
-            self._phone.may.touch()
+            self._permission.touch()
         else:
-            self._phone.may.unlink(missing_ok=True)
-
-
-class PatientPhone(Phone):
-    """A phone whose user waits for permission to answer."""
-
-    def __init__(self, programs, folder, *others):
-        super().__init__(programs, folder, *others)
-        self.may = folder.scratch / "person-may"
-        self._environment["PERSON_MAY"] = str(self.may)
-        self._command[self._command.index("--pinentry") + 1] = PINENTRY
+            self._permission.unlink(missing_ok=True)
 
 
 class Client:

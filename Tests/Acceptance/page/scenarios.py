@@ -9,14 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from harness.phone import Person
 from harness.relying_party import Refused
-from harness.waiting import Failed
+from harness.waiting import Failed, must
 
 VIRTUAL = "VIRTUAL RADIO: no proximity proof"
-
-
-def must(condition, sentence):
-    if not condition:
-        raise Failed(sentence)
 
 
 def scanned(env, page, name):

@@ -4,17 +4,13 @@
 See ../README.md; scripts/acceptance starts this program with its dependencies.
 """
 import os
-import shutil
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 from cases import CASES, WITH_PROGRAMS
 from environment import PromptEnvironment
 from harness.command import REPOSITORY, Arguments, names_of
-from harness.folders import RunFolder
-from harness.waiting import Failed, Interrupted, Signals
+from harness.suite import run_suite
 
 TOOLS = ("setpriv", "Xvfb", "openbox", "xdotool", "import", "convert", "zbarimg", "dbus-run-session")
 PROMPT = REPOSITORY / "Prompt" / ".build" / "debug" / "hybrid-prompt"
@@ -45,48 +41,11 @@ def arguments():
     return options, programs
 
 
-def perform(env, name):
-    """Returns the errors of a case."""
-    try:
-        ALL[name](env, name)
-    except Failed as error:
-        return [str(error)]
-    except Interrupted:
-        raise
-    except Exception:  # An error of this program leaves evidence, too.
-        return [traceback.format_exc()]
-    return []
-
-
 def main():
     options, programs = arguments()
-    signals = Signals()
-    folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-prompt-")) / "run")
-    failed, interrupted = 0, None
-    try:
-        with PromptEnvironment(options.prompt, programs, folder, signals) as env:
-            for name in options.cases:
-                complaints = perform(env, name)
-                failed += bool(complaints)
-                print(f"  {'FAILED' if complaints else 'passed'}  {name}", *complaints, sep="\n    ", flush=True)
-        if env.complaints:
-            failed += 1
-            print(*env.complaints, sep="\n")
-    except Failed as error:
-        failed += 1
-        print(error)
-    except Interrupted as error:
-        interrupted = error
-    folder.remove_sockets()
-    if failed or options.keep:
-        folder.remove_scratch()
-        print(f"pictures and output: {folder.root}")
-    else:
-        shutil.rmtree(folder.root.parent, ignore_errors=True)
-    if interrupted:
-        return 128 + interrupted.number
-    print(f"{len(options.cases) - min(failed, len(options.cases))} passed, {failed} failed")
-    return 1 if failed else 0
+    return run_suite("prompt", {name: lambda env, name=name: ALL[name](env, name) for name in options.cases},
+                     lambda folder, signals: PromptEnvironment(options.prompt, programs, folder, signals),
+                     keep=options.keep, evidence="pictures and output")
 
 
 if __name__ == "__main__":

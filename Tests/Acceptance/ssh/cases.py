@@ -2,35 +2,16 @@
 """Cases of the SSH agent, one function each. They raise Failed with what was expected and found."""
 import os
 import shlex
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
+from checks import failed, succeeded
 from environment import COMMENT
+from harness.hybrid_key import nothing_left
 from harness.phone import Person
-from harness.programs import brief, session_members
-from harness.waiting import Failed, poll
-from protocol import ALGORITHM, EXTENSION_FAILURE, FAILURE, IDENTITIES, AgentClient, blob_of, login, string
-
-
-def must(condition, sentence):
-    if not condition:
-        raise Failed(sentence)
-
-
-def succeeded(program, text=""):
-    must(program.status == 0 and text in program.said(),
-         f"expected {program.name} to succeed with {text!r}; it {program.ending}: {program.said()}")
-
-
-def failed(program):
-    must(program.status not in (None, 0), f"expected {program.name} to fail; it {program.ending}")
-
-
-def logged(env, result):
-    line = env.key_command("log").strip().split("\n")[-1]
-    must(f"  {result}  " in line, f"expected the last entry of the journal to be {result!r}; found {line!r}")
+from harness.programs import brief
+from harness.waiting import must
+from kills import STAGES, killed_at
+from protocol import ALGORITHM
+from refusals import attacks, forwarded_message, long_message, other_user
 
 
 def keygen(env):
@@ -45,15 +26,15 @@ def keygen(env):
     env.authorized_keys.write_text(line + "\n", encoding="ascii")
     listed = env.key_command("ssh-keys").strip()
     must(listed == line, f"expected ssh-keys to list the key; found {listed}")
-    known = brief(["ssh-add", "-L"], environment={**env.environment, "SSH_AUTH_SOCK": str(env.agent.socket)}).stdout
+    known = env.offered(env.agent)
     must(known.split()[:2] == line.split()[:2], f"expected the running agent to offer the key; found {known}")
-    logged(env, "created")
+    env.logged("created")
 
 
-def login_once(env):
+def login_once(env, agent=None):
     """Logs in; the prompt names user, host, key and fingerprint, and sshd logs the key."""
     server = env.servers[0]
-    ssh = env.ssh(server, "echo", "logged", "in")
+    ssh = env.ssh(server, "echo", "logged", "in", agent=agent)
     request = env.answered(ssh).request
     succeeded(ssh, "logged in")
     expected = {"operation": "ssh-login", "key": COMMENT, "host": server.name, "fingerprint": server.fingerprint,
@@ -62,7 +43,7 @@ def login_once(env):
     must(found == expected, f"expected the prompt's request to have {expected}; found {request}")
     must(any(text.startswith("ECDSA-SK SHA256:") for text in server.accepted()),
          f"expected sshd to accept an ECDSA-SK key; found {server.accepted()}")
-    logged(env, "signed")
+    env.logged("signed")
     return server.accepted()[-1]
 
 
@@ -76,18 +57,33 @@ def copy(env):
     must(target.read_bytes() == source.read_bytes(), "expected an equal copy; found a difference")
 
 
+def rsync(env):
+    """Copies a folder with rsync."""
+    source, target = env.folder.scratch / "folder", env.folder.scratch / "copied"
+    (source / "inner").mkdir(parents=True)
+    for name in ("one", "inner/two"):
+        (source / name).write_bytes(os.urandom(50_000))
+    words = ["rsync", "--archive", "--rsh", shlex.join(env.ssh_words(env.servers[0]))]
+    program = env.run("rsync", [*words, f"{source}/", f"127.0.0.1:{target}"])
+    env.answered(program)
+    succeeded(program)
+    for name in ("one", "inner/two"):
+        must((target / name).read_bytes() == (source / name).read_bytes(), f"expected an equal {name}; found a "
+                                                                           "difference")
+
+
 def two_at_once(env):
     """Two logins: the second prompt appears after the first has ended, with another code."""
-    before = len(env.prompts())
+    before = env.prompts.count
     logins = [env.ssh(server, "echo", "both") for server in env.servers[:2]]
-    first = env.next_prompt()
+    first = env.prompts.next()
     # The second client has connected once its server knows the key.
     env.waiting.until("both servers to offer a login", lambda: all(
         "Postponed publickey" in s.program.said() or "Connection from" in s.program.said()
         for s in env.servers[:2]), 60)
-    must(len(env.prompts()) == before + 1, "expected one prompt at a time; found two")
+    must(env.prompts.count == before + 1, "expected one prompt at a time; found two")
     env.ended(env.scan(first))
-    second = env.next_prompt()
+    second = env.prompts.next()
     must(second.code != first.code, "expected another code for the second login; found the same")
     env.ended(env.scan(second))
     for program in logins:
@@ -104,7 +100,7 @@ def forwarding(env):
     ssh = env.ssh(a, *to_b, options=("-A",))
     requests = []
     for server in (a, b, c):
-        prompt = env.next_prompt()
+        prompt = env.prompts.next(program=ssh)
         requests.append(prompt.request)
         env.ended(env.scan(prompt))
         must(prompt.request.get("fingerprint") == server.fingerprint,
@@ -117,80 +113,97 @@ def forwarding(env):
 
 def git(env):
     """Signs and verifies a commit; a changed commit does not verify."""
-    folder = env.folder.scratch / "repository"
     signers = env.folder.scratch / "allowed_signers"
     signers.write_text(env.key_command("ssh-keys", "allowed-signers", "--principal", "tester@example.org"))
-    public = env.folder.scratch / "key.pub"
-    public.write_text(env.key_command("ssh-keys", "list").split("\n")[0] + "\n")
-    environment = {**env.environment, "GIT_CONFIG_NOSYSTEM": "1"}
-    brief(["git", "init", "-q", str(folder)], environment=environment)
-    for name, value in (("user.name", "Tester"), ("user.email", "tester@example.org"), ("gpg.format", "ssh"),
-                        ("user.signingkey", str(public)), ("gpg.ssh.allowedSignersFile", str(signers)),
-                        ("commit.gpgsign", "true")):
-        brief(["git", "-C", str(folder), "config", name, value], environment=environment)
-    commit = env.run("git", ["git", "commit", "-q", "--allow-empty", "-m", "signed"], environment=environment,
-                     folder=folder)
+    repository = Repository(env, "signed", {
+        "gpg.format": "ssh", "user.signingkey": env.public_key(), "gpg.ssh.allowedSignersFile": signers,
+        "gpg.ssh.program": env.openssh["ssh-keygen"], "commit.gpgsign": "true"})
+    commit = repository.run("commit", "-q", "--allow-empty", "-m", "signed")
     request = env.answered(commit).request
     succeeded(commit)
     must((request["operation"], request["namespace"]) == ("ssh-signature", "git"),
          f"expected a prompt for git; found {request}")
-    good = brief(["git", "-C", str(folder), "verify-commit", "HEAD"], environment=environment)
+    good = repository.call("verify-commit", "HEAD")
     must('Good "git" signature for tester@example.org' in good.stderr, f"expected a good signature; found {good.stderr}")
-    text = brief(["git", "-C", str(folder), "cat-file", "commit", "HEAD"], environment=environment).stdout
-    other = brief(["git", "-C", str(folder), "hash-object", "-t", "commit", "-w", "--stdin"], environment=environment,
-                  text=text.replace("\nsigned", "\nchanged")).stdout.strip()
-    bad = brief(["git", "-C", str(folder), "verify-commit", other], environment=environment, check=False)
+    text = repository.call("cat-file", "commit", "HEAD").stdout
+    other = repository.call("hash-object", "-t", "commit", "-w", "--stdin",
+                            text=text.replace("\nsigned", "\nchanged")).stdout.strip()
+    bad = repository.call("verify-commit", other, check=False)
     must(bad.returncode != 0, "expected a changed commit not to verify; it did")
+
+
+def push(env):
+    """Pushes a branch over ssh to a bare repository."""
+    bare = env.folder.scratch / "bare.git"
+    repository = Repository(env, "pushed", {"core.sshCommand": shlex.join([env.openssh["ssh"], "-F", str(env.config)])})
+    repository.call("init", "-q", "--bare", bare)
+    repository.call("commit", "-q", "--allow-empty", "-m", "pushed")
+    program = repository.run("push", "-q", f"ssh://127.0.0.1:{env.servers[0].port}{bare}", "HEAD:refs/heads/main")
+    env.answered(program)
+    succeeded(program)
+    head = repository.call("rev-parse", "HEAD").stdout
+    found = repository.call("--git-dir", bare, "rev-parse", "main").stdout
+    must(found == head, f"expected {head.strip()} in the bare repository; found {found.strip()}")
+
+
+class Repository:
+    """A git repository with its own configuration only."""
+
+    def __init__(self, env, name, configuration):
+        self._env, self._folder = env, env.folder.scratch / name
+        self._environment = {**env.environment, "GIT_CONFIG_NOSYSTEM": "1"}
+        self._folder.mkdir()
+        self.call("init", "-q")
+        for option, value in {"user.name": "Tester", "user.email": "tester@example.org", **configuration}.items():
+            self.call("config", option, value)
+
+    def call(self, *words, **options):
+        """Runs a short git command."""
+        return brief(self._words(words), environment=self._environment, **options)
+
+    def run(self, *words):
+        """Starts a git command that uses the agent."""
+        return self._env.run("git", self._words(words), environment=self._environment)
+
+    def _words(self, words):
+        return ["git", "-C", str(self._folder), *map(str, words)]
 
 
 def declined(env):
     """The phone's user declines: ssh ends and may not log in."""
-    ssh = env.ssh(env.servers[0], "true")
+    ssh = env.ssh(env.servers[0], "true", agent=env.start_agent())
     env.answered(ssh, Person(answer="no"))
     failed(ssh)
-    logged(env, "declined")
+    env.logged("declined")
 
 
 def cancelled(env):
     """The user cancels at the prompt: ssh ends, and the prompt and the ceremony are gone."""
-    ssh = env.ssh(env.servers[0], "true")
-    prompt = env.next_prompt()
-    prompt.cancel()
+    agent = env.start_agent()
+    ssh = env.ssh(env.servers[0], "true", agent=agent)
+    prompt = env.prompts.next(program=ssh)
+    prompt.answer("cancel")
     env.ended(ssh, 30)
     failed(ssh)
-    nothing_left(env, prompt)
-    logged(env, "cancelled")
+    nothing_left(agent.program, prompt)
+    env.logged("cancelled")
 
 
 def client_gone(env):
     """ssh is killed: its prompt and its ceremony end, and the next login works."""
-    ssh = env.ssh(env.servers[0], "true")
-    prompt = env.next_prompt()
+    agent = env.start_agent()
+    ssh = env.ssh(env.servers[0], "true", agent=agent)
+    prompt = env.prompts.next(program=ssh)
     ssh.kill()
-    nothing_left(env, prompt)
-    login_once(env)
-
-
-def killed(env):
-    """SIGKILL of the ceremony, the prompt and the agent, each while the code is shown: ssh ends, nothing is left."""
-    for part in ("ceremony", "prompt", "agent"):
-        agent = env.start_agent()
-        ssh = env.ssh(env.servers[0], "true", agent=agent)
-        prompt = env.next_prompt()
-        process = {"prompt": int(prompt.name), "agent": agent.program.pid}.get(part) or ceremonies(agent)[0]
-        os.kill(process, signal.SIGKILL)
-        env.ended(ssh, 30)
-        failed(ssh)
-        must(poll(lambda: not ceremonies(agent), 30), f"expected no ceremony after the end of the {part}; found one")
-        must(part == "ceremony" or poll(lambda: prompt.is_gone, 30),
-             f"expected no prompt after the end of the {part}; found one")
+    nothing_left(agent.program, prompt)
+    login_once(env, agent)
 
 
 def absent(env):
     """No phone comes: ssh ends after the time limit."""
     agent = env.start_agent("--timeout", "3")
     ssh = env.ssh(env.servers[0], "true", agent=agent)
-    prompt = env.next_prompt()
+    prompt = env.prompts.next(program=ssh)
     env.ended(ssh, 60)
     failed(ssh)
     codes = [event.get("code") for event in prompt.events if event["event"] == "error"]
@@ -203,7 +216,7 @@ def relay_down(env):
     try:
         agent = env.start_agent("--timeout", "5")
         ssh = env.ssh(env.servers[0], "true", agent=agent)
-        phone = env.scan(env.next_prompt())
+        phone = env.scan(env.prompts.next(program=ssh))
         env.ended(ssh, 60)
         failed(ssh)
         env.ended(phone)
@@ -212,66 +225,10 @@ def relay_down(env):
         env.relay.start()
 
 
-def attacks(env):
-    """Requests that must be refused at once, without a prompt."""
-    before = len(env.prompts())
-    blob = blob_of(env.authorized_keys.read_text())
-    foreign = blob[:-8] + b".invalie"
-    client_data = b'{"type":"webauthn.get","challenge":"AAAA","origin":"https://example.com"}'
-    refused = {
-        "client data of WebAuthn": (blob, client_data, 0),
-        "an authentication with trailing bytes": (blob, login(blob, trailing=b"\0"), 0),
-        "an authentication with another key": (blob, login(foreign), 0),
-        "a key that the agent does not have": (foreign, login(foreign), 0),
-        "flags": (blob, login(blob), 2),
-        "32 bytes": (blob, os.urandom(32), 0),
-    }
-    for name, (key, data, flags) in refused.items():
-        with AgentClient(env.agent.socket) as client:
-            answer = client.sign(key, data, flags)
-            must(answer == bytes([FAILURE]), f"expected {name} to be refused; found {answer!r}")
-    with AgentClient(env.agent.socket) as client:
-        answer = client.ask(b"\x1b" + string(b"session-bind@openssh.com") + string(b"nothing"))
-        must(answer == bytes([EXTENSION_FAILURE]), f"expected a malformed binding to be refused; found {answer!r}")
-        answer = client.sign(blob, login(blob))
-        must(answer == bytes([FAILURE]), f"expected no signature after a failed binding; found {answer!r}")
-    with AgentClient(env.agent.socket) as client:
-        client.send(b"", length=300 * 1024)
-        must(client.answer() is None, "expected a message of 300 KiB to end the connection; it did not")
-    with AgentClient(env.agent.socket) as client:
-        for add in (b"\x11", b"\x19", b"\x14"):
-            answer = client.ask(add + string(b"ssh-ed25519"))
-            must(answer == bytes([FAILURE]), f"expected a foreign key to be refused; found {answer!r}")
-        answer = client.ask(b"\x0b")
-        must(answer[0] == IDENTITIES, f"expected the list of keys afterwards; found {answer!r}")
-    must(len(env.prompts()) == before, "expected no prompt for refused requests; found one")
-    if os.geteuid() == 0:
-        connect = f"import socket; socket.socket(socket.AF_UNIX).connect({str(env.agent.socket)!r})"
-        other = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", sys.executable, "-c", connect],
-                               capture_output=True, text=True, timeout=30, check=False)
-        must(other.returncode != 0, "expected no connection for another user; there was one")
-
-
-def ceremonies(agent):
-    """Returns the process IDs of an agent's ceremonies."""
-    found = []
-    for process in session_members(agent.program.pid):
-        try:
-            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"ceremony" in words:
-            found.append(process)
-    return found
-
-
-def nothing_left(env, prompt):
-    must(poll(lambda: prompt.is_gone, 30), "expected the prompt to close; it did not")
-    must(poll(lambda: not ceremonies(env.agent), 30), "expected the ceremony to end; it did not")
-
-
 CASES = {
-    "keygen": keygen, "login": login_once, "copy": copy, "two-at-once": two_at_once, "forwarding": forwarding,
-    "git": git, "declined": declined, "cancelled": cancelled, "client-gone": client_gone, "killed": killed,
-    "absent": absent, "relay-down": relay_down, "attacks": attacks,
+    "keygen": keygen, "login": login_once, "copy": copy, "rsync": rsync, "two-at-once": two_at_once,
+    "forwarding": forwarding, "git": git, "push": push, "declined": declined, "cancelled": cancelled,
+    "client-gone": client_gone, "killed": killed_at("scan"), "absent": absent, "relay-down": relay_down,
+    "attacks": attacks, "long-message": long_message, "forwarded-message": forwarded_message, "other-user": other_user,
 }
+ALL = CASES | {f"killed-{stage}": killed_at(stage) for stage in STAGES if stage != "scan"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client's side of the SSH agent protocol, for requests that ssh never sends."""
 import base64
+import contextlib
 import os
 import socket
 import struct
@@ -33,7 +34,9 @@ class AgentClient:
         self._socket.connect(str(path))
 
     def send(self, message, length=None):
-        self._socket.sendall(struct.pack(">I", len(message) if length is None else length) + message)
+        """Sends a message, or as much of it as the agent reads."""
+        with contextlib.suppress(ConnectionError):
+            self._socket.sendall(struct.pack(">I", len(message) if length is None else length) + message)
 
     def ask(self, message):
         """Returns the answer, or None if the agent closes the connection."""

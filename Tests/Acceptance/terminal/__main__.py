@@ -6,19 +6,16 @@ See ../README.md; scripts/acceptance starts this program with its dependencies.
 import json
 import re
 import shlex
-import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from harness.command import Arguments, names_of
 from harness.environment import TestEnvironment
-from harness.folders import RunFolder
 from harness.programs import Program
 from harness.radio import VirtualRadio
 from harness.screen import Screen
-from harness.waiting import Failed, Interrupted, Signals, Waiting
+from harness.suite import run_suite
+from harness.waiting import Failed, Waiting
 
 TOOLS = ("setpriv", "xterm", "script", "Xvfb", "openbox", "xdotool", "import", "zbarimg", "dbus-daemon", "dbus-monitor")
 REQUEST = {"publicKey": {"challenge": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "rpId": "example.com"}}
@@ -81,7 +78,7 @@ class TerminalEnvironment(TestEnvironment):
         self.screen = self.keep(Screen(self.folder, self.waiting))
 
     def perform(self, name, case):
-        """Returns the errors of a case, as sentences."""
+        """Performs a case."""
         said = self.folder.path(f"{name}.said")
         client = shlex.join(map(str, (self._programs.client, "show-qr", "--request", self._request, "--origin",
                                       "https://example.com", "--timeout", "300")))
@@ -95,10 +92,9 @@ class TerminalEnvironment(TestEnvironment):
                       "-e", "env", *variables, "script", "-qfec", client, said],
             log=self.folder.path(f"{name}.log"), environment=environment)
         try:
-            return self._look(name, case, terminal, said)
+            self._look(name, case, terminal, said)
         finally:
-            complaints = terminal.stop()
-        return complaints
+            self.complaints += terminal.stop()
 
     def _look(self, name, case, terminal, said):
         picture = self.folder.path(f"{name}.png")
@@ -116,43 +112,20 @@ class TerminalEnvironment(TestEnvironment):
         self.waiting.until(f"hybrid-client to print {wanted!r}", is_said, 60)
         if case.sentence:
             self.screen.picture(picture)
-            return ["expected no code, as it does not fit; found one"] if set("▀▄") & set(written()) else []
+            if set("▀▄") & set(written()):
+                raise Failed("expected no code, as it does not fit; found one")
+            return
         code = self.waiting.until("a picture of the terminal with a code that zbar can read",
                                   lambda: self.screen.code(picture), 60)
-        return [] if CODE.fullmatch(code) else [f"expected a sign-in code; zbar read {code!r}"]
+        if not CODE.fullmatch(code):
+            raise Failed(f"expected a sign-in code; zbar read {code!r}")
 
 
 def main():
     options, programs = arguments()
-    signals = Signals()
-    folder = RunFolder(Path(tempfile.mkdtemp(prefix="hybrid-terminal-")) / "run")
-    failed, interrupted = 0, None
-    try:
-        with TerminalEnvironment(programs, folder, signals) as env:
-            for name in options.cases:
-                try:
-                    complaints = env.perform(name, CASES[name])
-                except Failed as error:
-                    complaints = [str(error)]
-                failed += bool(complaints)
-                print(f"  {'FAILED' if complaints else 'passed'}  {name}", *complaints, sep="\n    ", flush=True)
-        if env.complaints:
-            failed += 1
-            print(*env.complaints, sep="\n")
-    except Failed as error:
-        failed += 1
-        print(error)
-    except Interrupted as error:
-        interrupted = error
-    folder.remove_sockets()
-    if failed or options.keep:
-        print(f"pictures and recordings: {folder.root}")
-    else:
-        shutil.rmtree(folder.root.parent, ignore_errors=True)
-    if interrupted:
-        return 128 + interrupted.number
-    print(f"{len(options.cases) - min(failed, len(options.cases))} passed, {failed} failed")
-    return 1 if failed else 0
+    return run_suite("terminal", {name: lambda env, name=name: env.perform(name, CASES[name]) for name in options.cases},
+                     lambda folder, signals: TerminalEnvironment(programs, folder, signals),
+                     keep=options.keep, evidence="pictures and recordings")
 
 
 if __name__ == "__main__":
