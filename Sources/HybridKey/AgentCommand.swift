@@ -8,7 +8,7 @@ internal import HybridPrimitives
 internal import HybridThreads
 
 /// The command `hybrid-key agent`, an SSH agent in the foreground.
-struct AgentCommand: AsyncParsableCommand {
+struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Offer the phone's SSH keys on a socket, for IdentityAgent in ~/.ssh/config.",
@@ -40,7 +40,7 @@ struct AgentCommand: AsyncParsableCommand {
         guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
     }
 
-    func run() async throws {
+    func run() throws {
         if tty, isatty(STDERR_FILENO) != 1 {
             throw CommandFailure(
                 "standard error is not a terminal; run the agent in one, or omit --tty",
@@ -64,7 +64,7 @@ struct AgentCommand: AsyncParsableCommand {
             throw error
         }
         HybridKey.report("listening on \(path)" + (restrictedSocket.map { ", restricted on \($0)" } ?? ""))
-        try await agent.serve(listener, restricted: restricted)
+        try agent.serve(listener, restricted: restricted)
     }
 
     private static func usualSocket() throws -> String {
@@ -76,7 +76,7 @@ struct AgentCommand: AsyncParsableCommand {
 }
 
 /// The command `hybrid-key serve`, the agent as a service that systemd starts on the first connection.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run the agent as a service of systemd, with a socket of hybrid-key-agent.socket.",
@@ -89,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup
     var ceremony: CeremonyOptions
 
-    func run() async throws {
+    func run() throws {
         let sockets = try InheritedSockets.take()
         guard let inherited = sockets.first(where: { $0.name != Self.restrictedName }) else {
             throw CommandFailure(
@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
         let notifier = ServiceNotifier()
         _ = notifier.ready()
         let restricted = sockets.first { $0.name == Self.restrictedName }
-        try await agent.serve(
+        try agent.serve(
             AgentSocket(inherited: inherited.descriptor),
             restricted: restricted.map { AgentSocket(inherited: $0.descriptor) }
         )
@@ -145,26 +145,23 @@ private struct RunningAgent {
     )
 
     /// Serves clients until a signal, then removes the sockets.
-    func serve(_ socket: AgentSocket, restricted: AgentSocket?) async throws {
+    func serve(_ socket: AgentSocket, restricted: AgentSocket?) throws {
         defer { for one in [socket, restricted] { one?.remove() } }
         // Otherwise, each request for the other agent would come back until no connection is left.
         if let upstream, [socket, restricted].contains(where: { $0?.isReached(by: upstream) ?? false }) {
             throw Self.ownUpstream
         }
         let (server, restrictedServer) = (server, restrictedServer)
-        let ending = await withTerminationSignals {
-            await withTaskCancellationHandler {
-                async let other: Void = DedicatedThread.run { if let restricted { restrictedServer.serve(restricted) } }
-                await DedicatedThread.run { server.serve(socket) }
-                restrictedServer.stop()
-                await other
-            } onCancel: {
-                server.stop()
-                restrictedServer.stop()
+        let signal = try withTerminationSignals(stop: {
+            server.stop()
+            restrictedServer.stop()
+        }) {
+            if let restricted, !DedicatedThread.start({ restrictedServer.serve(restricted) }) {
+                throw CommandFailure("no threads left", status: .unavailable)
             }
+            server.serve(socket)
         }
         // A service is stopped by SIGTERM, which is no failure.
-        if ending.signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }
-        try ending.result.get()
+        if signal == .interrupt { throw CommandFailure("interrupted", status: .interrupted) }
     }
 }

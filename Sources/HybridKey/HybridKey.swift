@@ -20,7 +20,9 @@ struct HybridKey: AsyncParsableCommand {
 
     static func main() async {
         ProcessMemory.protect()
-        await runMain(programName)
+        // The agent needs no tasks, and never wakes up while it is idle.
+        guard let command = runWithoutTasks(programName) else { return }
+        await run(command, programName)
     }
 
     /// Prints one line on standard error.

@@ -11,7 +11,9 @@ private import Synchronization
 /// the first handler is installed, and an atomic load takes no lock.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Signals as a stream: a handler writes the signal's number to a pipe, and a reader yields it.
+/// Signals as calls of a closure: a handler writes the signal's number to a pipe, and a reader calls the closure.
+///
+/// The reader is a source of Dispatch, which has no thread until the first signal.
 ///
 /// For signalfd and Dispatch's signal sources, signals must be blocked or ignored. Child processes would inherit that
 /// and no longer react to Ctrl-C, so this type uses handlers.
@@ -21,13 +23,16 @@ struct SignalPipe {
     private let signals: [TerminationSignal]
     private let previous: [sigaction]
 
-    /// Each signal as it arrives.
-    let stream: AsyncStream<TerminationSignal>
-
     /// Installs handlers for the signals; a second SIGINT ends the program at once with status 130.
     ///
+    /// - Parameters:
+    ///   - signals: The signals.
+    ///   - receive: Called with each signal as it arrives, on another thread.
     /// - Throws: ``CommandFailure`` if the system has no descriptors left.
-    init(_ signals: [TerminationSignal]) throws(CommandFailure) {
+    init(
+        _ signals: [TerminationSignal],
+        receive: @escaping @Sendable (TerminationSignal) -> Void
+    ) throws(CommandFailure) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw CommandFailure("no file descriptors left", status: .unavailable) }
         for end in ends {
@@ -36,8 +41,6 @@ struct SignalPipe {
         }
         let (readEnd, writeEnd) = (ends[0], ends[1])
         (self.writeEnd, self.signals) = (writeEnd, signals)
-        let (stream, continuation) = AsyncStream.makeStream(of: TerminationSignal.self)
-        self.stream = stream
         source = DispatchSource.makeReadSource(fileDescriptor: readEnd, queue: .global())
         let interrupts = InterruptCounter()
         source.setEventHandler {
@@ -45,7 +48,7 @@ struct SignalPipe {
             while read(readEnd, &number, 1) == 1 {
                 guard let signal = TerminationSignal(rawValue: Int32(number)) else { continue }
                 if signal == .interrupt, interrupts.next() > 1 { _exit(ExitStatus.interrupted.rawValue) }
-                continuation.yield(signal)
+                receive(signal)
             }
         }
         source.setCancelHandler { close(readEnd) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HybridPrimitives
+internal import HybridThreads
 
 /// A signal that asks a program to end; the raw value is the signal's number in POSIX.
 public enum TerminationSignal: Int32, Sendable, CaseIterable {
@@ -28,14 +29,14 @@ public func withTerminationSignals<Success: Sendable>(
     _ signals: [TerminationSignal] = TerminationSignal.allCases,
     run body: @escaping @Sendable () async throws -> Success
 ) async -> SignalResult<Success> {
+    let (stream, continuation) = AsyncStream.makeStream(of: TerminationSignal.self)
     let pipe: SignalPipe
     do {
-        pipe = try SignalPipe(signals.filter { $0 != .hangup || !SignalPipe.isIgnored($0) })
+        pipe = try SignalPipe(signals.filter { $0 != .hangup || !SignalPipe.isIgnored($0) }) { continuation.yield($0) }
     } catch {
         return SignalResult(result: .failure(error), signal: nil)
     }
     defer { pipe.stop() }
-    let stream = pipe.stream
     return await withTaskGroup(of: Event<Success>.self) { group in
         group.addTask {
             do {
@@ -58,6 +59,31 @@ public func withTerminationSignals<Success: Sendable>(
         }
         return SignalResult(result: .failure(CancellationError()), signal: caught)
     }
+}
+
+/// Runs a body that blocks the thread, and stops it on the first SIGINT, SIGTERM or SIGHUP.
+///
+/// It needs no task, so that Swift's thread pool need not start, whose supervision wakes an idle process every second.
+/// Otherwise the same as ``withTerminationSignals(_:run:)``.
+///
+/// - Parameters:
+///   - stop: Called on another thread for each signal; makes the body return.
+///   - body: The work.
+/// - Returns: The first signal, if one arrived.
+/// - Throws: ``CommandFailure`` if the system has no descriptors left, and the errors of `body`.
+package func withTerminationSignals(
+    stop: @escaping @Sendable () -> Void,
+    whileBlockedIn body: () throws -> Void
+) throws -> TerminationSignal? {
+    let caught = Locked<TerminationSignal?>(nil)
+    let signals = TerminationSignal.allCases.filter { $0 != .hangup || !SignalPipe.isIgnored($0) }
+    let pipe = try SignalPipe(signals) { signal in
+        caught.withLock { $0 = $0 ?? signal }
+        stop()
+    }
+    defer { pipe.stop() }
+    try body()
+    return caught.withLock { $0 }
 }
 
 /// Runs a body until it ends or a signal cancels it, as ``withTerminationSignals(_:run:)`` does.
@@ -90,7 +116,8 @@ public func withSignalStream<Success>(
     of signals: [TerminationSignal],
     run body: (AsyncStream<TerminationSignal>) async throws -> Success
 ) async throws -> Success {
-    let pipe = try SignalPipe(signals)
+    let (stream, continuation) = AsyncStream.makeStream(of: TerminationSignal.self)
+    let pipe = try SignalPipe(signals) { continuation.yield($0) }
     defer { pipe.stop() }
-    return try await body(pipe.stream)
+    return try await body(stream)
 }
