@@ -2,6 +2,7 @@
 """Cases of the SSH agent, one function each. They raise Failed with what was expected and found."""
 import os
 import shlex
+from pathlib import Path
 
 from checks import failed, succeeded
 from environment import COMMENT
@@ -45,6 +46,13 @@ def login_once(env, agent=None):
          f"expected sshd to accept an ECDSA-SK key; found {server.accepted()}")
     env.logged("signed")
     return server.accepted()[-1]
+
+
+def idle(env):
+    """The agent has no timer after a login, such as that of Swift's thread pool, which would wake it every second."""
+    descriptors = Path(f"/proc/{env.agent.program.pid}/fd")
+    links = [os.readlink(path) for path in descriptors.iterdir()]
+    must("anon_inode:[timerfd]" not in links, f"expected an agent without a timer; found {links}")
 
 
 def copy(env):
@@ -226,7 +234,7 @@ def relay_down(env):
 
 
 CASES = {
-    "keygen": keygen, "login": login_once, "copy": copy, "rsync": rsync, "two-at-once": two_at_once,
+    "keygen": keygen, "login": login_once, "idle": idle, "copy": copy, "rsync": rsync, "two-at-once": two_at_once,
     "forwarding": forwarding, "git": git, "push": push, "declined": declined, "cancelled": cancelled,
     "client-gone": client_gone, "killed": killed_at("scan"), "absent": absent, "relay-down": relay_down,
     "attacks": attacks, "long-message": long_message, "forwarded-message": forwarded_message, "other-user": other_user,
