@@ -181,7 +181,8 @@ let libraries: [Target] = [
     library(
         "HybridKeyService",
         [
-            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", "HybridCommandSupport",
+            "HybridPrimitives", "HybridThreads", "HybridCBOR", "HybridCTAP", "HybridSSHAgent", "HybridSecurityKey",
+            "HybridCommandSupport",
             crypto,
         ]
     ),
