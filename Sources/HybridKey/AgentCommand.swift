@@ -79,8 +79,12 @@ struct AgentCommand: ParsableCommand {
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the agent as a service of systemd, with a socket of hybrid-key-agent.socket.",
-        discussion: "A further socket with FileDescriptorName=\(restrictedName) is only for forwarding to other hosts."
+        abstract: "Run the agent and the security key as a service of systemd.",
+        discussion: """
+            The agent's socket is that of hybrid-key-agent.socket. The security key exists while the system service \
+            hybrid-uhid is installed and this user is logged in at the computer. A further socket with \
+            FileDescriptorName=\(restrictedName) is only for forwarding to other hosts.
+            """
     )
 
     /// The name of the socket that is only for forwarding.
@@ -99,6 +103,8 @@ struct ServeCommand: ParsableCommand {
             )
         }
         let agent = try RunningAgent(ceremony, ceremony.flags, usesTerminal: false, seconds: 100)
+        let securityKey = ServedSecurityKey.start(ceremony)
+        defer { securityKey?.stop() }
         let notifier = ServiceNotifier()
         _ = notifier.ready()
         let restricted = sockets.first { $0.name == Self.restrictedName }

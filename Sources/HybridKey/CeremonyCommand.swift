@@ -112,6 +112,8 @@ struct CeremonyCommand: AsyncParsableCommand {
             for: { phone throws(Never) in request.ctapRequest(for: phone) },
             answer: { result in
                 guard result.response.status == .success else {
+                    // The security key passes some refusals on to its client.
+                    writeAll([result.response.status.rawValue], to: STDOUT_FILENO)
                     throw PhoneRefusal(result.response.status, for: request.relyingPartyID)
                 }
                 return result.response.encoded

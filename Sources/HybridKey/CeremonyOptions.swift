@@ -66,6 +66,24 @@ struct CeremonyOptions: ParsableArguments {
     }
 }
 
+extension CeremonyLauncher {
+    /// Performs a ceremony of a command, which a signal cancels.
+    ///
+    /// - Throws: ``CommandFailure`` after a signal, and if the process has no descriptors left.
+    func performUntilSignal(_ request: CeremonyRequest, event: String) async throws -> CeremonyOutcome {
+        guard let cancellation = Cancellation() else {
+            throw CommandFailure("no file descriptors left", status: .unavailable)
+        }
+        return try await untilSignal {
+            await withTaskCancellationHandler {
+                await DedicatedThread.run { perform(request, event: event, cancellation: cancellation) }
+            } onCancel: {
+                cancellation.cancel()
+            }
+        }
+    }
+}
+
 extension ConnectTo {
     /// The override in curl's syntax.
     fileprivate var text: String {

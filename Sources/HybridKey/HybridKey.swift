@@ -10,11 +10,12 @@ struct HybridKey: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: programName,
-        abstract: "Use a phone's passkeys for ssh and git.",
+        abstract: "Use a phone's passkeys for ssh and git, and as a security key.",
         version: ProductVersion.text,
         subcommands: [
-            AgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, LogCommand.self,
-            CeremonyCommand.self, CheckConfig<KeySettingsCheck>.self,
+            AgentCommand.self, ServeCommand.self, SSHKeygenCommand.self, SSHKeysCommand.self, StatusCommand.self,
+            LogCommand.self, ForgetCommand.self, PAMCommand.self, CeremonyCommand.self,
+            CheckConfig<KeySettingsCheck>.self,
         ]
     )
 

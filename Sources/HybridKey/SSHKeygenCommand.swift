@@ -7,7 +7,6 @@ internal import HybridCommandSupport
 internal import HybridKeyService
 internal import HybridPrimitives
 internal import HybridSSHAgent
-internal import HybridThreads
 internal import HybridWebAuthn
 
 /// The command `hybrid-key ssh-keygen`, which creates an SSH key on a phone.
@@ -124,24 +123,10 @@ struct SSHKeygenCommand: AsyncParsableCommand {
     }
 
     private func perform(_ creation: KeyCreation, _ launcher: CeremonyLauncher) async throws -> CeremonyOutcome {
-        guard let cancellation = Cancellation() else {
-            throw CommandFailure("no file descriptors left", status: .unavailable)
-        }
-        let request = CeremonyRequest(
-            .create(creation.request),
-            purpose: creation.purpose,
-            seconds: timeout
+        try await launcher.performUntilSignal(
+            CeremonyRequest(.create(creation.request), purpose: creation.purpose, seconds: timeout),
+            event: creation.event(timeout: .seconds(timeout))
         )
-        let event = creation.event(timeout: .seconds(timeout))
-        return try await untilSignal {
-            await withTaskCancellationHandler {
-                await DedicatedThread.run {
-                    launcher.perform(request, event: event, cancellation: cancellation)
-                }
-            } onCancel: {
-                cancellation.cancel()
-            }
-        }
     }
 
     private func record(_ creation: KeyCreation, _ outcome: CeremonyOutcome, in journal: Journal) throws {

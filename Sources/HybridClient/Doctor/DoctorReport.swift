@@ -16,6 +16,11 @@ enum DoctorCheck: String {
     case proxy
     case relay
     case clock
+    case uhidModule = "uhid-module"
+    case securityKeyHelper = "security-key-helper"
+    case securityKey = "security-key"
+    case snap
+    case flatpak
 }
 
 /// The result of one check.

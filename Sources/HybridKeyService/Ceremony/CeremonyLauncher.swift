@@ -16,6 +16,39 @@ package enum CeremonyOutcome: Hashable, Sendable {
     case failed(ExitStatus)
 }
 
+/// The result of a ceremony in an open window.
+enum CeremonyResult: Hashable {
+    /// The phone has performed the request: a CTAP response as received, with its status byte.
+    case answered([UInt8])
+    /// The phone has refused the request; the prompt shows the reason.
+    case refused(CTAPStatus, ExitStatus)
+    /// The user canceled at the prompt, or the client has left.
+    case cancelled
+    /// The ceremony failed; the prompt shows the reason, unless it has ended itself.
+    case failed(ExitStatus)
+
+    /// The result without the status of the phone.
+    fileprivate var outcome: CeremonyOutcome {
+        switch self {
+        case .answered(let bytes): .answered(bytes)
+        case .refused(_, let status), .failed(let status): .failed(status)
+        case .cancelled: .cancelled
+        }
+    }
+}
+
+/// The place where one request is shown; used by one thread.
+final class CeremonyWindow {
+    fileprivate let display: CeremonyDisplay
+    /// The prompt, if there is one: the only display that the user can answer before the ceremony.
+    let prompt: PromptProcess?
+
+    fileprivate init(_ display: CeremonyDisplay, _ prompt: PromptProcess?) {
+        self.display = display
+        self.prompt = prompt
+    }
+}
+
 /// A launcher of ceremonies, each in a process of its own, which alone uses the network and the radio.
 ///
 ///     this process                      ceremony                 prompt
@@ -60,24 +93,53 @@ package struct CeremonyLauncher: Sendable {
         event: String,
         cancellation: Cancellation?
     ) -> CeremonyOutcome {
-        // One prompt at a time: the result of the previous ceremony makes room for the next.
+        guard let window = open(event: event) else { return .failed(.unavailable) }
+        let result = perform(request, in: window, cancellation: cancellation)
+        leave(window)
+        return result.outcome
+    }
+
+    /// Opens a window; returns `nil` if the prompt can't be started.
+    ///
+    /// The window of the previous request, which may still show its result, closes.
+    ///
+    /// - Parameter event: The event `request` for a prompt, on one line, and further events on lines of their own.
+    func open(event: String) -> CeremonyWindow? {
         previousPrompt.withLock { $0.take() }?.terminate()
-        guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
         let display = display()
+        guard case .prompt(let path) = display else { return CeremonyWindow(display, nil) }
+        return PromptProcess(path: path, event: event).map { CeremonyWindow(display, $0) }
+    }
+
+    /// Leaves a window to its user; it closes by itself, or when the next window opens.
+    func leave(_ window: CeremonyWindow) {
+        guard let prompt = window.prompt else { return }
+        // Without a ceremony, the end of its input closes the prompt.
+        prompt.progress.closeOther()
+        previousPrompt.withLock { $0 = prompt.process }
+    }
+
+    /// Performs a ceremony in a window; blocks until it has ended.
+    ///
+    /// If the phone has answered or the ceremony has failed, the window remains and shows the result.
+    func perform(
+        _ request: CeremonyRequest,
+        in window: CeremonyWindow,
+        cancellation: Cancellation?
+    ) -> CeremonyResult {
+        guard let input = SocketEnds(), let output = SocketEnds() else { return .failed(.unavailable) }
+        let prompt = window.prompt
         var progress = ChildProcess.Stream.inherited
-        var prompt: PromptProcess?
-        if case .prompt(let path) = display {
-            guard let started = PromptProcess(path: path, event: event) else { return .failed(.unavailable) }
-            progress = .descriptor(started.progress.other)
-            prompt = started
-        } else if display == .page, isatty(STDERR_FILENO) != 1 {
+        if let prompt {
+            progress = .descriptor(prompt.progress.other)
+        } else if window.display == .page, isatty(STDERR_FILENO) != 1 {
             // If no browser opens, the code must not be drawn into a log.
             progress = .null
         }
         let child: ChildProcess
         do throws(ChildProcess.SpawnError) {
             child = try .spawn(
-                command + ["--display", display.option],
+                command + ["--display", window.display.option],
                 input: .descriptor(input.other),
                 output: .descriptor(output.other),
                 error: progress
@@ -136,13 +198,9 @@ package struct CeremonyLauncher: Sendable {
         }
     }
 
-    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyOutcome {
-        if case .complete = response {
-            // The prompt shows the result and closes by itself.
-            if let prompt { previousPrompt.withLock { $0 = prompt.process } }
-        } else {
-            prompt?.end()
-        }
+    private func end(_ child: ChildProcess, _ prompt: PromptProcess?, _ response: Response) -> CeremonyResult {
+        // After a complete response, the prompt shows the result and closes by itself.
+        if case .complete = response {} else { prompt?.end() }
         let ending = child.waitBlocking(atMost: Self.endTimeout)
         if ending == nil {
             child.send(SIGKILL)
@@ -158,7 +216,10 @@ package struct CeremonyLauncher: Sendable {
             switch ExitStatus(rawValue: code) {
             case .interrupted: return .cancelled
             case .done, nil: return .failed(.software)
-            case let status?: return .failed(status)
+            case let status?:
+                // After a refusal, the process writes the status byte alone.
+                guard bytes.count == 1, bytes[0] != CTAPStatus.success.rawValue else { return .failed(status) }
+                return .refused(CTAPStatus(rawValue: bytes[0]), status)
             }
         }
     }

@@ -12,8 +12,10 @@ final class PromptProcess {
     /// The output of the program.
     let answers: SocketEnds
     private var line: [UInt8] = []
+    /// True once the user has agreed to use the phone.
+    private var hasAgreed = false
 
-    /// Starts a program and sends it an event; returns `nil` if it can't be started.
+    /// Starts a program and sends it an event on one or several lines; returns `nil` if it can't be started.
     init?(path: String, event: String) {
         guard let progress = SocketEnds(), let answers = SocketEnds() else { return nil }
         let first = Array((event + "\n").utf8)
@@ -48,12 +50,52 @@ final class PromptProcess {
         for byte in chunk[..<count] {
             if byte == UInt8(ascii: "\n") {
                 if line.elementsEqual("cancel".utf8) { return .cancelled }
+                if line.elementsEqual("proceed".utf8) { hasAgreed = true }
                 line = []
             } else if line.count < 64 {
                 line.append(byte)
             }
         }
         return nil
+    }
+
+    /// The user's decision in a prompt without a ceremony.
+    enum Decision: Hashable {
+        /// The user wants to use the phone.
+        case agreed
+        /// The user has canceled.
+        case cancelled
+        /// The program has ended without an answer, also after its user has read a message.
+        case gone
+        /// The client has left.
+        case withdrawn
+        /// The time limit has passed.
+        case timedOut
+    }
+
+    /// Waits for a decision of the user.
+    ///
+    /// - Parameters:
+    ///   - cancellation: Becomes active when the client has left.
+    ///   - limit: The time limit; `nil` for none.
+    func decision(unless cancellation: Cancellation, within limit: Duration? = nil) -> Decision {
+        let end = limit.map { ContinuousClock.now + $0 }
+        var polled = [answers.own, cancellation.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while true {
+            let rest = end.map { max(0, Int(($0 - ContinuousClock.now) / .milliseconds(1)) + 1) } ?? -1
+            let count = poll(&polled, nfds_t(polled.count), CInt(clamping: rest))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return .timedOut }
+            if polled[1].revents != 0 { return .withdrawn }
+            switch readAnswers() {
+            case .cancelled: return .cancelled
+            case .gone: return .gone
+            case nil:
+                guard hasAgreed else { continue }
+                hasAgreed = false
+                return .agreed
+            }
+        }
     }
 
     /// Closes the prompt.

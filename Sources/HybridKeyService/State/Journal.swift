@@ -14,6 +14,10 @@ package struct JournalEntry: Hashable, Sendable {
         case agent = "ssh-agent"
         /// The command `ssh-keygen`.
         case keygen = "ssh-keygen"
+        /// The virtual security key.
+        case securityKey = "security-key"
+        /// The command `pam enrol`.
+        case pamEnrolment = "pam-enrol"
     }
 
     /// The time in seconds since 1970.

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Glibc
+internal import HybridCTAP
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+
+/// The command `hybrid-key pam`, for sudo with the phone.
+struct PAMCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pam",
+        abstract: "Enrol a phone for sudo with pam_u2f.",
+        subcommands: [Enrol.self]
+    )
+
+    struct Enrol: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a passkey for this computer on a phone and print its line for pam_u2f.",
+            discussion: """
+                The line belongs into the file that pam_u2f's option authfile names. It requires that the phone verifies \
+                its user. See docs/sudo.md before you change a file of PAM.
+                """
+        )
+
+        @Option(help: ArgumentHelp("The account; default: the current one.", valueName: "name"))
+        var user: String?
+
+        @Flag(help: "Show the code in a window or on a page in the browser, not on the terminal.")
+        var open = false
+
+        @Option(help: ArgumentHelp("Seconds to wait for a phone, and again for its user.", valueName: "s"))
+        var timeout = 120
+
+        @OptionGroup
+        var ceremony: CeremonyOptions
+
+        func validate() throws {
+            guard (1...3600).contains(timeout) else { throw ValidationError("--timeout takes 1 to 3600 seconds.") }
+        }
+
+        func run() async throws {
+            try StandardOutput.requireOpen()
+            let settings = try KeySettings.resolve(ceremony.flags)
+            let launcher = try ceremony.launcher(settings, usesTerminal: !open && isatty(STDERR_FILENO) == 1)
+            let folder = try KeySettings.stateFolder()
+            let memory = CredentialMemoryStore(in: folder)
+            // A memory that can't be read is reported before the phone is asked.
+            _ = try memory.memory()
+            let enrolment = try enrolment()
+            let outcome = try await launcher.performUntilSignal(
+                CeremonyRequest(.create(enrolment.request), purpose: enrolment.purpose, seconds: timeout),
+                event: enrolment.event(timeout: .seconds(timeout))
+            )
+            Self.record(enrolment, outcome, in: Journal(in: folder))
+            switch outcome {
+            case .cancelled: throw CommandFailure("it was cancelled", status: .interrupted)
+            case .failed(let status): throw CommandFailure("no passkey was created", code: status.name, status: status)
+            case .answered(let bytes):
+                guard let (credential, line) = enrolment.enrolment(in: bytes) else {
+                    throw CommandFailure(
+                        "the phone's answer is not a new passkey; try another phone",
+                        status: .dataError
+                    )
+                }
+                // The phone has stored the passkey already, so the line is printed first.
+                try StandardOutput.writeLine(line)
+                try memory.add(credential, of: enrolment.request.relyingParty.id)
+            }
+        }
+
+        private func enrolment() throws -> PAMEnrolment {
+            let (user, host) = (try user ?? Self.accountName(), try Self.hostName())
+            var generator = SystemRandomNumberGenerator()
+            guard let enrolment = PAMEnrolment(user: user, host: host, using: &generator) else {
+                throw CommandFailure(
+                    "the account \(SafeText(quoting: user)) on \(SafeText(quoting: host)) can't be enrolled; names of "
+                        + "letters, digits, dots, underscores and hyphens can",
+                    status: .usage
+                )
+            }
+            return enrolment
+        }
+
+        private static func accountName() throws -> String {
+            guard let entry = getpwuid(geteuid()) else {
+                throw CommandFailure("this user has no account name; name it with --user", status: .usage)
+            }
+            return String(cString: entry.pointee.pw_name)
+        }
+
+        /// The name that pam_u2f uses, too.
+        private static func hostName() throws -> String {
+            var name = [CChar](repeating: 0, count: 256)
+            guard gethostname(&name, name.count - 1) == 0 else {
+                throw CommandFailure("this computer has no name", status: .unavailable)
+            }
+            return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        private static func record(_ enrolment: PAMEnrolment, _ outcome: CeremonyOutcome, in journal: Journal) {
+            let result =
+                switch outcome {
+                case .answered: "created"
+                case .cancelled: "cancelled"
+                case .failed(let status): status == .notPermitted ? "declined" : "failed: \(status.name)"
+                }
+            do throws(CommandFailure) {
+                try journal.append(
+                    JournalEntry(
+                        time: WallClock.realtime.now(),
+                        door: .pamEnrolment,
+                        relyingParty: enrolment.request.relyingParty.id.text,
+                        purpose: enrolment.purpose,
+                        result: result
+                    )
+                )
+            } catch {
+                HybridKey.report(error.sentence)
+            }
+        }
+    }
+}
+
+/// The command `hybrid-key forget`, which clears the memory of the security key.
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Forget for which local services the security key was used.",
+        discussion: """
+            The key remembers the passkeys of ssh and sudo, so that it claims only its own while another security key is \
+            plugged in. The passkeys stay on the phone, and are remembered again when they are used.
+            """
+    )
+
+    func run() async throws {
+        try CredentialMemoryStore(in: try KeySettings.stateFolder()).forget()
+        HybridKey.report("forgot the credentials of the security key")
+    }
+}

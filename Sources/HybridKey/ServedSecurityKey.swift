@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HybridCTAPHID
+internal import HybridCommandSupport
+internal import HybridKeyService
+internal import HybridPrimitives
+internal import HybridThreads
+
+/// The virtual security key beside the agent of a service.
+struct ServedSecurityKey {
+    private let server: SecurityKeyServer
+
+    /// Starts the key.
+    ///
+    /// Without it, the agent still serves, so a failure is only reported.
+    ///
+    /// - Parameter options: The options of ceremonies.
+    static func start(_ options: CeremonyOptions) -> ServedSecurityKey? {
+        do {
+            let settings = try KeySettings.resolve(options.flags)
+            let server = try SecurityKeyServer(
+                in: try KeySettings.stateFolder(),
+                launcher: try options.launcher(settings, usesTerminal: false),
+                version: version,
+                seconds: 100,
+                report: HybridKey.report
+            )
+            guard DedicatedThread.start({ server.serve() }) else {
+                throw CommandFailure("no threads left", status: .unavailable)
+            }
+            return ServedSecurityKey(server: server)
+        } catch {
+            HybridKey.report("no security key: \((error as? CommandFailure)?.sentence ?? "\(error)")")
+            return nil
+        }
+    }
+
+    /// Removes the key from the computer.
+    func stop() { server.stop() }
+
+    /// The version of the product as that of a device.
+    private static var version: DeviceVersion {
+        let parts = ProductVersion.text.split(separator: ".").map { UInt8($0.prefix { $0.isNumber }) ?? 0 } + [0, 0, 0]
+        return DeviceVersion(major: parts[0], minor: parts[1], build: parts[2])
+    }
+}
