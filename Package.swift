@@ -185,6 +185,7 @@ let libraries: [Target] = [
             "HybridSSHAgent", "HybridCommandSupport", crypto,
         ]
     ),
+    library("HybridUHIDService", ["HybridThreads", "CHybridLinux", "CHybridSystemd"]),
     library("HybridVirtualBlueZ", ["HybridPrimitives", "HybridSystemBus", "HybridThreads"]),
 ]
 
@@ -215,6 +216,12 @@ let executables: [Target] = [
             "HybridSSHAgent", "HybridWebAuthn", "HybridLocalPage", "HybridBLEAdvert", "HybridDataChannel",
             "HybridSession", "HybridCommandSupport", "HybridClientCeremony", "HybridKeyService",
         ]
+    ),
+    // Without the argument parser, which imports Foundation.
+    .executableTarget(
+        name: "HybridUHID",
+        dependencies: ["HybridPrimitives", "HybridUHIDService", "CHybridLinux", "CHybridSystemd"],
+        swiftSettings: settings
     ),
     executable(
         "HybridAuth",
@@ -352,6 +359,7 @@ let testTargets: [Target] = [
         ],
         exclude: ["key_client.py", "key_phone.py"]
     ),
+    tests("UHIDServiceTests", ["HybridThreads", "HybridUHIDService", "TestSupport"]),
     tests("ArchitectureTests", ["TestSupport"]),
 ]
 
@@ -374,6 +382,7 @@ let package = Package(
         .executable(name: "hybrid-client", targets: ["HybridClient"]),
         .executable(name: "hybrid-auth", targets: ["HybridAuth"]),
         .executable(name: "hybrid-key", targets: ["HybridKey"]),
+        .executable(name: "hybrid-uhid", targets: ["HybridUHID"]),
         .executable(name: "hybrid-lab", targets: ["HybridLab"]),
     ],
     dependencies: [

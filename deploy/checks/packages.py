@@ -16,6 +16,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -230,15 +231,72 @@ def ceremony(machine: Machine, host: str) -> None:
     report("hybrid-client, hybrid-auth, hybrid-relay: " + text.strip().splitlines()[-1])
 
 
+HELPER_UNITS = ("hybrid-uhid.socket", "hybrid-uhid.service")
+
+
+def helper_refuses(machine: Machine, reason: str) -> str:
+    """Connects to hybrid-uhid as root; returns its process ID after a refusal, with this reason in the journal."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(60)
+        # Files in /run of the machine are visible from outside in this way only.
+        client.connect(f"/proc/{machine.leader}/root/run/hybrid-uhid/socket")
+        if client.recv(65):
+            fail("hybrid-uhid sent a report to a user without a session")
+    machine.run("journalctl", "--sync")
+    line = machine.run("journalctl", "-o", "cat", "-n", "1", "-u", "hybrid-uhid.service", "-t", "hybrid-uhid")
+    if reason not in line:
+        fail(f"hybrid-uhid refused root with: {line.strip()}; expected: {reason}")
+    return machine.run("systemctl", "show", "-P", "MainPID", "hybrid-uhid.service").strip()
+
+
+def helper_by_unit(machine: Machine, version: str) -> None:
+    """Checks the service that creates security keys, in a machine without /dev/uhid."""
+    states = [machine.ask("systemctl", question, unit) for unit in HELPER_UNITS
+              for question in ("is-enabled", "is-active")]
+    if states != ["enabled", "active", "static", "inactive"]:
+        fail(f"socket and service of hybrid-uhid are {states}")
+    if (said := machine.run("/usr/libexec/hybrid-uhid", "--version").strip()) != version:
+        fail(f"hybrid-uhid is {said}, its package is {version}")
+    if ".Dt HYBRID-UHID 8" not in machine.run("zcat", "/usr/share/man/man8/hybrid-uhid.8.gz"):
+        fail("hybrid-key has no manual of hybrid-uhid")
+    for path in ("udev/rules.d/60-hybrid-uhid.rules", "modules-load.d/hybrid-uhid.conf"):
+        if not (machine.root / "usr/lib" / path).exists():
+            fail(f"hybrid-key has no {path}")
+    process = helper_refuses(machine, "not active on seat0")
+    if (user := machine.run("stat", "-c", "%U", f"/proc/{process}").strip()) != "_hybrid-uhid":
+        fail(f"hybrid-uhid runs as {user}")
+    if not (account := machine.run("getent", "passwd", "_hybrid-uhid").strip()).endswith("/nologin"):
+        fail(f"the account of hybrid-uhid can log in: {account}")
+    settings = machine.root / "etc/hybrid/uhid.env"
+    settings.write_text("HYBRID_UHID_USERS=root\n")
+    machine.run("systemctl", "restart", "hybrid-uhid.service")
+    helper_refuses(machine, "/dev/uhid: ")
+    settings.unlink()
+    machine.run("systemctl", "restart", "hybrid-uhid.service")
+    report("hybrid-uhid: started by its socket, refuses users without a session, admits listed users")
+
+
+def upgrade_helper(machine: Machine, package: pathlib.Path, folder: pathlib.Path) -> None:
+    process = helper_refuses(machine, "not active on seat0")
+    shutil.copy(newer(package, folder), machine.root / "packages/newer.deb")
+    machine.run(*APT, "install", "/packages/newer.deb")
+    if machine.ask("systemctl", "is-active", *HELPER_UNITS) != "active\ninactive":
+        fail("the upgrade did not stop hybrid-uhid, or it stopped its socket")
+    if helper_refuses(machine, "not active on seat0") == process:
+        fail("the upgrade did not replace the process of hybrid-uhid")
+    report("upgrade: hybrid-uhid was stopped, and the next connection has started it")
+
+
 def newer(package: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """Returns a copy of the package with a later revision and another line in its settings."""
-    tree = folder / "newer"
+    """Returns a copy of the package with a later revision and, if it has settings, another line in them."""
+    tree = folder / f"newer-{package.name}"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(re.sub(r"^(Version: .*)$", r"\1.1", control.read_text(), flags=re.M))
-    with (tree / "etc/hybrid/relay.env").open("a") as settings:
-        settings.write("# A line of the next version.\n")
-    path = folder / "hybrid-relay-newer.deb"
+    for path in tree.glob("etc/hybrid/relay.env"):
+        with path.open("a") as settings:
+            settings.write("# A line of the next version.\n")
+    path = folder / f"newer-{package.stem}.deb"
     subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", tree, path], check=True,
                    stdout=subprocess.DEVNULL)
     return path
@@ -264,7 +322,8 @@ def upgrade(machine: Machine, package: pathlib.Path, folder: pathlib.Path, host:
 
 def remove_packages(machine: Machine, before: dict) -> None:
     machine.run(*APT, "remove", *PROGRAMS)
-    states = [machine.ask("systemctl", "is-active", unit) for unit in ("hybrid-relay.service", "hybrid-relay.socket")]
+    units = ("hybrid-relay.service", "hybrid-relay.socket", *HELPER_UNITS)
+    states = [machine.ask("systemctl", "is-active", unit) for unit in units]
     if "active" in states or machine.ask("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/443 && echo open") == "open":
         fail("the relay still runs after its removal")
     if not (machine.root / "etc/hybrid/relay.env").exists():
@@ -274,11 +333,12 @@ def remove_packages(machine: Machine, before: dict) -> None:
         fail(f"files left after a purge: {difference[:20]}")
     if machine.ask("dpkg-query", "-W", "-f", "${Package} ", "hybrid-*"):
         fail("dpkg still lists the packages")
-    account = machine.run("getent", "passwd", "hybrid-relay").strip()
-    if not account.endswith("/nologin"):
-        fail(f"the account that stays can log in: {account}")
-    report(f"removed: settings kept, service stopped; purged: {len(before)} files and directories are unchanged; "
-         "the account is kept, without login")
+    for name in ("hybrid-relay", "_hybrid-uhid"):
+        account = machine.run("getent", "passwd", name).strip()
+        if not account.endswith("/nologin"):
+            fail(f"the account that stays can log in: {account}")
+    report(f"removed: settings kept, services stopped; purged: {len(before)} files and directories are unchanged; "
+         "the accounts are kept, without login")
 
 
 def main() -> None:
@@ -304,7 +364,9 @@ def main() -> None:
             demo(machine)
             host = relay_by_unit(machine, folder)
             ceremony(machine, host)
+            helper_by_unit(machine, version)
             upgrade(machine, packages["hybrid-relay"], folder, host)
+            upgrade_helper(machine, packages["hybrid-key"], folder)
             remove_packages(machine, before)
         report(f"total {time.monotonic() - began:.0f} s")
     finally:

@@ -18,9 +18,9 @@ REPOSITORY = HERE.parents[1]
 COMPLETIONS = REPOSITORY / "deploy" / "completions"
 # Manual section: 8 for administrators' programs.
 PROGRAMS = {"hybrid-client": 1, "hybrid-auth": 1, "hybrid-key": 1, "hybrid-relay": 8, "hybrid-lab": 1}
-# A package of its own, without options that these programs could print.
-WINDOW, WINDOW_SECTION = "hybrid-prompt", 1
-WINDOW_HELP = {"command": {"abstract": "Show the code and the progress of a sign-in in a window."}}
+# Programs without the argument parser: section and abstract.
+PLAIN = {"hybrid-prompt": (1, "Show the code and the progress of a sign-in in a window."),
+         "hybrid-uhid": (8, "Create the virtual security key for hybrid-key.")}
 SHELLS = {"bash": "{}.bash", "zsh": "_{}", "fish": "{}.fish"}
 # Date of the last change to the parts.
 DATE = "November 21, 2026"
@@ -152,7 +152,7 @@ def page(program, section, dump, version):
     lines.append(".Sh DESCRIPTION")
     parts = sections(program)
     lines += parts.pop("DESCRIPTION")
-    for path, leaf in leaves if program != WINDOW else []:
+    for path, leaf in leaves if program not in PLAIN else []:
         title = " ".join(path[1:]) or "Options"
         lines += [f".Ss {title}", *prose(leaf.get("abstract", ""))]
         if leaf.get("discussion"):
@@ -189,7 +189,8 @@ def generated(folder):
         for shell, name in SHELLS.items():
             files[COMPLETIONS / name.format(program)] = output([path, "--generate-completion-script", shell])
     # All programs have the same version.
-    files[HERE / f"{WINDOW}.{WINDOW_SECTION}"] = page(WINDOW, WINDOW_SECTION, WINDOW_HELP, version)
+    for program, (section, abstract) in PLAIN.items():
+        files[HERE / f"{program}.{section}"] = page(program, section, {"command": {"abstract": abstract}}, version)
     return files
 
 

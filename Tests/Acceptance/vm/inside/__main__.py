@@ -11,10 +11,12 @@ import ceremonies
 import channels
 from environment import RESULTS, TestEnvironment
 import faults
+import key_device
 import namespaces
 from harness.waiting import Failed, Interrupted, Signals
 
-TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **ceremonies.LAST}
+TOGETHER = {**ceremonies.CASES, **faults.CASES, **namespaces.CASES, **key_device.CASES,
+            **ceremonies.LAST}
 CASES = {**TOGETHER, **channels.CASES}
 USAGE = 64
 

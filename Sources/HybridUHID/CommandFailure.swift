@@ -1,0 +1,1 @@
+../HybridCommandSupport/CommandFailure.swift

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CHybridLinux
+internal import Glibc
+internal import HybridThreads
+
+/// The service: accepts connections and gives each user at most one device.
+package final class DeviceServer: Sendable {
+    /// Maximum number of devices and of connections.
+    static let maximumDevices = 16
+
+    private let listener: OpenDescriptor
+    private let policy: PeerPolicy
+    private let serialNumber: String
+    private let openDevice: @Sendable () throws(DeviceFailure) -> OpenDescriptor
+    private let log: @Sendable (String) -> Void
+    /// The users that have a connection, which has a device if they may have one.
+    private let users = Locked(Set<uid_t>())
+
+    /// Creates a service.
+    ///
+    /// - Parameters:
+    ///   - listener: A listening socket, SOCK_SEQPACKET.
+    ///   - policy: The users that may have a device.
+    ///   - serialNumber: The serial number of the devices, at most 63 bytes of ASCII.
+    ///   - openDevice: Opens `/dev/uhid`.
+    ///   - log: Receives one line for each device that is created or refused, or that ends.
+    package init(
+        listener: OpenDescriptor,
+        policy: PeerPolicy,
+        serialNumber: String,
+        openDevice: @escaping @Sendable () throws(DeviceFailure) -> OpenDescriptor = { () throws(DeviceFailure) in
+            let descriptor = open("/dev/uhid", O_RDWR | O_CLOEXEC)
+            guard descriptor >= 0 else { throw .notOpened(errno) }
+            return OpenDescriptor(descriptor)
+        },
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        (self.listener, self.policy, self.serialNumber) = (listener, policy, serialNumber)
+        (self.openDevice, self.log) = (openDevice, log)
+    }
+
+    /// Accepts connections until there has been none for a time; blocks.
+    ///
+    /// - Parameter idleLimit: The time, in milliseconds.
+    package func serve(idleLimit: CInt) {
+        var polled = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&polled, 1, idleLimit)
+            if count > 0 { accept() }
+            if count == 0, users.withLock(\.isEmpty) { return }
+        }
+    }
+
+    private func accept() {
+        let flags = CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let number = hybrid_accept(listener.number, nil, nil, flags)
+        guard number >= 0 else {
+            // Without descriptors or memory, poll(2) would return at once, again and again.
+            if errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS { usleep(100_000) }
+            return
+        }
+        let client = OpenDescriptor(number)
+        // struct ucred: process, user and group.
+        var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: peer))
+        guard getsockopt(number, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0,
+            length == MemoryLayout.size(ofValue: peer)
+        else { return }
+        let user = peer.1
+        guard users.withLock({ $0.count < Self.maximumDevices && $0.insert(user).inserted }) else {
+            return log("user \(user): \(DeviceFailure.secondDevice)")
+        }
+        let work = { @Sendable [self] in
+            do throws(DeviceFailure) {
+                try serve(client, of: user)
+                log("user \(user): device removed")
+            } catch {
+                log("user \(user): \(error)")
+            }
+            users.withLock { _ = $0.remove(user) }
+        }
+        guard !DedicatedThread.start(work) else { return }
+        users.withLock { _ = $0.remove(user) }
+        log("user \(user): \(DeviceFailure.noResources)")
+    }
+
+    private func serve(_ client: OpenDescriptor, of user: uid_t) throws(DeviceFailure) {
+        guard policy.admits(user) else { throw .notAdmitted }
+        let connection = try DeviceConnection(
+            client: client,
+            user: user,
+            device: openDevice(),
+            serialNumber: serialNumber,
+            policy: policy
+        )
+        log("user \(user): device created")
+        try connection.run()
+    }
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hybrid-uhid with the kernel's /dev/uhid. The guest has no logind; its file about seat0 is written here."""
+import os
+import select
+import socket
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from environment import PROGRAMS, USER
+from harness.programs import Program, brief
+from harness.waiting import Failed
+
+ACCOUNT, OTHER = "_hybrid-uhid", "nobody"
+SOCKET, SEATS = Path("/run/hybrid-uhid/socket"), Path("/run/systemd/seats")
+CLIENT = Path(__file__).with_name("key_client.py")
+# Passes the socket like a service manager, then becomes the program under its account.
+LAUNCHER = """
+import os, socket, sys
+path, program, account = sys.argv[1:]
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(path)
+os.chmod(path, 0o666)
+listener.listen()
+if listener.fileno() != 3: os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execvp("setpriv", ["setpriv", f"--reuid={account}", f"--regid={account}", "--clear-groups", program])
+"""
+
+
+def _number(user):
+    return int(brief(["id", "-u", user], environment=dict(os.environ)).stdout)
+
+
+def _activate(user, seat="seat0"):
+    """Makes a user's session the active one of a seat, or no session."""
+    SEATS.mkdir(parents=True, exist_ok=True)
+    for path in SEATS.iterdir():
+        if path.name != seat:
+            path.unlink()
+    lines = f"IS_SEAT0={int(seat == 'seat0')}\n" + (f"ACTIVE=1\nACTIVE_UID={_number(user)}\n" if user else "")
+    # logind replaces the file, too.
+    new = SEATS.parent / "new-seat"
+    new.write_text(lines)
+    new.rename(SEATS / seat)
+
+
+def devices():
+    """Returns the hidraw devices that are security keys of hybrid-uhid, by name."""
+    return [path.name for path in Path("/sys/class/hidraw").glob("*")
+            if "HID_ID=0003:00001209:0000CAB1" in (path / "device/uevent").read_text()]
+
+
+class _Service:
+    def __init__(self, env):
+        self.env, self.clients = env, []
+        environment = dict(os.environ)
+        if brief(["id", ACCOUNT], environment=environment, check=False).returncode:
+            brief(["useradd", "--system", ACCOUNT], environment=environment)
+        os.chmod("/dev/uhid", 0o660)
+        os.chown("/dev/uhid", 0, _number(ACCOUNT))
+        SOCKET.parent.mkdir(exist_ok=True)
+        SOCKET.unlink(missing_ok=True)
+        _activate(USER)
+        command = [sys.executable, "-c", LAUNCHER, SOCKET, PROGRAMS / "hybrid-uhid", ACCOUNT]
+        self.program = Program("hybrid-uhid", command,
+                               log=env.results / f"{env.case}-uhid.log", environment=environment)
+        env.waiting.until("the socket of hybrid-uhid", lambda: self.program.status is None and self._answers(), 30)
+
+    @staticmethod
+    def _answers():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+            try:
+                probe.connect(str(SOCKET))
+            except OSError:
+                return False
+            # root is not active on seat0.
+            return probe.recv(65) == b""
+
+    def client(self, mode, user=USER):
+        number = next(self.env.numbers)
+        command = ["setpriv", f"--reuid={user}", "--clear-groups", sys.executable, "-B", CLIENT, mode, SOCKET]
+        client = Program(f"client {mode}", command,
+                         log=self.env.results / f"{self.env.case}-{number:03}-{mode}.log", environment=dict(os.environ),
+                         pipe_input=True)
+        self.clients.append(client)
+        return client
+
+    def device(self):
+        """Returns the path of the only device, once udev has created it."""
+        self.env.waiting.until("a hidraw device", lambda: len(devices()) == 1, 30)
+        path = Path("/dev") / devices()[0]
+        self.env.waiting.until(str(path), path.exists, 30)
+        return path
+
+    def expect_end(self, client, reason=None):
+        """Expects that the service closes the connection, and that no device is left; returns the seconds."""
+        begun = time.monotonic()
+        self.env.waiting.until(f"the end of {client.name}", lambda: client.status is not None, 30)
+        if "closed" not in client.said():
+            raise Failed(f"expected {client.name} to report the end of its connection; it said: {client.said()}")
+        self.env.waiting.until("the end of the device", lambda: not devices(), 30)
+        if reason:
+            self.env.waiting.until(f"\"{reason}\" of hybrid-uhid", lambda: reason in self.program.said(), 10)
+        return time.monotonic() - begun
+
+    def stop(self):
+        for program in (*self.clients, self.program):
+            program.stop()
+        self.env.waiting.until("the end of all devices", lambda: not devices(), 30)
+
+
+@contextmanager
+def _service(env):
+    service = _Service(env)
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+def key_device(env):
+    """A device appears, is a security key for udev, ends with its client, and with SIGKILL."""
+    with _service(env) as service:
+        client = service.client("hold")
+        path = service.device()
+        udev = brief(["udevadm", "info", "--query=property", path], environment=dict(os.environ)).stdout
+        if "ID_SECURITY_TOKEN=1" not in udev and "ID_FIDO_TOKEN=1" not in udev:
+            raise Failed(f"expected udev to recognize a security key; found {udev}")
+        status = Path(f"/proc/{service.program.pid}/status").read_text()
+        if f"Uid:\t{_number(ACCOUNT)}\t" not in status:
+            raise Failed(f"expected hybrid-uhid to run as {ACCOUNT}; found {status}")
+        client.kill()
+        env.waiting.until("the end of the device", lambda: not devices(), 30)
+        client = service.client("hold")
+        service.device()
+        service.program.kill()
+        seconds = service.expect_end(client)
+    return f"{path}; gone with its client; after SIGKILL of the service in {seconds:.2f} s"
+
+
+def refused(env):
+    """Everything that must not get, or must lose, a device."""
+    with _service(env) as service:
+        client = service.client("wrong")
+        service.device()
+        client.write("\n")
+        service.expect_end(client, "a message of 63 bytes instead of 64")
+        service.expect_end(service.client("hold", user=OTHER), "not active on seat0")
+        client, second = service.client("hold"), None
+        service.device()
+        second = service.client("hold")
+        env.waiting.until("the refusal of a second device", lambda: second.status is not None, 30)
+        service.device()
+        _activate(OTHER)
+        switched = service.expect_end(client)
+        _activate(USER, seat="seat1")
+        service.expect_end(service.client("hold"))
+        _activate(USER)
+        service.client("hold")
+        service.device()
+    return f"wrong length, other user, second device, session (ended in {switched:.2f} s), other seat; then a device"
+
+
+def flood(env):
+    """The number of reports that a program receives has a limit, and none is lost."""
+    with _service(env) as service:
+        client = service.client("flood")
+        with open(service.device(), "rb", buffering=0) as program:
+            client.write("\n")
+            begun, count = None, 0
+            while count < 20_000:
+                if not select.select([program], [], [], 30)[0]:
+                    raise Failed(f"expected 20,000 reports; found {count}")
+                number = int.from_bytes(program.read(64)[8:12], "big")
+                begun = begun or time.monotonic()
+                if number != count:
+                    raise Failed(f"expected report {count}; found {number}")
+                count += 1
+            seconds = time.monotonic() - begun
+    if seconds < (20_000 - 512) / 8_000 * 0.95:
+        raise Failed(f"expected at most 8,000 reports a second; found 20,000 in {seconds:.2f} s")
+    return f"20,000 reports in {seconds:.1f} s"
+
+
+def _ping(program, data):
+    """Sends a PING of 7,609 bytes, and expects the same answer."""
+    channel, rest = b"\1\2\3\4", data[57:]
+    reports = [channel + b"\x81" + len(data).to_bytes(2, "big") + data[:57]]
+    reports += [channel + bytes([number]) + rest[59 * number:59 * (number + 1)] for number in range(128)]
+    for report in reports:
+        # The report number precedes each report.
+        os.write(program, b"\0" + report.ljust(64, b"\0"))
+    for number, report in enumerate(reports):
+        if not select.select([program], [], [], 30)[0]:
+            raise Failed(f"expected 129 reports; found {number}")
+        if os.read(program, 64) != report.ljust(64, b"\0"):
+            raise Failed(f"expected report {number} of the answer; found another")
+
+
+def pings(env):
+    """A thousand of the longest messages in each direction."""
+    with _service(env) as service:
+        service.client("echo")
+        program = os.open(service.device(), os.O_RDWR)
+        try:
+            begun = time.monotonic()
+            for _ in range(1000):
+                _ping(program, os.urandom(7609))
+            seconds = time.monotonic() - begun
+        finally:
+            os.close(program)
+    return f"1,000 messages of 129 reports in {seconds:.0f} s"
+
+
+CASES = {"key-device": key_device, "key-device-refused": refused, "key-device-flood": flood, "key-device-pings": pings}
