@@ -158,10 +158,11 @@ private struct RunningAgent {
             throw Self.ownUpstream
         }
         let (server, restrictedServer) = (server, restrictedServer)
-        let signal = try withTerminationSignals(stop: {
+        let stop = { @Sendable in
             server.stop()
             restrictedServer.stop()
-        }) {
+        }
+        let signal = try withTerminationSignals(stop: stop) {
             if let restricted, !DedicatedThread.start({ restrictedServer.serve(restricted) }) {
                 throw CommandFailure("no threads left", status: .unavailable)
             }

@@ -26,7 +26,8 @@ struct PromptLimitTests {
 
     private func makeService() -> SigningService {
         let (now, signs, prompts, passkey) = (now, signs, prompts, passkey)
-        return SigningService(clock: { now.withLock { $0 } }) { job in
+        let clock = { @Sendable in now.withLock { $0 } }
+        return SigningService(clock: clock) { job in
             prompts.withLock { $0 += 1 }
             guard signs.withLock({ $0 }), let assertion = try? passkey.assertion(job.request.data.bytes) else {
                 return nil

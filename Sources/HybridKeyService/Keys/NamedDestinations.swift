@@ -26,7 +26,9 @@ package enum NamedDestinations {
             }
             for origin in origins ?? [""] {
                 for host in try fingerprints(of: parts.host, in: knownHosts) {
-                    guard let destination = PermittedDestination("\(origin)\(user)\(host)") else { throw malformed(text) }
+                    guard let destination = PermittedDestination("\(origin)\(user)\(host)") else {
+                        throw malformed(text)
+                    }
                     if !destinations.contains(destination) { destinations.append(destination) }
                 }
             }
