@@ -186,7 +186,7 @@ _hybrid-auth() {
 
 _hybrid-auth_scan() {
     repeating_flags=()
-    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --json --version -h --help)
+    non_repeating_flags=(--camera --screen --ble-channel --no-ble-channel --local-services --no-local-services --json --version -h --help)
     repeating_options=(--connect-to)
     non_repeating_options=(--url --link --image --vault --tunnel-domain --pinentry --tunnel-token-file --cacert --adapter --timeout)
     __hybrid-auth_offer_flags_options 1

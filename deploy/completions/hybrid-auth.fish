@@ -23,7 +23,7 @@ function __hybrid-auth_parse_tokens -S
         __hybrid-auth_parse_subcommand 0 'version' 'h/help'
         switch $unparsed_tokens[1]
         case 'scan'
-            __hybrid-auth_parse_subcommand 1 'url=' 'link=' 'image=' 'camera' 'screen' 'vault=' 'tunnel-domain=' 'pinentry=' 'tunnel-token-file=' 'cacert=' 'connect-to=+' 'adapter=' 'ble-channel' 'no-ble-channel' 'json' 'timeout=' 'version' 'h/help'
+            __hybrid-auth_parse_subcommand 1 'url=' 'link=' 'image=' 'camera' 'screen' 'vault=' 'tunnel-domain=' 'pinentry=' 'tunnel-token-file=' 'cacert=' 'connect-to=+' 'adapter=' 'ble-channel' 'no-ble-channel' 'local-services' 'no-local-services' 'json' 'timeout=' 'version' 'h/help'
         case 'setup'
             __hybrid-auth_parse_subcommand 0 'tunnel-domain=' 'tunnel-token-file=' 'cacert=' 'connect-to=' 'no-check' 'version' 'h/help'
         case 'vault'
@@ -147,6 +147,8 @@ complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_o
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" adapter' -l 'adapter' -d 'The Bluetooth adapter.' -rfka ''
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" ble-channel' -l 'ble-channel' -d 'Let a device that offers it connect by Bluetooth alone. (default: yes)'
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" no-ble-channel' -l 'no-ble-channel' -d 'Let a device that offers it connect by Bluetooth alone. (default: yes)'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" local-services' -l 'local-services' -d 'Answer requests of OpenSSH (ssh:) and pam_u2f (pam://), not only of websites. (default: yes)'
+complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" no-local-services' -l 'no-local-services' -d 'Answer requests of OpenSSH (ssh:) and pam_u2f (pam://), not only of websites. (default: yes)'
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" json' -l 'json' -d 'Report progress as JSON on standard error, one object per line.'
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" timeout' -l 'timeout' -d 'How long to wait for the other device, in seconds.' -rfka ''
 complete -c 'hybrid-auth' -n '__hybrid-auth_should_offer_completions_for_flags_or_options "hybrid-auth scan" version' -l 'version' -d 'Show the version.'

@@ -173,13 +173,13 @@ _hybrid-key() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    agent|serve|ssh-keygen|ssh-keys|log|check-config|help)
+    agent|serve|ssh-keygen|ssh-keys|status|log|forget|pam|check-config|help)
         # Offer subcommand argument completions
         "_hybrid-key_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'agent serve ssh-keygen ssh-keys log check-config help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'agent serve ssh-keygen ssh-keys status log forget pam check-config help' -- "${cur}"))
         ;;
     esac
 }
@@ -188,12 +188,15 @@ _hybrid-key_agent() {
     repeating_flags=()
     non_repeating_flags=(--tty --ble-channel --no-ble-channel --version -h --help)
     repeating_options=(--connect-to)
-    non_repeating_options=(--socket --upstream --timeout --cacert --adapter)
+    non_repeating_options=(--socket --restricted-socket --upstream --timeout --cacert --adapter)
     __hybrid-key_offer_flags_options 0
 
     # Offer option value completions
     case "${prev}" in
     '--socket')
+        return
+        ;;
+    '--restricted-socket')
         return
         ;;
     '--upstream')
@@ -238,7 +241,7 @@ _hybrid-key_serve() {
 _hybrid-key_ssh-keygen() {
     repeating_flags=()
     non_repeating_flags=(--allow-forwarded-messages --open --ble-channel --no-ble-channel --version -h --help)
-    repeating_options=(--connect-to)
+    repeating_options=(--destination --connect-to)
     non_repeating_options=(--rp --comment --timeout --cacert --adapter)
     __hybrid-key_offer_flags_options 0
 
@@ -248,6 +251,9 @@ _hybrid-key_ssh-keygen() {
         return
         ;;
     '--comment')
+        return
+        ;;
+    '--destination')
         return
         ;;
     '--timeout')
@@ -277,13 +283,13 @@ _hybrid-key_ssh-keys() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    list|forget|export|import|allowed-signers)
+    list|restrict|forget|export|import|allowed-signers)
         # Offer subcommand argument completions
         "_hybrid-key_ssh-keys_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'list forget export import allowed-signers' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'list restrict forget export import allowed-signers' -- "${cur}"))
         ;;
     esac
 }
@@ -294,6 +300,21 @@ _hybrid-key_ssh-keys_list() {
     repeating_options=()
     non_repeating_options=()
     __hybrid-key_offer_flags_options 0
+}
+
+_hybrid-key_ssh-keys_restrict() {
+    repeating_flags=()
+    non_repeating_flags=(--any-destination --allow-forwarded-messages --no-allow-forwarded-messages --version -h --help)
+    repeating_options=(--destination)
+    non_repeating_options=()
+    __hybrid-key_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--destination')
+        return
+        ;;
+    esac
 }
 
 _hybrid-key_ssh-keys_forget() {
@@ -338,12 +359,91 @@ _hybrid-key_ssh-keys_allowed-signers() {
     esac
 }
 
+_hybrid-key_status() {
+    repeating_flags=()
+    non_repeating_flags=(--json --ble-channel --no-ble-channel --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--cacert --adapter)
+    __hybrid-key_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    esac
+}
+
 _hybrid-key_log() {
     repeating_flags=()
     non_repeating_flags=(--json --version -h --help)
     repeating_options=()
     non_repeating_options=()
     __hybrid-key_offer_flags_options 0
+}
+
+_hybrid-key_forget() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-key_offer_flags_options 0
+}
+
+_hybrid-key_pam() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __hybrid-key_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    enrol)
+        # Offer subcommand argument completions
+        "_hybrid-key_pam_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'enrol' -- "${cur}"))
+        ;;
+    esac
+}
+
+_hybrid-key_pam_enrol() {
+    repeating_flags=()
+    non_repeating_flags=(--open --ble-channel --no-ble-channel --version -h --help)
+    repeating_options=(--connect-to)
+    non_repeating_options=(--user --timeout --cacert --adapter)
+    __hybrid-key_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--user')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    '--cacert')
+        return
+        ;;
+    '--connect-to')
+        return
+        ;;
+    '--adapter')
+        return
+        ;;
+    esac
 }
 
 _hybrid-key_check-config() {
