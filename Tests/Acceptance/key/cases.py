@@ -52,7 +52,7 @@ def register(env):
     for length in (0, 57, 58, 7609):
         message = os.urandom(length)
         must(ctap.device.ping(message) == message, f"expected a ping of {length} bytes to return; found another message")
-    call = key.call(create, ctap, on_keepalive=seen.append)
+    call = key.call(create, ctap, options={"rk": True}, on_keepalive=seen.append)
     prompt = env.confirmed(call, key=key)
     created = call.result()
     must((prompt.request["operation"], prompt.request["rp_id"]) == ("create", SITE),
