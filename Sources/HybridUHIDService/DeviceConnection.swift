@@ -30,7 +30,7 @@ final class DeviceConnection {
     private let policy: PeerPolicy
     private let monitor: SeatMonitor?
     private let reader: EventReader
-    private var limits = InputLimits()
+    private var limit = InputLimit()
     /// Reports for which the client's socket had no room.
     private var unsent: ArraySlice<DeviceReport> = []
 
@@ -61,9 +61,9 @@ final class DeviceConnection {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         while true {
-            let isOpen = limits.isOpen(at: .now)
+            let isOpen = limit.isOpen(at: .now)
             polled[0].events = Int16((isOpen ? POLLIN : 0) | (unsent.isEmpty ? 0 : POLLOUT))
-            // A millisecond is enough for both limits to open. Without a monitor, the session is checked each second.
+            // A millisecond is enough for the limit to open. Without a monitor, the session is checked each second.
             let count = poll(&polled, nfds_t(polled.count), isOpen ? (monitor == nil ? 1000 : -1) : 1)
             guard count > 0 || (count == 0 && isOpen) else { continue }
             if count == 0 || polled[2].revents != 0 {
@@ -97,13 +97,13 @@ final class DeviceConnection {
         var buffer = [UInt8](repeating: 0, count: DeviceReport.length)
         while true {
             let now = ContinuousClock.now
-            guard limits.isOpen(at: now) else { return true }
+            guard limit.isOpen(at: now) else { return true }
             let count = recv(client.number, &buffer, buffer.count, CInt(MSG_DONTWAIT | MSG_TRUNC))
             if count < 0 { return errno == EAGAIN || errno == EINTR }
             guard count > 0 else { return false }
             guard count == buffer.count, let report = DeviceReport(buffer) else { throw .wrongLength(count) }
             if report.beginsMessage { try checkSession() }
-            limits.count(at: now)
+            limit.count(at: now)
             try device.write(.input(report))
         }
     }

@@ -11,11 +11,11 @@ struct LimitTests {
     /// Returns the times at which reports pass if the client always has more, with a clock that the test moves.
     private func passed(for length: Duration, step: Duration) -> [Duration] {
         let start = ContinuousClock.now
-        var limits = InputLimits()
+        var limit = InputLimit()
         var (now, times) = (Duration.zero, [Duration]())
         while now < length {
-            while limits.isOpen(at: start + now) {
-                limits.count(at: start + now)
+            while limit.isOpen(at: start + now) {
+                limit.count(at: start + now)
                 times.append(now)
             }
             now += step
@@ -23,31 +23,22 @@ struct LimitTests {
         return times
     }
 
-    @Test("At most 512 reports at first and 8,000 a second pass", arguments: [10, 137, 1000])
+    @Test("32 reports pass at once, and 8,000 a second", arguments: [10, 137, 1000])
     func rate(microseconds: Int) {
         let times = passed(for: .seconds(3), step: .microseconds(microseconds))
-        #expect((512 + 24_000 - 8...512 + 24_000).contains(times.count), "\(times.count)")
-        #expect(times.count { $0 < .seconds(1) } <= 512 + 8000)
-    }
-
-    @Test("No millisecond has more than 64 reports, and the first 32 pass at once")
-    func pace() {
-        let times = passed(for: .milliseconds(200), step: .microseconds(10))
         #expect(times.count { $0 == .zero } == 32)
-        for (index, time) in times.enumerated() {
-            let together = times[index...].prefix { $0 < time + .milliseconds(1) }
-            #expect(together.count <= 64, "\(time)")
-        }
+        #expect((32 + 24_000 - 8...32 + 24_000).contains(times.count), "\(times.count)")
+        #expect(times.count { $0 < .seconds(1) } <= 32 + 8000)
     }
 
     @Test("A pause restores the burst, and no more")
     func pause() {
         let start = ContinuousClock.now
-        var limits = InputLimits()
+        var limit = InputLimit()
         for pause in [Duration.zero, .seconds(1), .seconds(100_000)] {
             var count = 0
-            while limits.isOpen(at: start + pause) {
-                limits.count(at: start + pause)
+            while limit.isOpen(at: start + pause) {
+                limit.count(at: start + pause)
                 count += 1
             }
             #expect(count == 32)
