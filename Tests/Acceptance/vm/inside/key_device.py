@@ -50,8 +50,13 @@ def _activate(user, seat="seat0"):
 
 def devices():
     """Returns the hidraw devices that are security keys of hybrid-uhid, by name."""
-    return [path.name for path in Path("/sys/class/hidraw").glob("*")
-            if "HID_ID=0003:00001209:0000CAB1" in (path / "device/uevent").read_text()]
+    def is_ours(path):
+        try:
+            return "HID_ID=0003:00001209:0000CAB1" in (path / "device/uevent").read_text()
+        except OSError:
+            return False  # It ends at this moment.
+
+    return [path.name for path in Path("/sys/class/hidraw").glob("*") if is_ours(path)]
 
 
 class _Service:
@@ -181,8 +186,8 @@ def flood(env):
                 if number <= before:
                     raise Failed(f"expected a report after {before}; found {number}")
             seconds = time.monotonic() - begun
-    if seconds < number / 8_000 * 0.95:
-        raise Failed(f"expected at most 8,000 reports a second; found {number} in {seconds:.2f} s")
+    if seconds < number / 2_000 * 0.95:
+        raise Failed(f"expected at most 2,000 reports a second; found {number} in {seconds:.2f} s")
     return f"{number} reports in {seconds:.1f} s, of which the program read {count}"
 
 
