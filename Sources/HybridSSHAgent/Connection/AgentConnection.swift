@@ -35,7 +35,7 @@ public struct AgentConnection: Sendable {
     public enum Action: Hashable, Sendable {
         /// Sends an answer after its delay.
         case reply(AgentReply)
-        /// Asks for a signature; ``AgentConnection/complete(_:with:)`` takes the result.
+        /// Asks for a signature; ``AgentConnection/complete(_:with:otherwise:)`` takes the result.
         case sign(SignRequest)
     }
 
