@@ -124,6 +124,10 @@ struct ExtensionInputTests {
             (false, #"{"largeBlob":{"write":"AA"}}"#, .notSupportedError, "largeBlob.write requires exactly one"),
             // Web IDL: required members and types; §5.1.8: base64url.
             (false, #"{"prf":{"eval":{}}}"#, .typeError, "prf.eval.first is missing"),
+            (
+                false, #"{"prf":{"evalByCredential":{"\u0000\nyv4":{}}}}"#, .typeError,
+                #"prf.evalByCredential["yv4"].first is missing"#
+            ),
             (true, #"{"prf":{"eval":{"first":"A"}}}"#, .encodingError, "prf.eval.first"),
             (false, #"{"largeBlob":{"write":"A="}}"#, .encodingError, "largeBlob.write"),
         ]

@@ -64,8 +64,15 @@ public struct OptionsError: WebAuthnFailure, Hashable {
 
 extension [any CodingKey] {
     /// The path in JavaScript notation, such as `publicKey.allowCredentials[0].id`.
+    ///
+    /// Some keys are chosen by the website, and may contain any character.
     var field: String {
-        let path = map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        let path = map { key in
+            if let index = key.intValue { return "[\(index)]" }
+            let name = key.stringValue
+            let isMember = name.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) }
+            return isMember ? ".\(name)" : "[\(SafeText(quoting: name))]"
+        }.joined()
         return path.isEmpty ? "the request" : String(path.trimmingPrefix("."))
     }
 
