@@ -266,7 +266,7 @@ struct SecurityKeyServerTests {
             try await key.run("info")
             try KeyStore(in: key.state).add([try storedKey(try TestPasskey("ssh-abc.invalid"))])
             try await key.run("unknown", "ssh-abc.invalid")
-            #expect(!key.has("prompts"), "nobody is asked")
+            #expect(!key.has("prompts"), "the user is not asked")
         }
     }
 

@@ -115,10 +115,10 @@ final class KeyWindow: Sendable {
 
     /// Returns the user's decision to use the phone.
     ///
-    /// A key that nobody touches does not answer. The same applies if nobody can be asked.
+    /// A key that is not touched does not answer. The same applies if the user can't be asked.
     private func decision(in window: CeremonyWindow) -> PromptProcess.Decision {
         if let prompt = window.prompt { return prompt.decision(unless: cancellation, within: limit) }
-        surroundings.report("nobody can be asked whether to use the phone; install hybrid-prompt")
+        surroundings.report("the user can't be asked whether to use the phone; install hybrid-prompt")
         return .timedOut
     }
 
