@@ -38,6 +38,22 @@ struct CaBLECorpusTests {
         #expect(replay.refused.count >= 3, "the corpus contains invalid inputs")
     }
 
+    @Test("Messages between a relay and a listening phone")
+    func listenMessages() throws {
+        let replay = try FuzzCorpus.replay("listen-message", fuzzListenMessage)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 8, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 10, "the corpus contains invalid inputs")
+    }
+
+    @Test("Requests to linked phones")
+    func contactRequests() throws {
+        let replay = try FuzzCorpus.replay("contact-request", fuzzContactRequest)
+        #expect(replay.broken == [])
+        #expect(replay.taken.count >= 7, "the corpus contains valid inputs")
+        #expect(replay.refused.count >= 6, "the corpus contains invalid inputs")
+    }
+
     @Test("Tunnel paths")
     func tunnelPath() throws {
         let replay = try FuzzCorpus.replay("tunnel-path", fuzzTunnelPath)

@@ -27,7 +27,8 @@ struct ChannelMessageTests {
             #expect(ChannelMessage.json(json).encoded == [3] + body)
         }
         #expect(ChannelMessage.shutdown.encoded == [0])
-        #expect(ChannelMessage.update(nil).encoded == [2, 0xA0])
+        // An update without a link has the length of one with a link.
+        #expect(ChannelMessage.update(nil).encoded == [2, 0xA1, 0, 0x59, 1, 0xF9] + [UInt8](repeating: 0, count: 505))
         for bytes: [UInt8] in [[0], [0, 1, 2]] {
             guard case .shutdown = try ChannelMessage(parsing: bytes) else {
                 Issue.record("type 0 is shutdown")

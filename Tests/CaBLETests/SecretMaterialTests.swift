@@ -53,6 +53,10 @@ struct SecretMaterialTests {
         expectHidden(try #require(PSK(bytes: Self.pattern(32))), Self.pattern(32))
         expectHidden(try #require(TunnelID(bytes: Self.pattern(16))), Self.pattern(16))
         expectHidden(try #require(ContactID(bytes: Self.pattern(40))), Self.pattern(40))
+        let key = try #require(ContactKey(bytes: Self.pattern(32)))
+        expectHidden(key, Self.pattern(32))
+        expectHidden(key.publicKey, key.publicKey.bytes)
+        expectHidden(try #require(ClientPayload(bytes: Self.pattern(54))), Self.pattern(54))
     }
 
     @Test("The plaintext of an advert")
@@ -71,6 +75,8 @@ struct SecretMaterialTests {
         expectHidden(offer, Self.pattern(16))
         let tunnel = try #require(TunnelID(bytes: Self.pattern(16)))
         expectHidden(TunnelPath.new(tunnel), Self.pattern(16))
+        let contact = try #require(ContactID(bytes: Self.pattern(25)))
+        expectHidden(TunnelPath.listen(contact), Self.pattern(25))
     }
 
     @Test("Linking information, also in a message")

@@ -24,7 +24,7 @@ struct TunnelPathTests {
         }
     }
 
-    @Test("The two paths have the expected form")
+    @Test("Paths have the expected form")
     func examples() throws {
         let tunnel = try #require(TunnelID(bytes: Array(0..<16)))
         let routing = RoutingID(node: 0x0A0B, check: 0xFF)
@@ -45,9 +45,10 @@ struct TunnelPathTests {
             "/Cable/new/\(id)", "/cable/New/\(id)", "/cable/new/\(id)/", "/cable/new/\(id)/x", "/cable/old/\(id)",
             "/cable/connect/\(id)", "/cable/connect/0a0bff/\(id)/", "/x/cable/new/\(id)", "x/cable/new/\(id)",
             "/cable//new/\(id)",
-            "/cable/contact", "/cable/contact/a/b", "/cable/contact/", "/metrics", "/cable/../cable/new/\(id)",
+            "/cable/contact", "/cable/contact/AQ/Ag", "/cable/contact/AQ/", "/cable/listen", "/cable/listen/AQ/Ag",
+            "/cable/Contact/AQ", "/metrics", "/cable/../cable/new/\(id)",
             "/cable%2Fnew/\(id)", "/cаble/new/\(id)", "/cable/new\u{301}/\(id)",
-        ].filter { $0 != "/cable/contact/" }
+        ]
     )
     func unknownPaths(path: String) {
         #expect(throws: TunnelPath.ParseError.unknownPath) { try TunnelPath(parsing: path) }
@@ -63,19 +64,26 @@ struct TunnelPathTests {
             "/cable/new/+\(id.dropLast())", "/cable/connect//\(id)", "/cable/connect/0a0bf/\(id)",
             "/cable/connect/0a0bff0/\(id)", "/cable/connect/0a0bfg/\(id)", "/cable/connect/0a0bff/\(id.dropLast())",
             "/cable/connect/0a0bff/", "/cable/connect/\(id)/0a0bff",
+            "/cable/contact/", "/cable/listen/", "/cable/contact/A", "/cable/contact/AQ==", "/cable/contact/AR",
+            "/cable/contact/A+", "/cable/contact/AQ?x=1", "/cable/listen/AQ%20",
+            // A combining mark forms a different character with the slash.
+            "/cable/contact/\u{670}w", "/cable/contact/" + String(repeating: "A", count: 1367),
         ]
     )
     func malformedIDs(path: String) {
         #expect(throws: TunnelPath.ParseError.malformedID) { try TunnelPath(parsing: path) }
     }
 
-    @Test(
-        "State-assisted contact is recognized and rejected",
-        // The second ID begins with a combining mark, which forms a different character with the slash.
-        arguments: ["/cable/contact/ZXhhbXBsZS1jb250YWN0LWlk", "/cable/contact/\u{670}w"]
-    )
-    func contact(path: String) {
-        #expect(throws: TunnelPath.ParseError.contactNotOffered) { try TunnelPath(parsing: path) }
+    @Test("Contact IDs are in base64url, for a client that contacts and for a phone that listens")
+    func contact() throws {
+        let contact = try #require(ContactID(bytes: Array("example-contact-id".utf8)))
+        #expect(try TunnelPath(parsing: "/cable/contact/ZXhhbXBsZS1jb250YWN0LWlk") == .contact(contact))
+        #expect(try TunnelPath(parsing: "/cable/listen/ZXhhbXBsZS1jb250YWN0LWlk") == .listen(contact))
+        #expect(try TunnelPath(parsing: "/cable/listen/-_8") == .listen(#require(ContactID(bytes: [0xFB, 0xFF]))))
+        #expect(TunnelPath.clientPayloadHeader == "X-caBLE-Client-Payload")
+        #expect(TunnelPath.signalConnectionHeader == "X-caBLE-Signal-Connection")
+        #expect(TunnelPath.contactKeyHeader == "X-Hybrid-Contact-Key")
+        #expect(TunnelPath.contactGoneHeader == "X-Hybrid-Contact-Gone")
     }
 
     @Test("Hexadecimal digits are ASCII only")

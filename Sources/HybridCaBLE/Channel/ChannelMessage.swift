@@ -51,12 +51,33 @@ public enum ChannelMessage: Sendable {
     }
 
     /// The type byte, followed by the body.
+    ///
+    /// An update has 512 bytes with the padding of its frame, with or without linking information. A relay cannot tell
+    /// from its length if the user agreed to a link. Only foreign linking information can be longer.
     public var encoded: [UInt8] {
         switch self {
         case .shutdown: [0]
         case .ctap(let payload): [1] + payload
-        case .update(let linking): [2] + CBOREncoder.encode(linking.map { [1: .map($0.map)] } ?? CBORMap())
+        case .update(let linking): Self.padded(linking.map { [1: .map($0.map)] } ?? CBORMap())
         case .json(let payload): [3] + payload
         }
+    }
+}
+
+extension ChannelMessage {
+    /// Length of an update in bytes, without the last byte of the frame's padding.
+    private static let updateLength = 511
+
+    /// Returns the number of bytes that an update has left for padding; negative if its members are too long.
+    static func room(besides members: CBORMap) -> Int { updateLength - 1 - CBOREncoder.encode(members).count }
+
+    /// Returns an update with zeros in key 0.
+    private static func padded(_ members: CBORMap) -> [UInt8] {
+        var map = members
+        let room = room(besides: members)
+        // Key and length of the zeros take 2 to 4 bytes. Not all sums are possible; the frame's padding fills a gap.
+        let head = room < 26 ? 2 : room < 259 ? 3 : 4
+        if room >= head { map[0] = .bytes([UInt8](repeating: 0, count: room - head)) }
+        return [2] + CBOREncoder.encode(map)
     }
 }

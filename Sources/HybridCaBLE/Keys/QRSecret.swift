@@ -55,6 +55,18 @@ public struct LinkSecret: Sendable, SecretMaterial, Equatable {
         self.key = key
     }
 
+    /// Creates a random secret.
+    ///
+    /// - Parameter generator: A cryptographically secure generator.
+    public init(using generator: inout some RandomNumberGenerator) {
+        key = SymmetricKey(data: (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    /// Calls `body` with the 32 bytes, for a store of links.
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try key.withUnsafeBytes(body)
+    }
+
     /// Returns the key that encrypts the advert of a contact with this nonce.
     public func eidKey(nonce: ContactNonce) -> EIDKey {
         EIDKey(key: KeySchedule.derive(key, salt: nonce.bytes, purpose: .eidKey, length: EIDKey.length))
@@ -70,6 +82,13 @@ public struct LinkSecret: Sendable, SecretMaterial, Equatable {
 public struct ContactNonce: Hashable, Sendable {
     /// The 16 bytes.
     public let bytes: [UInt8]
+
+    /// Creates a random nonce.
+    ///
+    /// - Parameter generator: A cryptographically secure generator.
+    public init(using generator: inout some RandomNumberGenerator) {
+        bytes = (0..<16).map { _ in .random(in: .min ... .max, using: &generator) }
+    }
 
     /// Creates a nonce from 16 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {

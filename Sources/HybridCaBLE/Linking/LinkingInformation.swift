@@ -14,10 +14,12 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     public let secret: LinkSecret
     /// Key 4: static key of the authenticator, an uncompressed point of 65 bytes.
     public let authenticatorKey: P256.KeyAgreement.PublicKey
-    /// Key 5: name of the phone.
+    /// Key 5: name of the phone, at most 255 bytes of UTF-8; untrusted text.
     public let name: String
     /// Key 6: proof that the sender holds the static key, bound to this session; 32 bytes.
     let signature: [UInt8]
+    /// Key 1000: true if the phone accepts only a ``ContactRequest`` with a proof; an extension of this project.
+    public let announcesProof: Bool
 
     /// Creates linking information from a CBOR map; `nil` if a value is missing or has the wrong type or length.
     init?(_ value: CBORValue) {
@@ -27,7 +29,7 @@ public struct LinkingInformation: Sendable, SecretMaterial {
             let secret = map[3]?.bytes.flatMap({ LinkSecret(bytes: $0) }),
             let point = map[4]?.bytes, point.count == 65,
             let key = try? P256.KeyAgreement.PublicKey(x963Representation: point),
-            let name = map[5]?.text,
+            let name = map[5]?.text, name.utf8.count <= Self.maximumNameLength,
             let signature = map[6]?.bytes, signature.count == 32
         else { return nil }
         self.contactID = contactID
@@ -36,9 +38,24 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         self.authenticatorKey = key
         self.name = name
         self.signature = signature
+        self.announcesProof = map[1000]?.boolean == true
     }
 
+    /// Maximum length of a name in bytes of UTF-8.
+    static let maximumNameLength = 255
+
     /// Creates linking information and authenticates it for the session with this handshake hash.
+    ///
+    /// - Parameters:
+    ///   - contactID: ID that the relay uses to wake the phone.
+    ///   - linkID: ID of the link.
+    ///   - secret: Secret of the link.
+    ///   - authenticatorKey: Static key of the phone.
+    ///   - name: Name of the phone, at most 255 bytes of UTF-8.
+    ///   - clientKey: Key of the QR code.
+    ///   - handshakeHash: Handshake hash of the session.
+    ///   - announcesProof: True if the phone accepts only a ``ContactRequest`` with a proof.
+    /// - Throws: ``LinkingError``.
     public init(
         contactID: ContactID,
         linkID: LinkID,
@@ -46,14 +63,21 @@ public struct LinkingInformation: Sendable, SecretMaterial {
         authenticatorKey: P256.KeyAgreement.PrivateKey,
         name: String,
         clientKey: P256.KeyAgreement.PublicKey,
-        handshakeHash: HandshakeHash
-    ) throws(HandshakeError) {
+        handshakeHash: HandshakeHash,
+        announcesProof: Bool = true
+    ) throws(LinkingError) {
+        guard name.utf8.count <= Self.maximumNameLength else { throw .tooLong }
         self.contactID = contactID
         self.linkID = linkID
         self.secret = secret
         self.authenticatorKey = authenticatorKey.publicKey
         self.name = name
-        self.signature = try Self.signature(own: authenticatorKey, peer: clientKey, hash: handshakeHash)
+        self.announcesProof = announcesProof
+        guard let signature = Self.signature(own: authenticatorKey, peer: clientKey, hash: handshakeHash) else {
+            throw .invalidPoint
+        }
+        self.signature = signature
+        guard ChannelMessage.room(besides: [1: .map(map)]) >= 0 else { throw .tooLong }
     }
 
     /// Returns true if the authenticator proved possession of its static key in this session.
@@ -61,56 +85,60 @@ public struct LinkingInformation: Sendable, SecretMaterial {
     /// The proof is the HMAC-SHA256 of the handshake hash. Its key is the ECDH of the authenticator's static key and
     /// the client key, so only the owner of the client key can verify it. The comparison takes constant time.
     public func isAuthentic(clientKey: P256.KeyAgreement.PrivateKey, handshakeHash: HandshakeHash) -> Bool {
-        guard let expected = try? Self.signature(own: clientKey, peer: authenticatorKey, hash: handshakeHash) else {
+        guard let expected = Self.signature(own: clientKey, peer: authenticatorKey, hash: handshakeHash) else {
             return false
         }
         return ConstantTime.equal(expected, signature)
     }
 
     var map: CBORMap {
-        [
+        var map: CBORMap = [
             1: .bytes(contactID.bytes),
             2: .bytes(linkID.bytes),
-            3: .bytes(secret.key.withUnsafeBytes { Array($0) }),
+            3: .bytes(secret.withUnsafeBytes { Array($0) }),
             4: .bytes(Array(authenticatorKey.x963Representation)),
             5: .text(name),
             6: .bytes(signature),
         ]
+        if announcesProof { map[1000] = true }
+        return map
     }
 
     private static func signature(
         own: P256.KeyAgreement.PrivateKey,
         peer: P256.KeyAgreement.PublicKey,
         hash: HandshakeHash
-    ) throws(HandshakeError) -> [UInt8] {
-        do {
-            let shared = try own.sharedSecretFromKeyAgreement(with: peer)
-            let key = shared.withUnsafeBytes { SymmetricKey(data: $0) }
-            return Array(HMAC<SHA256>.authenticationCode(for: hash.bytes, using: key))
-        } catch {
-            throw .invalidPoint
-        }
+    ) -> [UInt8]? {
+        guard let shared = try? own.sharedSecretFromKeyAgreement(with: peer) else { return nil }
+        let key = shared.withUnsafeBytes { SymmetricKey(data: $0) }
+        return Array(HMAC<SHA256>.authenticationCode(for: hash.bytes, using: key))
     }
 }
 
-/// ID of 1 to 1,024 bytes that a relay uses to wake a phone.
-///
-/// The phone's vendor chooses it. It identifies the user's phone, so it is never logged.
-public struct ContactID: Hashable, Sendable, SecretMaterial {
-    /// The bytes.
-    public let bytes: [UInt8]
+/// A reason why linking information cannot be created.
+public struct LinkingError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The client's key is not a point of the curve.
+    public static let invalidPoint = LinkingError("invalidPoint")
+    /// Contact ID and name do not fit into an update, whose length is fixed.
+    public static let tooLong = LinkingError("tooLong")
 
-    /// Creates an ID from 1 to 1,024 bytes; `nil` for another length.
-    public init?(bytes: some Collection<UInt8>) {
-        guard (1...1024).contains(bytes.count) else { return nil }
-        self.bytes = Array(bytes)
-    }
+    /// The error's name.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 }
 
 /// ID of one of the phone's links; 8 bytes.
 public struct LinkID: Hashable, Sendable {
     /// The 8 bytes.
     public let bytes: [UInt8]
+
+    /// Creates a random ID.
+    ///
+    /// - Parameter generator: A cryptographically secure generator.
+    public init(using generator: inout some RandomNumberGenerator) {
+        bytes = (0..<8).map { _ in .random(in: .min ... .max, using: &generator) }
+    }
 
     /// Creates an ID from 8 bytes; `nil` for another length.
     public init?(bytes: some Collection<UInt8>) {

@@ -35,13 +35,14 @@ public struct QROffer: Sendable, SecretMaterial {
         secret: QRSecret,
         created: UInt64,
         hint: RequestHint,
-        channels: [DataChannelKind] = [.webSocket]
+        channels: [DataChannelKind] = [.webSocket],
+        supportsLinking: Bool = false
     ) {
         self.clientKey = clientKey
         self.secret = secret
         self.assignedDomainsKnown = TunnelDomain.assignedHosts.count
         self.created = created
-        self.supportsLinking = false
+        self.supportsLinking = supportsLinking
         self.hint = hint
         self.channels = channels
     }

@@ -6,12 +6,19 @@ public enum TunnelPath: Hashable, Sendable {
     case new(TunnelID)
     /// The path for a client that joins a tunnel: `/cable/connect/{routing ID}/{tunnel ID}`.
     case connect(RoutingID, TunnelID)
+    /// The path for a client that contacts a linked phone: `/cable/contact/{contact ID in base64url}`.
+    case contact(ContactID)
+    /// The path for a phone that waits for wake-ups: `/cable/listen/{contact ID in base64url}`, served by this
+    /// project's relay only.
+    case listen(ContactID)
 
-    /// The path with lower-case hexadecimal digits.
+    /// The path, with lower-case hexadecimal digits.
     public var text: String {
         switch self {
         case .new(let tunnel): "/cable/new/\(tunnel.hex)"
         case .connect(let routing, let tunnel): "/cable/connect/\(routing.hex)/\(tunnel.hex)"
+        case .contact(let contact): "/cable/contact/\(contact.base64URL)"
+        case .listen(let contact): "/cable/listen/\(contact.base64URL)"
         }
     }
 
@@ -19,10 +26,8 @@ public enum TunnelPath: Hashable, Sendable {
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The path is not one that relays serve.
         public static let unknownPath = ParseError("unknownPath")
-        /// An ID has the wrong length or contains characters other than hexadecimal digits.
+        /// An ID has the wrong length, or contains characters other than hexadecimal digits or base64url.
         public static let malformedID = ParseError("malformedID")
-        /// The path is `/cable/contact/…`: state-assisted contact, which this project's relay does not support.
-        public static let contactNotOffered = ParseError("contactNotOffered")
 
         /// The error's name.
         public let description: String
@@ -50,11 +55,25 @@ public enum TunnelPath: Hashable, Sendable {
             guard let routing = RoutingID(hexDigits: ids[..<end]), let tunnel = TunnelID(hexDigits: ids[(end + 1)...])
             else { throw .malformedID }
             self = .connect(routing, tunnel)
-        } else if let id = rest.without(prefix: "contact/"), !id.contains(slash) {
-            throw .contactNotOffered
         } else {
-            throw .unknownPath
+            self = try Self.linked(rest)
         }
+    }
+
+    /// Returns the path of a contact or listener; the ASCII text begins behind `/cable/`.
+    ///
+    /// The method is separate because most requests do not need it.
+    private static func linked(_ rest: ArraySlice<UInt8>) throws(ParseError) -> Self {
+        if let id = rest.without(prefix: "contact/") { return .contact(try contactID(id)) }
+        if let id = rest.without(prefix: "listen/") { return .listen(try contactID(id)) }
+        throw .unknownPath
+    }
+
+    private static func contactID(_ id: ArraySlice<UInt8>) throws(ParseError) -> ContactID {
+        guard !id.contains(UInt8(ascii: "/")) else { throw .unknownPath }
+        // Bytes that are not UTF-8 become a character that is not in the alphabet.
+        guard let contact = ContactID(base64URL: String(decoding: id, as: UTF8.self)) else { throw .malformedID }
+        return contact
     }
 
     /// WebSocket subprotocol that both ends must request and the relay must confirm.
@@ -62,6 +81,18 @@ public enum TunnelPath: Hashable, Sendable {
 
     /// Response header with the routing ID for the authenticator.
     public static let routingIDHeader = "X-caBLE-Routing-ID"
+
+    /// Request header with the ``ClientPayload`` of a contact in hexadecimal digits.
+    public static let clientPayloadHeader = "X-caBLE-Client-Payload"
+
+    /// Header with which a client asks, and a relay confirms, that the byte `00` signals the phone's arrival.
+    public static let signalConnectionHeader = "X-caBLE-Signal-Connection"
+
+    /// Response header with the ``ContactPublicKey`` of a revoked contact ID in base64url.
+    public static let contactKeyHeader = "X-Hybrid-Contact-Key"
+
+    /// Response header with the ``ContactSignature`` that revokes a contact ID, in base64url.
+    public static let contactGoneHeader = "X-Hybrid-Contact-Gone"
 }
 
 extension ArraySlice<UInt8> {

@@ -98,11 +98,16 @@ enum KeyVectors {
         #expect(Advert(bytes: data) == nil, "an advert without a suffix has a fixed length; \(name)")
     }
 
-    /// Checks keys and advert only: the request to the relay that wakes a linked phone is not implemented.
     static func contact(_ value: JSONValue, handshakes: [JSONValue]) throws -> Int {
         let linked = try #require(handshakes.first { $0["link_secret"] != nil })
         let secret = try #require(LinkSecret(bytes: linked.hex("link_secret")))
         let nonce = try #require(ContactNonce(bytes: linked.hex("client_nonce")))
+        let contact = try #require(ContactID(bytes: value.hex("contact_id")))
+        #expect(TunnelPath.contact(contact).text == (try value.text("path")))
+        let payload = try #require(ClientPayload(bytes: value.hex("client_payload_cbor")))
+        #expect("\(TunnelPath.clientPayloadHeader): \(payload.hex)" == (try value.text("header")))
+        let request = try #require(ContactRequest(parsing: payload))
+        #expect(request.nonce == nonce && request.hint == .getAssertion && request.payload == payload)
         let key = secret.eidKey(nonce: nonce)
         #expect(key.encryption.testBytes + key.authentication.testBytes == (try value.hex("eid_key")))
         let advert = try #require(Advert(bytes: value.hex("advert")))

@@ -30,7 +30,8 @@ extension ChannelVectors {
             authenticatorKey: phone,
             name: information.name,
             clientKey: client.publicKey,
-            handshakeHash: hash
+            handshakeHash: hash,
+            announcesProof: false
         )
         #expect(CBOREncoder.encode(ours.map) == cbor)
 
